@@ -18,6 +18,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
@@ -73,8 +74,12 @@ export const configSchema = {
   ),
   s3Bucket: parsed('S3_BUCKET', { description: 'bucket of uploads and results', default: 'matte' }, parseBucketName),
   s3Region: text('S3_REGION', { description: 'region that requests are signed for', default: 'us-east-1' }),
-  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'long-lived access key: its links live for 7 days' }),
-  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
+  s3Credentials: storeCredentialsSetting,
+  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', {
+    description: 'long-lived access key: its links live for 7 days; needed unless S3_CREDENTIALS is ambient',
+    default: '',
+  }),
+  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key', default: '' }),
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', {
     description: 'of temporary credentials; results then go through this process, see RESULTS_DELIVERY',
   }),
@@ -193,6 +198,7 @@ export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration'> 
 export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
   checkPayments(config, config)
+  checkStoreCredentials(config)
   return Object.freeze({
     ...config,
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
@@ -203,10 +209,12 @@ export function readConfig(env: Env): Config {
 }
 
 /** A link of the store dies with the credentials that signed it, and temporary ones live for hours (D37). */
-function deliveryOf({ resultsDelivery, s3SessionToken }: Read, isChosen: boolean): Read['resultsDelivery'] {
-  if (s3SessionToken === undefined) return resultsDelivery
+function deliveryOf(config: Read, isChosen: boolean): Read['resultsDelivery'] {
+  const { resultsDelivery, s3SessionToken, s3Credentials } = config
+  if (s3SessionToken === undefined && s3Credentials === 'keys') return resultsDelivery
   if (isChosen && resultsDelivery === 'presign') {
-    throw new ConfigError('RESULTS_DELIVERY: must be gateway with S3_SESSION_TOKEN: links would die with the token')
+    const cause = s3SessionToken === undefined ? 'S3_CREDENTIALS=ambient' : 'S3_SESSION_TOKEN'
+    throw new ConfigError(`RESULTS_DELIVERY: must be gateway with ${cause}: links would die with the token`)
   }
   return 'gateway'
 }

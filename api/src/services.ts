@@ -16,6 +16,7 @@ import { tracing } from '@matte/core/runtime/tracing'
 import { settingsCache } from '@matte/core/setting/settings-cache'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
+import { storeKeysOf } from '@matte/core/storage/store-settings'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type App, buildApp } from './app.ts'
@@ -110,20 +111,21 @@ function openEdges(config: Config, metrics: EdgeMetrics, logger: Logger) {
   const { databasePoolMax: poolMax, natsUrl, natsStreamPrefix: prefix } = config
   return {
     database: openDatabase({ ...connectionOf(config), poolMax, logger, metrics, applicationName: 'matte-api' }),
-    bucket: openStore(config, metrics),
+    bucket: openStore(config, metrics, logger),
     bus: openBus({ url: natsUrl, prefix, logger, metrics, name: 'matte-api' }),
   }
 }
 
-const openStore = (config: Config, metrics: EdgeMetrics): Bucket =>
+const openStore = (config: Config, metrics: EdgeMetrics, logger: Logger): Bucket =>
   openBucket({
     internalEndpoint: config.s3Endpoint,
     publicEndpoint: config.s3PublicEndpoint,
     bucket: config.s3Bucket,
     region: config.s3Region,
-    accessKeyId: config.s3AccessKeyId,
-    secretAccessKey: config.s3SecretAccessKey,
-    sessionToken: config.s3SessionToken,
+    ...storeKeysOf(config, (error) => {
+      metrics.failed('store', error)
+      logger.warn({ err: error }, 'keys of the object store were not renewed')
+    }),
     metrics,
   })
 

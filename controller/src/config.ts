@@ -18,6 +18,7 @@ import {
   text,
 } from '@matte/core/runtime/env'
 import { parseNamespaces } from '@matte/core/runtime/parse-namespaces'
+import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import type { StaticModel } from './worker/routing/static-pods.ts'
@@ -39,8 +40,12 @@ export const schema = {
   s3Endpoint: secret('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
-  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
-  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store' }),
+  s3Credentials: storeCredentialsSetting,
+  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', {
+    description: 'access key of the object store; needed unless S3_CREDENTIALS is ambient',
+    default: '',
+  }),
+  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store', default: '' }),
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials of the object store' }),
   tritonPools: flag('TRITON_POOLS', {
     default: false,
@@ -59,6 +64,15 @@ export const schema = {
     },
     parseNamespaces,
   ),
+  poolRelease: optionalText('POOL_RELEASE', {
+    description:
+      'release whose pools this process serves, as in their label matte.dev/release; without it every pool of the ' +
+      'namespace',
+  }),
+  unlabelledPools: flag('UNLABELLED_POOLS', {
+    default: true,
+    description: 'serve the pools without the label matte.dev/release too; on in one release of a namespace at most',
+  }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
     {
@@ -164,11 +178,24 @@ export type Config = Infer<typeof schema>
 /** @throws ConfigError */
 export function readConfig(env: Env): Config {
   const config = parseEnv(schema, env)
+  releaseOf(config)
+  checkStoreCredentials(config)
   if (config.tritonPools || config.modelsStatic.length > 0) return config
   throw new ConfigError(
     'The configuration is not usable:\nnothing is served: give MODELS_STATIC, or set TRITON_POOLS on',
   )
 }
+
+/** The release whose pools count; undefined: all pools of the namespace. @throws ConfigError */
+export function releaseOf({ poolRelease, unlabelledPools }: ReleaseSettings) {
+  if (poolRelease !== undefined) return { name: poolRelease, unlabelledPools }
+  if (unlabelledPools) return undefined
+  throw new ConfigError(
+    'UNLABELLED_POOLS is off, so no pool would be served: set POOL_RELEASE to the name of the release.',
+  )
+}
+
+type ReleaseSettings = Pick<Config, 'poolRelease' | 'unlabelledPools'>
 
 function checkModels(value: unknown): readonly StaticModel[] {
   if (!Array.isArray(value) || value.length === 0) throw new Error('must be a list with at least one model')

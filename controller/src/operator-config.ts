@@ -1,7 +1,7 @@
 // Settings of the operator. It has no setting of the object store: the process holds no key of it (D89).
 import { databaseSettings } from '@matte/core/database-settings'
-import { choice, type Env, flag, type Infer, int, parseEnv } from '@matte/core/runtime/env'
-import { schema as worker } from './config.ts'
+import { ConfigError, choice, type Env, flag, type Infer, int, optionalText, parseEnv } from '@matte/core/runtime/env'
+import { releaseOf, schema as worker } from './config.ts'
 
 export const operatorSchema = {
   ...databaseSettings,
@@ -10,6 +10,12 @@ export const operatorSchema = {
   natsStreamPrefix: worker.natsStreamPrefix,
   kubeNamespace: worker.kubeNamespace,
   kubeNamespaces: worker.kubeNamespaces,
+  poolRelease: worker.poolRelease,
+  unlabelledPools: worker.unlabelledPools,
+  poolsConfigMap: optionalText('POOLS_CONFIG_MAP', {
+    description:
+      "ConfigMap with the pools of the chart's values, which the leader applies and restores; needs POOL_RELEASE",
+  }),
   podPatch: choice('POD_PATCH', ['restricted', 'any'], {
     default: 'restricted',
     description:
@@ -26,6 +32,12 @@ export const operatorSchema = {
     default: false,
     description: 'have the pods of TritonPools listen on IPv6 as well as IPv4; the nodes need it',
   }),
+  concurrentRollouts: int('CONCURRENT_ROLLOUTS', {
+    default: 2,
+    min: 1,
+    max: 1_000,
+    description: 'TritonPools that roll out a changed spec at once; the others wait for their turn',
+  }),
   modelsAllowedLicences: worker.modelsAllowedLicences,
   plans: worker.plans,
   host: worker.host,
@@ -38,4 +50,8 @@ export const operatorSchema = {
 export type OperatorConfig = Infer<typeof operatorSchema>
 
 /** @throws ConfigError */
-export const readOperatorConfig = (env: Env): OperatorConfig => parseEnv(operatorSchema, env)
+export function readOperatorConfig(env: Env): OperatorConfig {
+  const config = parseEnv(operatorSchema, env)
+  if (releaseOf(config) !== undefined || config.poolsConfigMap === undefined) return config
+  throw new ConfigError('POOLS_CONFIG_MAP is set: set POOL_RELEASE to the name of the release that owns these pools.')
+}

@@ -6,6 +6,7 @@ import { createLogger } from '@matte/core/runtime/logger'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import type { Logger } from 'pino'
+import { releaseOf } from './config.ts'
 import { openEdges } from './edges.ts'
 import { operatorMode } from './operator/operator-mode.ts'
 import { type OperatorConfig, operatorSchema } from './operator-config.ts'
@@ -20,11 +21,14 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
     ...edges,
     namespace: config.kubeNamespace,
     moreNamespaces: config.kubeNamespaces,
+    release: releaseOf(config),
+    poolsConfigMap: config.poolsConfigMap,
     Stub: loadTriton(),
     plans: config.plans,
     podPatch: config.podPatch,
     licences: config.modelsAllowedLicences,
     platform: { userIds: config.podUserIds, ipv6: config.podIpv6 },
+    concurrentRollouts: config.concurrentRollouts,
   })
   const databaseSchema = schemaAtStart(database, { logger, roles: ['operator'] })
   const ready = readiness(databaseSchema.checks)

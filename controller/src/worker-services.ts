@@ -11,9 +11,10 @@ import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
+import { storeKeysOf } from '@matte/core/storage/store-settings'
 import { claimNextTask } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
-import { type Config, schema } from './config.ts'
+import { type Config, releaseOf, schema } from './config.ts'
 import { openEdges } from './edges.ts'
 import { sweepers } from './sweepers.ts'
 import { configureHeap, configureSharp } from './worker/image/configure.ts'
@@ -21,6 +22,7 @@ import { createImageMemory } from './worker/image/image-memory.ts'
 import { createImagePool } from './worker/image/image-pool.ts'
 import { createSharpCalls } from './worker/image/sharp-calls.ts'
 import { inferenceRecord } from './worker/inference-record.ts'
+import { registerMemory } from './worker/memory-metrics.ts'
 import { reportSlots } from './worker/report-slots.ts'
 import { createPodMetrics, registerPodGauges } from './worker/routing/pod-metrics.ts'
 import { createPodPicker, type PodPicker } from './worker/routing/pod-picker.ts'
@@ -73,9 +75,10 @@ function openWorkerEdges(config: Config, logger: Logger) {
     publicEndpoint: config.s3Endpoint,
     bucket: config.s3Bucket,
     region: config.s3Region,
-    accessKeyId: config.s3AccessKeyId,
-    secretAccessKey: config.s3SecretAccessKey,
-    sessionToken: config.s3SessionToken,
+    ...storeKeysOf(config, (error) => {
+      edges.edges.failed('store', error)
+      logger.warn({ err: error }, 'keys of the object store were not renewed')
+    }),
     metrics: edges.edges,
   })
   // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.
@@ -91,7 +94,7 @@ async function buildServing(config: Config, { db, registry, edges, logger }: Wor
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { poolRouting } = await import('./operator/pool-routing.ts')
   const namespaces = { namespace: config.kubeNamespace, moreNamespaces: config.kubeNamespaces }
-  return poolRouting({ ...common, registry, edges, ...namespaces })
+  return poolRouting({ ...common, registry, edges, ...namespaces, release: releaseOf(config) })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }
@@ -140,7 +143,9 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
     finishWithinMs: Math.floor(config.stopWithinMs * 0.7),
     logger,
   })
-  registerGauges(registry, { tasksInFlight: slots.tasksInFlight, slotsUsed: picker.slotsUsed })
+  const inFlightMax = config.tasksInFlightMax
+  registerGauges(registry, { tasksInFlight: slots.tasksInFlight, slotsUsed: picker.slotsUsed, inFlightMax })
+  registerMemory(registry, deps.memory)
   const durable = durables.taskNudges(config.natsStreamPrefix)
   return [
     { name: 'images', start: () => undefined, stop: () => images.close() },

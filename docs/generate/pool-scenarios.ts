@@ -1,4 +1,4 @@
-// What happens in the ten situations of docs/situations/: the reconcile passes before each, as what is observed in them.
+// Reconcile passes before each situation of docs/situations/, as observations.
 
 import type { RolloutStatus } from '@matte/controller/operator/pool/pool-status'
 import type {
@@ -11,7 +11,7 @@ import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 const madeAt = new Date('2026-11-21T08:00:00Z')
 export const at = (seconds: number): Date => new Date(madeAt.getTime() + seconds * 1000)
 
-/** The pool of all ten, as its user wrote it. */
+/** The pool of all of them, as its user wrote it. */
 export const plainSpec: PoolSpecInput = {
   default: true,
   models: [{ name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }],
@@ -267,6 +267,51 @@ export const scenarios: readonly Scenario[] = [
           },
         },
         events: [{ type: 'Warning', reason: 'RolloutRolledBack', message: rolledBack }],
+      },
+    ],
+  },
+  {
+    id: 'rollout-without-room',
+    title: 'A rollout without room',
+    about:
+      '`spec.image` was changed, and every GPU is in use. ' +
+      'The rollout has waited for ten minutes, and the old revision serves.',
+    generation: 2,
+    spec: {
+      ...plainSpec,
+      image: 'registry.example.com/triton:26.09-py3',
+      resources: { limits: { 'nvidia.com/gpu': 1 } },
+    },
+    passes: [
+      ...settled,
+      { seconds: 600, pods: one, demand: load(11) },
+      { seconds: 607, pods: three, demand: load(11) },
+      {
+        seconds: 1240,
+        pods: [
+          ...three,
+          pod('q4j8s', {
+            revision: canary,
+            madeSeconds: 620,
+            phase: 'Pending',
+            ready: false,
+            unschedulable: '0/3 nodes are available: 3 Insufficient nvidia.com/gpu.',
+          }),
+        ],
+        deployments: [
+          { revision: stable, replicas: 3 },
+          { revision: canary, replicas: 1 },
+        ],
+        demand: load(11),
+        rollout: {
+          stable,
+          canary,
+          weight: 0,
+          step: -1,
+          since: '2026-11-21T08:10:20Z',
+          waiting: { for: 'Room', since: '2026-11-21T08:10:21Z' },
+        },
+        events: [{ reason: 'RolloutStarted', message: tried }],
       },
     ],
   },

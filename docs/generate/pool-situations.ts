@@ -1,4 +1,4 @@
-// The ten situations of docs/situations/: the controller's own decision and status run over the passes of a scenario, so
+// The situations of docs/situations/: the controller's own decision and status run over the passes of a scenario, so
 // that the documents show what the controller writes.
 
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
@@ -69,6 +69,7 @@ function watch(spec: PoolSpecInput, generation: number, passes: readonly Pass[])
       scaling: effective,
       demand,
       demandAgeSeconds: demand.ageSeconds,
+      ledSeconds: pass.seconds,
       slotsPerPod: 2,
       pods: {
         current: previous?.desiredReplicas ?? 0,

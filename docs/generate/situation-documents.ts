@@ -1,4 +1,4 @@
-// docs/situations/: ten situations of a pool as kubectl shows them, and their list in docs/tritonpool.md.
+// docs/situations/: situations of a pool as kubectl shows them, and their list in docs/tritonpool.md.
 
 import { printerColumns } from '@matte/controller/operator/pool/crd'
 import { replaceSection, toTable } from './markdown.ts'

@@ -59,9 +59,12 @@ describe.skipIf(missing !== '')('the ScaledObject', () => {
     return run('kubeconform', ['-strict', '-summary', '-schema-location', location, '-'], manifest)
   }
 
-  it(`is one of ${kedaModule}`, async () => {
-    const { stdout, failed } = await conform(example('keda.yaml'))
-    expect(stdout).toContain('Valid: 1')
+  it.each([
+    ['external-scaler/keda.yaml', 1],
+    ['autoscaling/keda.yaml', 2],
+  ])(`of %s is one of ${kedaModule}`, async (file, count) => {
+    const { stdout, failed } = await conform(readFileSync(join(chartDir, 'examples', file), 'utf8'))
+    expect(stdout).toContain(`Valid: ${count}`)
     expect(failed).toBe(false)
   })
 

@@ -39,20 +39,6 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(named).toContain('localhost:5000/mirror/versity/versitygw:v1')
   })
 
-  it('lets out what the values add', async () => {
-    const rule = { to: [{ podSelector: { matchLabels: { app: 'collector' } } }], ports: [{ port: 4318 }] }
-    const { manifests } = await render({ networkPolicy: { extraEgress: [rule] } })
-    const having = manifests.filter(
-      ({ kind, spec }) => kind === 'NetworkPolicy' && JSON.stringify(spec).includes('collector'),
-    )
-    expect(having.map(({ metadata }) => metadata.name).sort()).toEqual([
-      'matte-api',
-      'matte-dispatcher',
-      'matte-operator',
-      'matte-worker',
-    ])
-  })
-
   it('refuses an alert whose threshold was taken away', async () => {
     const rules = { enabled: true, thresholds: { stuckSeconds: null } }
     const { refusal } = await render({ metrics: { rules } })

@@ -1,10 +1,20 @@
 // What the Prometheus operator is asked to read: the selectors, followed by hand to the ports of the pods.
+import { poolLabel, revisionLabel } from '@matte/controller/operator/pool/labels'
+import { withDefaults } from '@matte/controller/operator/pool/triton-pool'
+import { buildTritonDeployment } from '@matte/controller/operator/specs/triton-deployment'
 import { describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 import type { Manifest } from './manifest.ts'
 
 type Labels = Readonly<Record<string, string>>
 type Port = { readonly name: string; readonly targetPort?: string }
+
+type Relabeling = {
+  readonly targetLabel: string
+  readonly sourceLabels?: readonly string[]
+  readonly replacement?: string
+}
+type Endpoint = { readonly port: string; readonly relabelings?: readonly Relabeling[] }
 
 /** What is read of a monitor, a Service or a Deployment. */
 type Spec = {
@@ -13,8 +23,8 @@ type Spec = {
   readonly publishNotReadyAddresses?: boolean
   readonly selector: Labels & { readonly matchLabels?: Labels }
   readonly ports?: readonly Port[]
-  readonly endpoints?: readonly { readonly port: string }[]
-  readonly podMetricsEndpoints?: readonly { readonly port: string }[]
+  readonly endpoints?: readonly Endpoint[]
+  readonly podMetricsEndpoints?: readonly Endpoint[]
   readonly template?: {
     readonly metadata: { readonly labels: Labels }
     readonly spec: { readonly containers: readonly { readonly ports?: readonly Port[] }[] }
@@ -35,6 +45,22 @@ function podsBehind(manifests: readonly Manifest[], selector: Labels, port: stri
       return selects(selector, metadata.labels) && ports.includes(port)
     })
     .map(({ metadata }) => metadata.name)
+}
+
+/** The template of a Triton pod, as the operator builds it, whose port is named `metrics`. */
+function givenTriton(): { readonly metadata: { readonly labels: Labels } } {
+  const pool = {
+    ...({ apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool' } as const),
+    metadata: { name: 'demo', uid: 'u', generation: 1 },
+    spec: withDefaults({
+      image: 'triton',
+      models: [{ name: 'm', modelVersion: 'v', source: { imagePath: '/models' } }],
+    }),
+  }
+  const { metadata, spec } = buildTritonDeployment(pool).spec.template
+  const [{ ports = [] } = {}] = spec.containers as readonly { ports?: readonly object[] }[]
+  expect(ports).toContainEqual({ name: 'metrics', containerPort: 8002, protocol: 'TCP' })
+  return { metadata: { labels: metadata?.labels ?? {} } }
 }
 
 const components = ['matte-api', 'matte-dispatcher', 'matte-operator', 'matte-worker']
@@ -82,10 +108,40 @@ describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
       ['serviceMonitors', 'ServiceMonitor'] as const,
     ]) {
       const { manifests } = await render({ metrics: { [value]: true } })
-      const jobs = ofKind(manifests, kind).map((one) => one.metadata.labels[specOf(one).jobLabel ?? ''])
-      expect(jobs).toEqual(['matte', 'matte', 'matte', 'matte'])
+      const jobs = ofKind(manifests, kind).map((one) => {
+        const { jobLabel, endpoints, podMetricsEndpoints = endpoints } = specOf(one)
+        const ofEndpoint = podMetricsEndpoints?.[0]?.relabelings?.find(({ targetLabel }) => targetLabel === 'job')
+        return jobLabel === undefined ? ofEndpoint?.replacement : one.metadata.labels[jobLabel]
+      })
+      expect(jobs).toEqual(['matte', 'matte', 'matte', 'matte', 'matte'])
     }
   })
+
+  it.each([['podMonitors', 'PodMonitor'] as const, ['serviceMonitors', 'ServiceMonitor'] as const])(
+    'read the Triton pods of every pool by %s, with pool and revision',
+    async (value, kind) => {
+      const { manifests } = await render({ metrics: { [value]: true } })
+      const monitor = ofKind(manifests, kind).find(({ metadata }) => metadata.name === 'matte-triton')
+      if (monitor === undefined) throw new Error('there is no monitor of Triton')
+      const { selector, endpoints = [], podMetricsEndpoints = endpoints } = specOf(monitor)
+      const services = ofKind(manifests, 'Service').filter(({ metadata }) =>
+        selects(selector.matchLabels ?? {}, metadata.labels),
+      )
+      const ofPods =
+        kind === 'PodMonitor' ? (selector.matchLabels ?? {}) : (specOf(services[0] ?? monitor).selector as Labels)
+      const { labels } = givenTriton().metadata
+      expect(selects(ofPods, labels)).toBe(true)
+      expect(podMetricsEndpoints.map(({ port }) => port)).toEqual(['metrics'])
+      const relabelings = podMetricsEndpoints[0]?.relabelings ?? []
+      const sources = Object.fromEntries(
+        relabelings.map(({ targetLabel, sourceLabels = [] }) => [targetLabel, sourceLabels[0]]),
+      )
+      // Prometheus writes a label of a pod with underscores.
+      const meta = (label: string) => `__meta_kubernetes_pod_label_${label.replaceAll(/\W/g, '_')}`
+      expect(sources).toMatchObject({ pool: meta(poolLabel), revision: meta(revisionLabel) })
+      expect(Object.keys(labels)).toEqual(expect.arrayContaining([poolLabel, revisionLabel]))
+    },
+  )
 
   it('are not of both kinds at once, which would count everything twice', async () => {
     const { refusal } = await render({ metrics: { podMonitors: true, serviceMonitors: true } })

@@ -2,15 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 import type { Manifest, PodSpec } from './manifest.ts'
-
-const production = {
-  mode: 'production',
-  publicUrl: 'https://matte.example.com',
-  database: { builtIn: false, existingSecret: { name: 'database' } },
-  nats: { builtIn: false, existingSecret: { name: 'nats' } },
-  objectStore: { builtIn: false, endpoint: 'https://s3.example.com', existingSecret: { name: 'store' } },
-  masterKeys: { existingSecret: { name: 'keys' } },
-}
+import { production } from './production-values.ts'
 
 const kindsOf = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind)
 type Pod = { readonly owner: string; readonly spec: PodSpec; readonly labels: Readonly<Record<string, string>> }
@@ -28,15 +20,16 @@ const envOf = (manifests: readonly Manifest[], owner: string) =>
   podsOf(manifests).find((pod) => pod.owner === owner)?.spec.containers[0]?.env ?? []
 
 describe.skipIf(findMissing('helm'))('the chart', () => {
-  it('needs no definition of others, no hook but its test, and nothing of the cluster, without values', async () => {
+  it('needs no definition of others, two kinds of hooks, nothing of the cluster, without values', async () => {
     const { manifests, refusal } = await render()
     expect(refusal).toBe('')
     expect(kindsOf(manifests)).not.toContain('ServiceMonitor')
     expect(manifests.filter(({ apiVersion }) => !isOfKubernetes(apiVersion))).toEqual([])
     const hooks = manifests.flatMap(({ metadata }) => metadata.annotations?.['helm.sh/hook'] ?? [])
-    expect(hooks).toEqual(['test'])
+    expect([...new Set(hooks)].sort()).toEqual(['post-delete', 'test'])
     const kinds = new Set(kindsOf(manifests))
-    for (const kind of ['ClusterRole', 'ClusterRoleBinding', 'StorageClass', 'Ingress', 'Secret']) {
+    // Two ClusterRoles come with the definition of pools; nothing binds them.
+    for (const kind of ['ClusterRoleBinding', 'StorageClass', 'Ingress', 'Secret']) {
       expect(kinds).not.toContain(kind)
     }
   })
@@ -73,6 +66,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(withToken.map((owner) => owner.replace(/-[0-9a-f]{8}$/, '')).sort()).toEqual([
       'Deployment matte-operator',
       'Deployment matte-worker',
+      'Job matte-delete-pools',
       'Job matte-setup',
       'Pod matte-test',
     ])

@@ -47,7 +47,7 @@ type Env = Readonly<Record<string, string>>
 async function renderEnv(process: string, given: object): Promise<Env> {
   const { manifests, refusal } = await render(given)
   expect(refusal).toBe('')
-  const owner = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === `matte-${process}`)
+  const owner = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith(`-${process}`))
   const rendered = owner?.spec?.template?.spec.containers[0]?.env ?? []
   expect(rendered.length).toBeGreaterThan(5)
   const names = rendered.map(({ name }) => name)
@@ -84,13 +84,34 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     })
   })
 
+  it('take the store by the identity of the pods, with results through the API', async () => {
+    const endpoint = 'https://s3.example.com'
+    const given = { ...values, objectStore: { builtIn: false, endpoint, credentials: 'ambient' } }
+    const ambient = { s3Credentials: 'ambient', s3AccessKeyId: '', s3SecretAccessKey: '' }
+    expect(readApi(await renderEnv('api', given))).toMatchObject({ ...ambient, resultsDelivery: 'gateway' })
+    expect(readWorker(await renderEnv('worker', given))).toMatchObject(ambient)
+  })
+
   it('reach the worker', async () => {
     expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
   })
 
+  it('name the release to worker and operator, and the ConfigMap of its pools to the operator', async () => {
+    const second = { ...values, fullnameOverride: 'second', operator: { unlabelledPools: false } }
+    const named = { poolRelease: 'second', unlabelledPools: false }
+    expect(readWorker(await renderEnv('worker', second))).toMatchObject(named)
+    expect(readOperatorConfig(await renderEnv('operator', second))).toMatchObject({
+      ...named,
+      poolsConfigMap: 'second-pools',
+    })
+  })
+
   it('reach the operator, which gets no key of the object store', async () => {
-    const env = await renderEnv('operator', { ...values, controller: { podPatch: 'any' }, setUserIds: false })
-    expect(readOperatorConfig(env)).toMatchObject({ podPatch: 'any', podUserIds: false, databasePooler: 'transaction' })
+    const changed = { controller: { podPatch: 'any' }, setUserIds: false, operator: { concurrentRollouts: 5 } }
+    const env = await renderEnv('operator', { ...values, ...changed })
+    expect(readOperatorConfig(env)).toMatchObject({
+      ...{ podPatch: 'any', podUserIds: false, concurrentRollouts: 5, databasePooler: 'transaction' },
+    })
     const unknown = Object.keys(env).filter((name) => !known(operatorSchema).includes(name))
     expect(unknown).toEqual(['MATTE_ENV'])
   })

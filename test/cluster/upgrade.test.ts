@@ -4,11 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { builderVersion } from '@matte/controller/operator/specs/built'
 import { afterAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
 import { tritonImage, version } from '../image/image-names.ts'
 import { reportSkip } from '../support/report/skips.ts'
+import { untilPoolsReady } from './pools-ready.ts'
 import { checkOutChart, findPreviousChart } from './previous-chart.ts'
 
 const here = 'cluster/upgrade.test.ts'
@@ -22,10 +24,13 @@ const definition = ['crd', 'tritonpools.matte.dev']
 const hadDefinition = missing === undefined && starts('kubectl', ['get', ...definition])
 
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
+/** Image of our processes that is under test, where it is not the chart's own. */
+const tag = process.env.MATTE_IMAGE_TAG ?? version
+const presentPools = ['--set', `triton.pools.demo.image=${tritonImage}`]
 /** The former chart runs today's images: the cluster has no others. */
 const presentImages = [
-  ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${version}`],
-  ...['--set', `triton.pools.demo.image=${tritonImage}`],
+  ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${tag}`],
+  ...presentPools,
 ]
 
 function installation(program: string) {
@@ -54,7 +59,15 @@ function installation(program: string) {
         if (owner !== '') await kubectl('rollout', 'status', owner, '--timeout=240s')
       }
       await wait(['job', '--all'], 'Complete')
-      await wait(['tritonpool', '--all'], 'Ready')
+      await untilPoolsReady(kubectl)
+    },
+    tritonPods: (): Promise<string> =>
+      kubectl('get', 'pods', '-l', 'matte.dev/pool', '-o', 'jsonpath={.items[*].metadata.uid}'),
+    /** The upgraded operator has reconciled every pool: its status has what only its version writes. */
+    untilLed: async (): Promise<void> => {
+      const newest = `jsonpath={.status.newestBuilder}=${builderVersion}`
+      await kubectl('wait', 'tritonpool', '--all', `--for=${newest}`, '--timeout=240s')
+      await wait(['tritonpool', '--all'], 'Progressing=False')
     },
     removeBackground: async (key: string): Promise<string> => {
       const exec = ['-n', namespace, 'exec', 'deploy/matte-api', '--', 'matte', 'try', '--key', key]
@@ -85,13 +98,22 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       const before = await key()
       expect(await removeBackground(before)).toContain('background removed in')
       const volumes = await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')
+      const ownerOfPool = () =>
+        kubectl('get', 'tritonpool', 'demo', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}')
+      expect(await ownerOfPool()).toBe('ConfigMap')
+      const pods = await release.tritonPods()
 
-      await helm('upgrade', 'matte', chartDir, '--reset-values', ...values)
+      // The pools of the former values, so that a pod that moves is the operator's doing.
+      const present = [...values, ...presentPools, '--set', `image.tag=${tag}`]
+      await helm('upgrade', 'matte', chartDir, '--reset-values', ...present)
       await untilServing()
+      await release.untilLed()
+      expect(await release.tritonPods()).toBe(pods)
       expect(await key()).toBe(before)
       expect(await removeBackground(before)).toContain('background removed in')
       expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
       expect(await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')).toBe(volumes)
+      expect(await ownerOfPool()).toBe('')
       expect(await helm('list', '-o', 'json')).toMatch(/"revision":"2".*"status":"deployed"/)
     })
 

@@ -2,12 +2,12 @@
 // that answers as told.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createKubeClient, pods } from '@matte/controller/operator/kube/client'
+import { createKubeClient, leases, pods } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { Pod } from '@matte/controller/operator/kube/objects'
@@ -15,6 +15,7 @@ import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
 import { makeThrowAwayCertificate } from '../support/throw-away-certificate.ts'
+import { until } from '../support/until.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -42,8 +43,10 @@ async function configOf(port: number, trusted: boolean) {
   return loaded.config
 }
 
-async function given(answer: (response: ServerResponse) => void, { trusted = true } = {}) {
-  const server = createServer({ cert: certificate, key }, (_request, response) => answer(response))
+type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
+
+async function given(answer: Answer, { trusted = true } = {}) {
+  const server = createServer({ cert: certificate, key }, (request, response) => answer(response, request))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -108,4 +111,22 @@ it('a server that is gone counts as unreachable', async () => {
   await close()
   await expect(kube.get(pods, 'one')).rejects.toMatchObject({ reason: 'Unreachable' })
   expect(await errors()).toEqual(['unreachable'])
+})
+
+it('writes that wait for an admission webhook delay neither reads nor the Lease', async () => {
+  let hanging = 0
+  const { kube } = await given((response, { method, url = '' }) => {
+    if (method === 'GET' || url.includes('/leases/')) return response.end(JSON.stringify({ metadata: { name: 'one' } }))
+    hanging += 1
+  })
+  const giveUp = new AbortController()
+  // More than the connections that reads have.
+  const writes = Array.from({ length: 40 }, () => kube.create(pods, pod, { signal: giveUp.signal }))
+  await until('all writes wait', () => hanging === writes.length)
+  await expect(kube.get(pods, 'one')).resolves.toMatchObject({ metadata: { name: 'one' } })
+  const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'one' } }
+  await expect(kube.replace(leases, lease)).resolves.toMatchObject({ metadata: { name: 'one' } })
+  giveUp.abort()
+  const ended = await Promise.allSettled(writes)
+  expect(new Set(ended.map((one) => one.status === 'rejected' && one.reason.reason))).toEqual(new Set(['Aborted']))
 })

@@ -28,9 +28,8 @@ describe('a store that is not there', () => {
     bucket.close()
   })
 
-  it('still presigns, since that needs no store', () => {
-    expect(nowhere().presignPut('key', { contentType: 'image/png', expiresInSeconds: 900 })).toContain(
-      'http://127.0.0.1:1/b/key?',
-    )
+  it('still presigns, since that needs no store', async () => {
+    const { url } = await nowhere().presignPut('key', { contentType: 'image/png', expiresInSeconds: 900 })
+    expect(url).toContain('http://127.0.0.1:1/b/key?')
   })
 })

@@ -25,6 +25,7 @@ import { buildTritonDeployment, targetRevision } from '@matte/controller/operato
 import { buildTritonService } from '@matte/controller/operator/specs/triton-service'
 import { pino } from 'pino'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { allowUpdates, refuseUpdates } from '../support/admission/refuse-updates.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
 import { poolClient } from '../support/test-operator.ts'
@@ -86,7 +87,8 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
   /** Carries steps out as a leader does that takes itself for one. */
   async function carryOut(steps: readonly Step[], term: Term): Promise<number | 'written'> {
     const nothing = { get: () => undefined, of: () => [], recordWrite: () => undefined }
-    const world = { pools: nothing, deployments: nothing, services: nothing, budgets: nothing, pods: nothing }
+    const clock = { monotonicMs: () => 0 }
+    const world = { clock, pools: nothing, deployments: nothing, services: nothing, budgets: nothing, pods: nothing }
     const deps = {
       kube: namespace.kube(),
       leadership: { confirm: async () => ({ term: term.count }) },
@@ -134,6 +136,26 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     const { status } = await now(tritonPools, pool.metadata.name)
     expect(status).toEqual({ leaderTerm: successor.count, leaderLease: successor.lease })
   })
+
+  it.each(['scale', 'restore a Deployment', 'delete a Deployment'])(
+    'lets a former leader %s no more when only the scale can be written',
+    async (what) => {
+      const decided = steps.find(([known]) => known === what)?.[1]()
+      const of = `object.metadata.name == '${deployment.metadata.name}'`
+      await refuseUpdates(namespace.kube(), { resources: [['apps', 'deployments']], of })
+      try {
+        expect(await writeTokens(successor)).toMatchObject([
+          { pool: pool.metadata.name, object: `Deployment ${deployment.metadata.name}`, closesPool: false },
+        ])
+      } finally {
+        await allowUpdates(namespace.kube())
+      }
+      if (decided) expect(await goOn(decided)).toBe(409)
+      const { metadata, spec } = await now(deployments, deployment.metadata.name)
+      expect(spec).toEqual(deployment.spec)
+      expect(metadata.generation).toBe(deployment.metadata.generation)
+    },
+  )
 
   it('lets a former leader annotate no pod, once the successor has annotated its own', async () => {
     const names = ['one', 'two', 'three'].map((which) => `${pool.metadata.name}-${which}`)

@@ -7,10 +7,11 @@ import { rootDir } from '@matte/local/paths'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
 import { type ChartAccounts, createChartAccounts } from '../support/chart-accounts.ts'
+import { buildConfigMap, configMaps } from '../support/config-map.ts'
 import { useDatabase } from '../support/database.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
-import { poolClient, reasonOf, startOperator, type TestOperator } from '../support/test-operator.ts'
+import { modelOf, poolClient, reasonOf, startOperator, type TestOperator } from '../support/test-operator.ts'
 import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
@@ -60,7 +61,9 @@ describe.skipIf(!cluster || findMissing('helm'))('a pool under these permissions
     await installPoolDefinition(cluster)
     accounts = await createChartAccounts(cluster, namespace.name())
     const { kubeconfigs } = accounts
-    operator = await startOperator({ db: database.db, namespace: namespace.name(), kubeconfigs })
+    const release = { name: 'matte', unlabelledPools: true }
+    const origin = { release, poolsConfigMap: 'matte-pools' }
+    operator = await startOperator({ db: database.db, namespace: namespace.name(), kubeconfigs, ...origin })
   })
   afterAll(async () => {
     await operator?.stop()
@@ -93,6 +96,19 @@ describe.skipIf(!cluster || findMissing('helm'))('a pool under these permissions
     await pools.until('lives', 'is idle', (now) => reasonOf(now, 'Ready') === 'Available')
     expect(await refusalsIn(operator.registry)).toEqual([])
     expect(await refusalsIn(operator.workerRegistry)).toEqual([])
+  })
+
+  it('can be applied from the values, restored and deleted', async () => {
+    const kube = namespace.kube()
+    const text = JSON.stringify({ models: [modelOf('values')], scaling: { owner: 'external' }, replicas: 0 })
+    const uidOf = async () => (await kube.get(tritonPools, 'values'))?.metadata.uid
+    await kube.apply(configMaps, buildConfigMap('matte-pools', { values: text }))
+    const first = await until('the pool is there', uidOf)
+    await kube.delete(tritonPools, 'values')
+    await until('it is there again', async () => ![first, undefined].includes(await uidOf()))
+    await kube.apply(configMaps, buildConfigMap('matte-pools', {}))
+    await until('it is gone', async () => (await uidOf()) === undefined)
+    expect(await refusalsIn(operator.registry)).toEqual([])
   })
 })
 

@@ -189,6 +189,25 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(await restarts('drift')).toBeGreaterThanOrEqual(1)
   })
 
+  it('forgets an object that a write found gone, counts it as drift, and takes the next one of that name', async () => {
+    const first = await make('one')
+    const { subject, synced, drift } = given()
+    const changes: string[] = []
+    await synced()
+    subject.onChange((name, object) => changes.push(`${name} ${object?.data?.value ?? 'gone'}`))
+    await untilWatching()
+    // An older object of the same name is gone; the present one stays.
+    subject.forget({ ...first, metadata: { ...first.metadata, uid: 'another' } })
+    expect(subject.items()).toHaveLength(1)
+    subject.forget(first)
+    expect(subject.items()).toEqual([])
+    expect(await drift()).toBe(1)
+    await namespace.kube().delete(configMaps, 'one')
+    await make('one', '2')
+    await untilHas(subject, 'one', '2')
+    expect(changes).toEqual(['one gone', 'one 2'])
+  })
+
   it('counts no drift for what the watch is about to send', async () => {
     await make('one')
     const { subject, synced, drift } = given({ relistEveryMs: 50, settleMs: 2_000 })

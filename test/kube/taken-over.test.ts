@@ -121,6 +121,14 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
       },
     ],
     [
+      'whose pods the policies of another release let in',
+      (deployment) => {
+        const { template: before } = deployment.spec
+        const labels = { ...before.metadata?.labels, 'matte.dev/release': 'other' }
+        return { ...deployment, spec: { ...deployment.spec, template: { ...before, metadata: { labels } } } }
+      },
+    ],
+    [
       'with the disk of PostgreSQL',
       template(() => ({ volumes: [claimOf('data-matte-postgresql-0')], containers: bare })),
     ],
@@ -210,9 +218,43 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
   it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
     ['read a Secret', (operator) => operator.get(secrets, 'matte-secrets')],
     ['create a pod', (operator) => operator.create(pods, podOf('new', ownLabels))],
-    ['change a pool', (operator) => operator.mergePatch(tritonPools, 'own', { spec: { image: 'example/other:1' } })],
   ])('has no right to %s', async (_what, request) => {
     expect(await refusalOf(() => request(operator))).toMatch(/^403 /)
+  })
+
+  const fromValues = { 'matte.dev/from': 'matte-pools', 'matte.dev/release': 'matte' }
+  const poolOf = (name: string, labels: Readonly<Record<string, string>>): TritonPool => ({
+    ...pool,
+    metadata: { name, labels },
+  })
+
+  it('writes the pools of the values', async () => {
+    await operator.apply(tritonPools, poolOf('values', fromValues))
+    await operator.mergePatch(tritonPools, 'values', { metadata: { ownerReferences: [] } })
+    const status = { leaderTerm: 1 }
+    for (const name of ['values', 'own'])
+      await operator.mergePatch(tritonPools, name, { status }, { subresource: 'status' })
+    await operator.delete(tritonPools, 'values')
+  })
+
+  it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
+    ["change a user's pool", (one) => one.mergePatch(tritonPools, 'own', { spec: { image: 'example/other:1' } })],
+    ["delete a user's pool", (one) => one.delete(tritonPools, 'own')],
+    ["make a user's pool its own", (one) => one.mergePatch(tritonPools, 'own', { metadata: { labels: fromValues } })],
+    ['create a pool of no values', (one) => one.create(tritonPools, poolOf('more', {}))],
+    [
+      'create a pool of another release',
+      (one) => one.create(tritonPools, poolOf('more', { ...fromValues, 'matte.dev/release': 'other' })),
+    ],
+    ['change a pool of another release', (one) => one.mergePatch(tritonPools, 'other', { spec: { slotsPerPod: 2 } })],
+    ['delete a pool of another release', (one) => one.delete(tritonPools, 'other')],
+    [
+      'write the status of a pool of another release',
+      (one) => one.mergePatch(tritonPools, 'other', { status: { leaderTerm: 9 } }, { subresource: 'status' }),
+    ],
+  ])('cannot %s', async (_what, request) => {
+    await refusalOf(() => namespace.kube().create(tritonPools, poolOf('other', { 'matte.dev/release': 'other' })))
+    expect(await refusalOf(() => request(operator))).toMatch(/^403 .*ValidatingAdmissionPolicy/)
   })
 
   function serviceWith(more: object) {

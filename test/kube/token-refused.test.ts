@@ -1,96 +1,145 @@
-// An admission policy that lets one object of one pool not be changed: the leader leaves that pool alone, since a
-// former leader could still write there, and leads the others.
-import { events, podDisruptionBudgets, type Resource } from '@matte/controller/operator/kube/client'
-import type { KubeObject } from '@matte/controller/operator/kube/objects'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+// An admission policy that is tightened under running pools, and then the leader changes: its fencing token is refused.
+// A pool goes on where its Deployments and its status can be fenced; otherwise it is closed and reports it. The
+// operator has the service account of the chart, so the fence needs no right beyond those.
+import { deployments, events, services } from '@matte/controller/operator/kube/client'
+import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
+import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findMissing } from '../chart/helm.ts'
+import { allowUpdates, refuseUpdates } from '../support/admission/refuse-updates.ts'
+import { type ChartAccounts, createChartAccounts } from '../support/chart-accounts.ts'
 import { useDatabase } from '../support/database.ts'
-import { findCluster, useNamespace } from '../support/kube.ts'
+import { countOf, findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
 import { poolClient, reasonOf, startOperator, type TestOperator } from '../support/test-operator.ts'
 import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
-const group = 'admissionregistration.k8s.io'
-const of = (kind: string, plural: string): Resource<KubeObject> => ({
-  group,
-  version: 'v1',
-  plural,
-  kind,
-  clusterScoped: true,
-})
-const policies = of('ValidatingAdmissionPolicy', 'validatingadmissionpolicies')
-const bindings = of('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings')
 
-describe.skipIf(!cluster)('a leader whose fencing token an object refuses', () => {
+describe.skipIf(!cluster || findMissing('helm'))('a leader whose fencing token an object refuses', () => {
   const database = useDatabase()
   const namespace = useNamespace(cluster)
   const pools = poolClient(namespace.kube)
+  let accounts: ChartAccounts | undefined
   let operator: TestOperator
+  let count = 0
+  let name: string
   const start = async () => {
-    operator = await startOperator({ db: database.db, namespace: namespace.name() })
+    const kubeconfigs = accounts?.kubeconfigs
+    const where = { db: database.db, namespace: namespace.name() }
+    operator = await startOperator({ ...where, ...(kubeconfigs && { kubeconfigs }) })
   }
+  const scaling = { owner: 'external' } as const
+  const scaleTo = (replicas: number) => namespace.kube().mergePatch(tritonPools, name, { spec: { replicas } })
+
   beforeAll(async () => {
-    if (cluster) await installPoolDefinition(cluster)
+    if (cluster === undefined) return
+    await installPoolDefinition(cluster)
+    accounts = await createChartAccounts(cluster, namespace.name())
     await start()
+  })
+  beforeEach(async () => {
+    count += 1
+    name = `tight-${count}`
+    await pools.apply(name, { replicas: 1, scaling })
+    await pools.until(name, 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
+  })
+  afterEach(async () => {
+    await allowUpdates(namespace.kube())
+    await namespace.kube().delete(tritonPools, name)
   })
   afterAll(async () => {
     await operator?.stop()
-    await allow()
+    await accounts?.end()
   })
 
-  /** Nobody may change the budget of this pool. */
-  async function refuse(pool: string): Promise<void> {
-    const kube = namespace.kube()
-    const name = namespace.name()
-    const object = (kind: string, spec: object): KubeObject =>
-      ({ apiVersion: `${group}/v1`, kind, metadata: { name }, spec }) as KubeObject
-    const rule = { apiGroups: ['policy'], apiVersions: ['v1'], resources: ['poddisruptionbudgets'] }
-    await kube.create(
-      policies,
-      object(policies.kind, {
-        matchConstraints: {
-          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
-          resourceRules: [{ ...rule, operations: ['UPDATE'] }],
-        },
-        validations: [{ expression: `object.metadata.name != '${pool}'`, message: 'not this one' }],
-      }),
-    )
-    await kube.create(bindings, object(bindings.kind, { policyName: name, validationActions: ['Deny'] }))
-    let tries = 0
-    await until('the policy is in force', () => {
-      const annotations = { tries: String(tries++) }
-      return kube.mergePatch(podDisruptionBudgets, pool, { metadata: { annotations } }).then(
-        () => false,
-        () => true,
-      )
-    })
-  }
-
-  async function allow(): Promise<void> {
-    await namespace.kube().delete(bindings, namespace.name())
-    await namespace.kube().delete(policies, namespace.name())
-  }
-
-  it('leaves the pool of that object alone, says so, and leads the others', async () => {
-    for (const name of ['closed', 'open']) {
-      await pools.apply(name)
-      await pools.until(name, 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
-    }
+  /** A former leader ends, and the next one begins under the policy. */
+  async function changeLeader(...resources: [group: string, ...resources: string[]][]): Promise<void> {
     await operator.stop()
-    await refuse('closed')
-    const two = { scaling: { minReplicas: 2 } }
-    const { metadata } = await pools.apply('closed', two)
-    await pools.apply('open', two)
+    await refuseUpdates(namespace.kube(), { resources, of: `object.metadata.name.startsWith('${name}')` })
     await start()
-    await pools.until('open', 'has grown', ({ readyReplicas }) => readyReplicas === 2)
-    const event = await until('an Event says so', async () => {
+  }
+  const messageOf = ({ conditions }: Partial<PoolStatus>, type: string) =>
+    conditions?.find((condition) => condition.type === type)?.message
+  const closed = () => countOf(operator.registry.getSingleMetric('matte_pool_closed') as never, { pool: name })
+  const eventOf = (reason: string) =>
+    until(`an Event of reason ${reason}`, async () => {
       const { items } = await namespace.kube().list(events)
-      return items.find(({ reason, involvedObject }) => reason === 'ChangeRefused' && involvedObject.name === 'closed')
+      return items.find((event) => event.reason === reason && event.involvedObject.name === name)
     })
-    expect(event.message).toMatch(/^PodDisruptionBudget closed refuses the leader's fencing token.*not this one/)
-    expect((await pools.get('closed')).status?.observedGeneration).toBeLessThan(metadata.generation ?? 0)
-    expect((await pools.deployments('closed')).map(({ spec }) => spec.replicas)).toEqual([1])
-    await allow()
-    await pools.until('closed', 'is led again', ({ readyReplicas }) => readyReplicas === 2)
+  const scaleIt = async () => {
+    await scaleTo(2)
+    await pools.until(name, 'has grown', ({ readyReplicas }) => readyReplicas === 2)
+    await scaleTo(1)
+    await pools.until(name, 'has shrunk', (now) => now.replicas === 1 && now.drainingReplicas === 0)
+  }
+
+  it.each<[what: string, kind: string, resources: [group: string, ...resources: string[]][]]>([
+    ['Deployments', 'Deployment', [['apps', 'deployments']]],
+    ['Services', 'Service', [['', 'services']]],
+    ['budgets', 'PodDisruptionBudget', [['policy', 'poddisruptionbudgets']]],
+  ])('scales a pool up and down whose %s cannot be updated, and reports it', async (_what, kind, resources) => {
+    await changeLeader(...resources)
+    await scaleIt()
+    const { status = {} } = await pools.until(name, 'is Degraded', (now) => reasonOf(now, 'Degraded') !== undefined)
+    expect(reasonOf(status, 'Degraded')).toBe('ChangeRefused')
+    expect(messageOf(status, 'Degraded')).toMatch(
+      new RegExp(`^Kubernetes refuses to update ${kind} ${name}.*not this one`),
+    )
+    expect(reasonOf(status, 'Ready')).toBe('ChangeRefused')
+    expect(await closed()).toBe(0)
+    await allowUpdates(namespace.kube())
+    await pools.until(name, 'is well', (now) => reasonOf(now, 'Degraded', 'False') === 'NothingWrong')
+    const token = await until('the token is written', async () => {
+      const kube = namespace.kube()
+      const [deployment] = await pools.deployments(name)
+      const service = deployment && (await kube.get(services, deployment.metadata.name))
+      const tokens = [deployment, service].map((object) => object?.metadata.annotations?.['matte.dev/leader-term'])
+      return tokens[0] !== undefined && tokens[0] === tokens[1] && tokens[0]
+    })
+    const { leaderTerm, leaderLease } = (await pools.get(name)).status ?? {}
+    expect(token).toBe(`${leaderTerm}/${leaderLease}`)
+  })
+
+  it('closes a pool whose Deployment has no fence at all, reports it, and leads the others', async () => {
+    await changeLeader(['apps', 'deployments', 'deployments/scale'])
+    const { status = {} } = await pools.until(name, 'is closed', (now) => reasonOf(now, 'Ready', 'False'))
+    for (const type of ['Ready', 'ScalingActive']) expect(reasonOf(status, type, 'False')).toBe('FencingRefused')
+    expect(reasonOf(status, 'Degraded')).toBe('FencingRefused')
+    expect(messageOf(status, 'Ready')).toMatch(/^Deployment tight-\d+-\w+ refuses the leader's.*not this one.*Allow/)
+    await eventOf('FencingRefused')
+    expect(await closed()).toBe(1)
+    await scaleTo(2)
+    await pools.apply('open', {})
+    await pools.until('open', 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
+    expect((await pools.deployments(name)).map(({ spec }) => spec.replicas)).toEqual([1])
+    await allowUpdates(namespace.kube())
+    await pools.until(name, 'is led again', ({ readyReplicas }) => readyReplicas === 2)
+    await pools.until(name, 'is well', (now) => reasonOf(now, 'Ready') === 'Available')
+    expect(await closed()).toBe(0)
+  })
+
+  it('closes a pool whose status refuses the token; metric and Event show it', async () => {
+    await changeLeader(['matte.dev', 'tritonpools/status'])
+    expect((await eventOf('FencingRefused')).message).toMatch(
+      /^TritonPool tight-\d+ refuses the leader's fencing token/,
+    )
+    await until('the gauge shows it', async () => (await closed()) === 1)
+    await scaleTo(2)
+    await allowUpdates(namespace.kube())
+    await pools.until(name, 'is led again', ({ readyReplicas }) => readyReplicas === 2)
+  })
+
+  it('leaves a Deployment as it is that it fences through its scale', async () => {
+    const [before] = await pools.deployments(name)
+    await changeLeader(['apps', 'deployments'])
+    const after = await until('the Deployment is fenced', async () => {
+      const live = await namespace.kube().get(deployments, before?.metadata.name ?? '')
+      return live?.metadata.managedFields?.some(({ manager }) => manager?.startsWith('matte-controller-term-')) && live
+    })
+    expect(after.spec).toEqual(before?.spec)
+    expect(after.metadata.generation).toBe(before?.metadata.generation)
+    expect(after.metadata.annotations).toEqual(before?.metadata.annotations)
+    expect(after.metadata.resourceVersion).not.toBe(before?.metadata.resourceVersion)
   })
 })

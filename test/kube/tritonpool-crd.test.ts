@@ -225,7 +225,7 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     const led = await namespace
       .kube()
       .mergePatch(tritonPools, 'led', { status: { leaderTerm: 3 } }, { subresource: 'status' })
-    expect(led.status).toEqual({ leaderTerm: 3 })
+    expect(led.status).toEqual({ observedGeneration: 0, leaderTerm: 3 })
   })
 
   it.each(situations)('gives back the status of $id as it was written, and shows it in columns', async (situation) => {

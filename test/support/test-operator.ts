@@ -5,6 +5,7 @@ import { deployments, type KubeClient, pods } from '@matte/controller/operator/k
 import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
 import { operatorMode } from '@matte/controller/operator/operator-mode'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
+import type { Release } from '@matte/controller/operator/pool/release'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { poolRouting } from '@matte/controller/operator/pool-routing'
 import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
@@ -47,6 +48,12 @@ export type TestOperatorOptions = {
   readonly bus?: Bus
   readonly logger?: Logger
   readonly podPatch?: 'restricted' | 'any'
+  /** Of operator and worker; without it they serve every pool of the namespace. */
+  readonly release?: Release
+  /** ConfigMap with pools that the operator applies. */
+  readonly poolsConfigMap?: string
+  /** Default 100, more than any file has pools. */
+  readonly concurrentRollouts?: number
   /** Kubeconfig files, one for each process; by default both have the machine's own. */
   readonly kubeconfigs?: Readonly<Record<'operator' | 'worker', string>>
 }
@@ -58,18 +65,23 @@ export async function startOperator({
   bus = deafBus,
   logger,
   podPatch = 'restricted',
+  release,
+  poolsConfigMap,
+  concurrentRollouts = 100,
   kubeconfigs,
 }: TestOperatorOptions): Promise<TestOperator> {
   const licences = defaultLicencePolicy
-  const log = logger ?? pino({ level: logLevel })
-  const common = { namespace, moreNamespaces, db, bus, licences, Stub: loadTriton(), logger: log }
+  const edge = { namespace, moreNamespaces, db, bus, logger: logger ?? pino({ level: logLevel }) }
+  const common = { ...edge, release, licences, Stub: loadTriton() }
   const registry = createRegistry('test')
   const operator = await withKubeconfig(kubeconfigs?.operator, () =>
     operatorMode({
       ...common,
       plans: defaultPlans,
       podPatch,
+      poolsConfigMap,
       platform: { userIds: true, ipv6: false },
+      concurrentRollouts,
       registry,
       edges: createEdgeMetrics(registry, ['kubernetes', 'triton']),
     }),
@@ -119,7 +131,7 @@ export const modelOf = (modelVersion: string): PoolSpecInput['models'][number] =
 
 export type PoolClient = {
   /** Applies a pool as a user does: these fields over those of a small pool, whose model version is its name. */
-  apply(name: string, spec?: Partial<PoolSpecInput>): Promise<TritonPool>
+  apply(name: string, spec?: Partial<PoolSpecInput>, labels?: Readonly<Record<string, string>>): Promise<TritonPool>
   get(name: string): Promise<TritonPool>
   /** Waits until the pool's status is so. */
   until(name: string, what: string, is: (status: Partial<PoolStatus>, pool: TritonPool) => unknown): Promise<TritonPool>
@@ -138,11 +150,11 @@ export function poolClient(kube: () => KubeClient): PoolClient {
     (await kube().list(pods, { labelSelector: labelSelector(name) })).items
   return {
     get,
-    apply: (name, spec = {}) => {
+    apply: (name, spec = {}, labels = {}) => {
       const pool = {
         apiVersion: 'matte.dev/v1alpha1',
         kind: 'TritonPool',
-        metadata: { name },
+        metadata: { name, labels },
         // Of two pools with the same version one would serve nothing.
         spec: { ...smallPool, models: [modelOf(name)], ...spec },
       }

@@ -2,7 +2,7 @@ import type { Db } from '@matte/core/db/database'
 import type { ProcessRole } from '@matte/core/db/roles/table-rights'
 import type { PaymentDeps } from '@matte/core/payment/payment-deps'
 import type { MasterKeys } from '@matte/core/runtime/seal'
-import type { SignerOptions } from '@matte/core/storage/signature-v4'
+import type { CopyStore } from '@matte/core/storage/copy-objects'
 import type { Plans } from '@matte/core/workspace/plan'
 
 /** What the caller typed wrong; printed with the command's usage, exit code 2. */
@@ -22,8 +22,8 @@ export type CommandDeps = {
   readonly maxQueueAgeMs: number
   readonly auditRetentionDays: number
   /** The object store, when its settings are given, and the one to copy to. */
-  readonly store: SignerOptions | undefined
-  readonly toStore: SignerOptions | undefined
+  readonly store: CopyStore | undefined
+  readonly toStore: CopyStore | undefined
   readonly masterKeys: MasterKeys | undefined
   /** URLs that the processes connect by, as far as they are given. */
   readonly roleUrls: Partial<Record<ProcessRole, string>>

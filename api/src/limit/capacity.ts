@@ -29,6 +29,11 @@ export const capacityMetrics = {
     help: 'Requests of the API that are being worked on; REQUESTS_IN_WORK_MAX is their bound.',
     reader: 'saturation',
   }),
+  inFlightMax: gauge({
+    name: 'matte_http_requests_in_flight_max',
+    help: 'Most requests of the API that are worked on at once: REQUESTS_IN_WORK_MAX.',
+    reader: 'saturation',
+  }),
   waiting: gauge({
     name: 'matte_http_requests_waiting',
     help: 'Requests of the API that wait for their body or for the object store.',
@@ -79,6 +84,7 @@ export function refuseOverload(
   }
   const rooms: Rooms = new RequestRooms(requestsInWorkMax, refuse)
   observeRooms(rooms, registry)
+  capacityMetrics.inFlightMax.register(registry).set(requestsInWorkMax)
   app.decorateRequest('makeRoom', function makeRoom(this: FastifyRequest) {
     rooms.leave(this)
   })

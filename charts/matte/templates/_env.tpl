@@ -30,6 +30,11 @@
 {{- end }}
 {{- end -}}
 
+{{- define "matte.env.release" -}}
+- { name: POOL_RELEASE, value: {{ include "matte.fullname" . }} }
+- { name: UNLABELLED_POOLS, value: {{ ternary "on" "off" .Values.operator.unlabelledPools | quote }} }
+{{- end -}}
+
 {{- define "matte.env.referral" -}}
 - { name: REFERRAL_REWARD_CREDITS, value: {{ .Values.referral.rewardCredits | quote }} }
 {{- end -}}
@@ -91,11 +96,28 @@
 - { name: S3_ENDPOINT, value: {{ ternary (printf "http://%s-object-store:7070" (include "matte.fullname" .)) $store.endpoint $store.builtIn | quote }} }
 - { name: S3_BUCKET, value: {{ $store.bucket | quote }} }
 - { name: S3_REGION, value: {{ $store.region | quote }} }
+{{- if eq $store.credentials "ambient" }}
+- { name: S3_CREDENTIALS, value: ambient }
+# Without this, a missing identity becomes that of the node where its metadata service can be reached.
+- { name: AWS_EC2_METADATA_DISABLED, value: "true" }
+{{- if include "matte.projectedIdentity" . }}
+- { name: AWS_ROLE_ARN, value: {{ $store.identity.roleArn | quote }} }
+- { name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /var/run/secrets/matte.dev/store/token }
+{{- end }}
+{{- with $store.identity.stsEndpoint }}
+- { name: AWS_ENDPOINT_URL_STS, value: {{ . | quote }} }
+{{- end }}
+{{- else }}
 {{ include "matte.fromSecret" (dict "name" "S3_ACCESS_KEY_ID" "secret" $secret "key" (ternary $own.accessKeyIdKey "S3_ACCESS_KEY_ID" (ne $own.name ""))) }}
 {{ include "matte.fromSecret" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" $secret "key" (ternary $own.secretAccessKeyKey "S3_SECRET_ACCESS_KEY" (ne $own.name ""))) }}
 {{- if and $own.name $own.sessionTokenKey }}
 {{ include "matte.fromSecret" (dict "name" "S3_SESSION_TOKEN" "secret" $secret "key" $own.sessionTokenKey) }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "matte.projectedIdentity" -}}
+{{- if and (eq .Values.objectStore.credentials "ambient") .Values.objectStore.identity.roleArn }}true{{ end -}}
 {{- end -}}
 
 {{- define "matte.env.masterKeys" -}}

@@ -55,16 +55,55 @@ annotations:
 {{- /* The Secret that the setup Job makes. */ -}}
 {{- define "matte.secretName" -}}{{ include "matte.fullname" . }}-secrets{{- end -}}
 
-{{- /* A service account with these rules in the release's namespace: dict "root" $ "component" "worker" "rules" the text. */ -}}
-{{- define "matte.rights" -}}
-{{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
-{{- $metadata := dict "root" .root "component" .component "name" $name -}}
+{{- /* ConfigMap with the pools of the values; also the value of matte.dev/from on those pools. */ -}}
+{{- define "matte.poolsName" -}}{{ include "matte.fullname" . }}-pools{{- end -}}
+
+{{- /* Lease of the operator. The release of the unlabelled pools keeps the name that charts up to 0.2 used. */ -}}
+{{- define "matte.leaseName" -}}
+{{- if .Values.operator.unlabelledPools -}}matte-controller{{- else -}}{{ include "matte.fullname" . }}-operator{{- end -}}
+{{- end -}}
+
+{{- /* Value of matte.dev/release on the pods of pools; empty: they have no such label. */ -}}
+{{- define "matte.podRelease" -}}
+{{- if not .Values.operator.unlabelledPools -}}{{ include "matte.fullname" . }}{{- end -}}
+{{- end -}}
+
+{{- /* Label selector of the pods of this release's pools. */ -}}
+{{- define "matte.poolPods" -}}
+matchExpressions:
+  - { key: matte.dev/pool, operator: Exists }
+  {{- if .Values.operator.unlabelledPools }}
+  - { key: matte.dev/release, operator: DoesNotExist }
+  {{- else }}
+  - { key: matte.dev/release, operator: In, values: [{{ include "matte.fullname" . }}] }
+  {{- end }}
+{{- end -}}
+
+{{- /*
+Name of a component's service account, or `default`: dict "root" $ "component" "api" "values" .Values.api
+*/ -}}
+{{- define "matte.serviceAccountName" -}}
+{{- $account := .values.serviceAccount -}}
+{{- $account.name | default (ternary (printf "%s-%s" (include "matte.fullname" .root) .component) "default" $account.create) -}}
+{{- end -}}
+
+{{- /* The service account that the values let the chart create: as above. */ -}}
+{{- define "matte.serviceAccount" -}}
+{{- if .values.serviceAccount.create }}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  {{- include "matte.metadata" $metadata | nindent 2 }}
+  {{- include "matte.metadata" (dict "root" .root "component" .component "name" (include "matte.serviceAccountName" .) "annotations" .values.serviceAccount.annotations) | nindent 2 }}
 automountServiceAccountToken: false
 ---
+{{- end }}
+{{- end -}}
+
+{{- /* A service account with these rules in the release's namespace: dict "root" $ "component" "worker" "values" .Values.controller "rules" the text. */ -}}
+{{- define "matte.rights" -}}
+{{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
+{{- $metadata := dict "root" .root "component" .component "name" $name -}}
+{{- include "matte.serviceAccount" . }}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
@@ -77,5 +116,5 @@ metadata:
   {{- include "matte.metadata" $metadata | nindent 2 }}
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $name }} }
 subjects:
-  - { kind: ServiceAccount, name: {{ $name }}, namespace: {{ .root.Release.Namespace }} }
+  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" . }}, namespace: {{ .root.Release.Namespace }} }
 {{- end -}}

@@ -4,16 +4,17 @@
 {{- end -}}
 
 {{- /*
-The same rules in each of those namespaces, without the Lease: dict "root" $ "component" "worker" "rules" the text. The
-service account stays in the release's namespace.
+The same rules in each of those namespaces: dict "root" $ "component" "worker" "values" .Values.controller "rules" the text.
+The service account stays in the release's namespace, as do the Lease, and the pools of the values with their ConfigMap.
 */ -}}
 {{- define "matte.rightsElsewhere" -}}
 {{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
-{{- $rules := list -}}
-{{- range (fromYaml .rules).rules -}}
-{{- if not (has "coordination.k8s.io" .apiGroups) -}}{{- $rules = append $rules . -}}{{- end -}}
-{{- end -}}
 {{- $given := . -}}
+{{- $rules := list -}}
+{{- range $rule := (fromYaml .rules).rules -}}
+{{- if has "tritonpools" $rule.resources -}}{{- $rule = merge (dict "verbs" (list "get" "list" "watch")) $rule -}}{{- end -}}
+{{- if not (or (has "leases" $rule.resources) (has "configmaps" $rule.resources)) -}}{{- $rules = append $rules $rule -}}{{- end -}}
+{{- end -}}
 {{- range $namespace := include "matte.namespaces" .root | fromJsonArray }}
 {{- $metadata := dict "root" $given.root "component" $given.component "name" $name "namespace" $namespace }}
 ---
@@ -32,8 +33,14 @@ metadata:
   {{- include "matte.metadata" $metadata | nindent 2 }}
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $name }} }
 subjects:
-  - { kind: ServiceAccount, name: {{ $name }}, namespace: {{ $given.root.Release.Namespace }} }
+  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" $given }}, namespace: {{ $given.root.Release.Namespace }} }
 {{- end }}
+{{- end -}}
+
+{{- /* Namespaces whose Triton pods a monitor finds: the release's and those. */ -}}
+{{- define "matte.monitoredNamespaces" -}}
+namespaceSelector:
+  matchNames: {{ prepend (include "matte.namespaces" . | fromJsonArray) .Release.Namespace | toJson }}
 {{- end -}}
 
 {{- /* Peer: the pods of a component, for a policy in another namespace than theirs. */ -}}
@@ -48,7 +55,8 @@ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Releas
 {{- define "matte.poolsElsewhere" -}}
 {{- with include "matte.namespaces" . | fromJsonArray }}
 - namespaceSelector: { matchExpressions: [{ key: kubernetes.io/metadata.name, operator: In, values: {{ toJson . }} }] }
-  podSelector: { matchExpressions: [{ key: matte.dev/pool, operator: Exists }] }
+  podSelector:
+    {{- include "matte.poolPods" $ | nindent 4 }}
 {{- end }}
 {{- end -}}
 
@@ -61,7 +69,8 @@ kind: NetworkPolicy
 metadata:
   {{- include "matte.metadata" (merge (dict "component" "triton" "name" (printf "%s-triton" (include "matte.fullname" $root))) .) | nindent 2 }}
 spec:
-  podSelector: { matchExpressions: [{ key: matte.dev/pool, operator: Exists }] }
+  podSelector:
+    {{- include "matte.poolPods" $root | nindent 4 }}
   policyTypes: [Ingress, Egress]
   ingress:
     # Inference and the models' state, both by gRPC.
@@ -79,7 +88,6 @@ spec:
   egress:
     # Rules of networkPolicy.tritonEgress.
     {{- toYaml . | nindent 4 }}
-    # DNS, for the hosts of those rules.
-    - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+    {{- include "matte.egressDns" $root | nindent 4 }}
   {{- end }}
 {{- end -}}

@@ -78,8 +78,31 @@ topologySpreadConstraints:
 {{- end -}}
 
 {{- /*
-A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api "replicas" 2 or nil for an autoscaler,
-"env" the variables as text, "ports" a map of port names, "healthPort" 8081, "serviceAccount" a name or "".
+Resources of a process: dict "root" $ "values" .Values.api "memory" "256Mi", the request outside of production. A pod whose request
+equals its limit is not evicted for memory that it was promised.
+*/ -}}
+{{- define "matte.resources" -}}
+{{- $resources := deepCopy .values.resources -}}
+{{- $limit := dig "limits" "memory" "" $resources -}}
+{{- $memory := dig "requests" "memory" "" $resources | default (ternary $limit "" (eq .root.Values.mode "production")) | default .memory -}}
+{{- mergeOverwrite $resources (dict "requests" (dict "memory" $memory)) | toYaml -}}
+{{- end -}}
+
+{{- /* Pods of a Deployment; nil if an autoscaler decides: the component's values. */ -}}
+{{- define "matte.replicas" -}}
+{{- $scaling := .autoscaling | default dict -}}
+{{- if not (or $scaling.enabled $scaling.external) }}{{ .replicas }}{{ end -}}
+{{- end -}}
+
+{{- /* Fewest pods of a Deployment: the component's values. */ -}}
+{{- define "matte.fewestReplicas" -}}
+{{- include "matte.replicas" . | default .autoscaling.minReplicas -}}
+{{- end -}}
+
+{{- /*
+A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api with its replicas or autoscaler, "memory" its request
+outside of production, "env" the variables as text, "ports" a map of port names, "healthPort" 8081, "automount" the token of the API
+server, and for a component that uses the object store "store" true.
 */ -}}
 {{- define "matte.deployment" -}}
 {{- $root := .root -}}
@@ -93,8 +116,8 @@ spec:
   {{- if $root.Values.stopped }}
   # Zero also stops an autoscaler from making more.
   replicas: 0
-  {{- else if .replicas }}
-  replicas: {{ .replicas }}
+  {{- else if include "matte.replicas" .values }}
+  replicas: {{ include "matte.replicas" .values }}
   {{- else }}
   {{- /* Without the field the API server would put 1 where Helm had written a number before. */}}
   {{- $name := printf "%s-%s" (include "matte.fullname" $root) .component }}
@@ -113,8 +136,8 @@ spec:
       {{- include "matte.podMetadata" (dict "root" $root "component" .component "pod" $pod) | nindent 6 }}
     spec:
       {{- include "matte.pullSecrets" $root | nindent 6 }}
-      serviceAccountName: {{ .serviceAccount | default "default" }}
-      automountServiceAccountToken: {{ ne .serviceAccount "" }}
+      serviceAccountName: {{ include "matte.serviceAccountName" . }}
+      automountServiceAccountToken: {{ .automount }}
       enableServiceLinks: false
       # The processes take up to 30 s to end what they have begun, the API with five in which traffic goes elsewhere.
       terminationGracePeriodSeconds: 40
@@ -151,11 +174,14 @@ spec:
             timeoutSeconds: 3
             failureThreshold: 5
           resources:
-            {{- toYaml .values.resources | nindent 12 }}
+            {{- include "matte.resources" . | nindent 12 }}
           securityContext:
             {{- include "matte.containerSecurity" . | nindent 12 }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
+            {{- if and .store (include "matte.projectedIdentity" $root) }}
+            - { name: store-identity, mountPath: /var/run/secrets/matte.dev/store, readOnly: true }
+            {{- end }}
             {{- with $pod.extraVolumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
@@ -164,6 +190,12 @@ spec:
         {{- end }}
       volumes:
         - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+        {{- if and .store (include "matte.projectedIdentity" $root) }}
+        - name: store-identity
+          projected:
+            sources:
+              - serviceAccountToken: { audience: {{ $root.Values.objectStore.identity.audience | quote }}, expirationSeconds: 3600, path: token }
+        {{- end }}
         {{- with $pod.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

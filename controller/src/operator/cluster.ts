@@ -4,12 +4,13 @@ import { ConfigError } from '@matte/core/runtime/env'
 import type { Logger } from 'pino'
 import { createKubeClient, endpointSlices, type Resource } from './kube/client.ts'
 import type { ClusterMetrics } from './kube/cluster-metrics.ts'
-import { loadKubeConfig } from './kube/load-config.ts'
+import { findClusterAccess } from './kube/load-config.ts'
 import { namespaceAccess } from './kube/namespace-access.ts'
 import { type NamespacedReflector, namespacedReflector } from './kube/namespaced-reflector.ts'
 import type { KubeObject } from './kube/objects.ts'
 import { fieldManager, managedSelector } from './pool/labels.ts'
 import { poolsByName } from './pool/pool-names.ts'
+import { ownPools, type Release } from './pool/release.ts'
 import { tritonPools } from './pool/triton-pool.ts'
 
 export type ClusterOptions = {
@@ -17,6 +18,8 @@ export type ClusterOptions = {
   readonly namespace: string | undefined
   /** Further watched namespaces. */
   readonly moreNamespaces?: readonly string[]
+  /** Undefined: the pools of every release. */
+  readonly release?: Release | undefined
   readonly logger: Logger
 }
 
@@ -25,8 +28,8 @@ export type Watch = <T extends KubeObject>(resource: Resource<T>, labelSelector?
 
 /** @throws ConfigError when this machine knows no cluster. */
 export async function openCluster(options: ClusterOptions, metrics: ClusterMetrics) {
-  const { namespace: given, moreNamespaces = [], logger } = options
-  const loaded = await loadKubeConfig()
+  const { namespace: given, moreNamespaces = [], release, logger } = options
+  const loaded = await findClusterAccess()
   if (loaded === undefined) {
     throw new ConfigError(
       'There is no cluster for the pods of TritonPools: run the process in a pod, or set KUBECONFIG. ' +
@@ -36,22 +39,20 @@ export async function openCluster(options: ClusterOptions, metrics: ClusterMetri
   const namespace = given ?? loaded.namespace
   const kube = createKubeClient({ config: loaded.config, namespace, fieldManager, metrics, logger })
   const namespaces = [...new Set([namespace, ...moreNamespaces])]
-  logger.info({ namespaces }, 'pods come from TritonPools')
+  logger.info({ namespaces, release: release?.name }, 'pods come from TritonPools')
   const access = namespaceAccess({ namespaces, metrics, logger })
-  const watch: Watch = (resource, labelSelector) =>
-    namespacedReflector({
-      kube,
-      namespaces,
-      access,
-      resource,
-      ...(labelSelector && { labelSelector }),
-      logger,
-      metrics,
-    })
-  const pools = watch(tritonPools)
+  const watch: Watch = (resource, labelSelector) => {
+    const selector = labelSelector === undefined ? {} : { labelSelector }
+    return namespacedReflector({ kube, namespaces, access, resource, ...selector, logger, metrics })
+  }
+  const allPools = watch(tritonPools)
+  const pools = ownPools(allPools, release)
   return {
     kube,
     watch,
+    /** Those of the release's namespace, whichever release they are of. */
+    homePools: allPools.home,
+    /** The release's own. */
     pools,
     named: poolsByName(pools),
     slices: watch(endpointSlices, managedSelector),

@@ -1,9 +1,9 @@
-// One term of leading. Whoever begins to lead waits until its copies of what there is are complete, then writes its
-// fencing tokens until every object has one or it leads no more. What refuses its token keeps its own pool out.
+// One term of leading. A new leader waits until its copies of the objects are complete. Then it writes its fencing
+// tokens until every object has one or the term ends. An object that refuses its token can close its own pool.
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { pause } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
-import type { WithoutToken } from './fencing-tokens.ts'
+import type { RefusedToken } from './fencing-tokens.ts'
 import { type Backoff, backoffMs } from './kube/backoff.ts'
 import type { Term } from './kube/fencing-token.ts'
 import type { Leadership } from './kube/leadership.ts'
@@ -13,9 +13,9 @@ type LeaderTermOptions = {
   readonly logger: Logger
   /** Resolves when the copies of what there is are complete. */
   readonly ready: () => Promise<void>
-  readonly writeTokens: (term: Term, signal: AbortSignal) => Promise<WithoutToken[]>
+  readonly writeTokens: (term: Term, signal: AbortSignal) => Promise<RefusedToken[]>
   /** Called each time that the tokens were written. */
-  readonly begin: (withoutToken: readonly WithoutToken[]) => void
+  readonly begin: () => void
   readonly end: () => void
 }
 
@@ -27,22 +27,21 @@ export function leaderTerm(options: LeaderTermOptions) {
   const stopping = new AbortController()
   const working = new Set<Promise<void>>()
   let leads: AbortController | undefined
-  let begun: { readonly term: Term; readonly closedPools: ReadonlySet<string> } | undefined
+  let begun: { readonly term: Term; readonly refused: ReadonlyMap<string, readonly RefusedToken[]> } | undefined
 
   async function work(term: Term, signal: AbortSignal): Promise<void> {
-    let reported = ''
+    let reported = '[]'
     for (let tries = 1; !signal.aborted; tries++) {
       try {
         await settledOrAborted(options.ready(), signal)
-        const withoutToken = signal.aborted ? [] : await options.writeTokens(term, signal)
+        const refused = signal.aborted ? [] : await options.writeTokens(term, signal)
         if (signal.aborted) return
-        begun = { term, closedPools: new Set(withoutToken.map(({ pool }) => pool)) }
-        options.begin(withoutToken)
-        if (withoutToken.length === 0) return
-        const objects = withoutToken.map(({ object }) => object)
-        const fields = { err: withoutToken[0]?.error, objects, term }
-        if (reported !== objects.join()) logger.warn(fields, 'objects refuse their fencing token')
-        reported = objects.join()
+        begun = { term, refused: Map.groupBy(refused, ({ pool }) => pool) }
+        const report = JSON.stringify(refused.map(({ object, closesPool }) => [object, closesPool]))
+        options.begin()
+        if (refused.length === 0) return
+        if (report !== reported) logger.warn(fieldsOf(term, refused), 'objects refuse their fencing token')
+        reported = report
       } catch (error) {
         if (!signal.aborted) logger.warn({ err: error, term }, 'fencing tokens not written yet')
       }
@@ -75,7 +74,14 @@ export function leaderTerm(options: LeaderTermOptions) {
       await Promise.all(working)
     },
     current,
-    /** Undefined also for a pool of which an object has no token: nothing of it is written. */
-    of: (pool: string): Term | undefined => (begun?.closedPools.has(pool) ? undefined : current()),
+    /** Objects of the pool that have no token of the current term. */
+    refusedOf: (pool: string): readonly RefusedToken[] => begun?.refused.get(pool) ?? [],
   }
 }
+
+const fieldsOf = (term: Term, refused: readonly RefusedToken[]) => ({
+  err: refused[0]?.error,
+  objects: refused.map(({ object }) => object),
+  closed_pools: [...new Set(refused.filter(({ closesPool }) => closesPool).map(({ pool }) => pool))],
+  term,
+})

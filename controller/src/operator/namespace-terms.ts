@@ -3,8 +3,9 @@
 import type { Service } from '@matte/core/runtime/service'
 import type { Term } from './kube/fencing-token.ts'
 import type { leaderTerm } from './leader-term.ts'
+import type { RefusedToken } from './reconcile/refused/refused-change.ts'
 
-type NamespaceTerm = Service & Pick<ReturnType<typeof leaderTerm>, 'current' | 'of'>
+type NamespaceTerm = Service & Pick<ReturnType<typeof leaderTerm>, 'current' | 'refusedOf'>
 
 export function namespaceTerms(namespaces: readonly string[], open: (namespace: string) => NamespaceTerm) {
   const terms = new Map(namespaces.map((namespace) => [namespace, open(namespace)]))
@@ -19,11 +20,13 @@ export function namespaceTerms(namespaces: readonly string[], open: (namespace: 
     },
     /** In at least one namespace. */
     leads: (): boolean => all.some((term) => term.current() !== undefined),
-    in: (namespace: string): Term | undefined => terms.get(namespace)?.current(),
-    /** The term for a pool; a pool that is gone has no namespace, and any term is right to forget it in. */
-    of: (pool: string, namespace: string | undefined): Term | undefined =>
+    /** The term for the pools of a namespace. A pool that is gone has none, and may be forgotten in any term. */
+    of: (namespace: string | undefined): Term | undefined =>
       namespace === undefined
         ? all.map((term) => term.current()).find((term) => term !== undefined)
-        : terms.get(namespace)?.of(pool),
+        : terms.get(namespace)?.current(),
+    /** Objects of a pool that have no token of the term of its namespace. */
+    refusedOf: (namespace: string | undefined, pool: string): readonly RefusedToken[] =>
+      terms.get(namespace ?? '')?.refusedOf(pool) ?? [],
   }
 }

@@ -1,5 +1,6 @@
 // The operator with what it watches. It sends no inference: it asks pods for their models and their readiness, through
 // the same endpoints as the workers, and learns from PostgreSQL and NATS what the workers experience.
+import { systemClock } from '@matte/core/runtime/clock'
 import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Service } from '@matte/core/runtime/service'
 import type { PodMetrics } from '../worker/routing/pod-metrics.ts'
@@ -11,7 +12,8 @@ import { kubernetesPods } from './pod-source.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 import { slotReports } from './reconcile/observe/slot-reports.ts'
 
-type Found = 'kube' | 'kubeMetrics' | 'watch' | 'pools' | 'named' | 'catalogue' | 'slices' | 'source' | 'slotsUsed'
+type FoundPools = 'homePools' | 'pools' | 'named' | 'catalogue'
+type Found = FoundPools | 'kube' | 'kubeMetrics' | 'watch' | 'slices' | 'source' | 'slotsUsed'
 type OperatorModeOptions = ClusterOptions & Omit<OperatorOptions, Found> & { readonly edges: EdgeMetrics }
 
 type OperatorMode = { readonly source: PodSource; readonly services: readonly Service[] }
@@ -20,7 +22,7 @@ type OperatorMode = { readonly source: PodSource; readonly services: readonly Se
 export async function operatorMode(options: OperatorModeOptions): Promise<OperatorMode> {
   const { registry, edges, bus } = options
   const kubeMetrics = createKubeMetrics(registry, edges)
-  const { client, kube, watch, pools, named, slices } = await openCluster(options, kubeMetrics)
+  const { client, kube, watch, homePools, pools, named, slices } = await openCluster(options, kubeMetrics)
   const source = kubernetesPods({ ...options, slices, pools: named, metrics: countProbes(edges) })
   const reports = slotReports(bus)
   const leader = operator({
@@ -28,9 +30,10 @@ export async function operatorMode(options: OperatorModeOptions): Promise<Operat
     kube,
     kubeMetrics,
     watch,
+    homePools,
     pools,
     named,
-    catalogue: poolCatalogue(named),
+    catalogue: poolCatalogue(named, systemClock),
     slices,
     source,
     slotsUsed: reports.slotsUsed,

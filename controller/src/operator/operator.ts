@@ -14,33 +14,38 @@ import type { Registry } from 'prom-client'
 import type { PodSource } from '../worker/routing/pod-source.ts'
 import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
 import type { Watch } from './cluster.ts'
-import { type WithoutToken, writeFencingTokens } from './fencing-tokens.ts'
+import { writeFencingTokens } from './fencing-tokens.ts'
 import { deployments, type KubeClient, podDisruptionBudgets, pods, services } from './kube/client.ts'
-import { type EventRecorder, eventRecorder } from './kube/events.ts'
+import { eventRecorder } from './kube/events.ts'
 import type { Term } from './kube/fencing-token.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
 import { type Leadership, leadership } from './kube/leadership.ts'
 import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
 import { keyOfObject, nameInKey, objectKey } from './kube/object-key.ts'
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
+import type { Reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
 import { leaderTerm } from './leader-term.ts'
 import { namespaceTerms } from './namespace-terms.ts'
-import { leaseName, managedSelector, poolLabel } from './pool/labels.ts'
+import { managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
 import type { PoolsByName } from './pool/pool-names.ts'
+import { leaseNameOf, ownsPool, type Release } from './pool/release.ts'
 import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
 import { demandReader } from './reconcile/observe/demand-reader.ts'
+import { fitPools } from './reconcile/observe/fitted-pools.ts'
 import { liveIndex } from './reconcile/observe/live-index.ts'
 import { modelIndex } from './reconcile/observe/model-index.ts'
 import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
-import { fitToPlatform, type Platform } from './specs/platform.ts'
+import { rolloutTurns } from './rollout/turns.ts'
+import type { Platform } from './specs/platform.ts'
 import { reportTakenName } from './taken-names.ts'
+import { valuesPools } from './values-pools/values-pools.ts'
 
 export type OperatorOptions = {
   readonly kube: KubeClient
@@ -50,6 +55,12 @@ export type OperatorOptions = {
   readonly watch: Watch
   /** The operated pools. */
   readonly named: PoolsByName
+  /** Pools of the release's namespace, those of other releases too. */
+  readonly homePools: Reflector<TritonPool>
+  /** Undefined: the pools of every release are this one's. */
+  readonly release?: Release | undefined
+  /** ConfigMap with the pools of the chart's values; undefined: the values have none. */
+  readonly poolsConfigMap?: string | undefined
   readonly catalogue: PoolCatalogue
   /** Where `source` reads pods from. */
   readonly slices: Pick<NamespacedReflector<EndpointSlice>, 'synced'>
@@ -62,6 +73,8 @@ export type OperatorOptions = {
   readonly podPatch: PodPatchForm
   readonly licences: LicencePolicy
   readonly platform: Platform
+  /** Pools that may roll out at once. */
+  readonly concurrentRollouts: number
   readonly bus: Bus
   readonly registry: Registry
   readonly logger: Logger
@@ -75,8 +88,9 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { kube, kubeMetrics, pools, named, catalogue, source, bus, registry, podPatch, licences, logger } = options
-  const leading = leadership({ kube, name: leaseName, logger, metrics: kubeMetrics })
+  const { release, kube, kubeMetrics, pools, named, catalogue, source, bus } = options
+  const { registry, podPatch, licences, logger } = options
+  const leading = leadership({ kube, name: leaseNameOf(release), logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
   const memories = new Map<string, PoolMemory>()
@@ -85,23 +99,26 @@ export function operator(options: OperatorOptions): Service {
     if (terms.leads()) queue.addAfter(pool, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
-  const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories }
-  const terms = openTerms({ ...options, events }, reflectors, {
+  const turns = rolloutTurns({ max: options.concurrentRollouts, pools: world.pools.all, nowMs: world.clock.nowMs })
+  const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories, turns }
+  const terms = openTerms(options, reflectors, {
     leading,
     add: (key) => queue.add(key),
     end: () => {
-      memories.clear()
+      for (const kept of [memories, turns]) kept.clear()
       metrics.hide()
     },
   })
-  const term = (pool: string): Term | undefined => terms.of(pool, named.get(pool)?.metadata.namespace)
+  const namespaceOf = (pool: string): string | undefined => named.get(pool)?.metadata.namespace
+  const term = (pool: string): Term | undefined => terms.of(namespaceOf(pool))
+  const refusedOf = (pool: string) => terms.refusedOf(namespaceOf(pool), pool)
   // A pool that is not operated is in the queue by namespace and name, and no pool's name has a slash.
   const queue = workQueue({
     name: 'pools',
     reconcile: (key, signal) =>
       key.includes('/')
-        ? reportTakenName({ ...deps, pools, named, termOf: terms.in }, key)
-        : reconcile({ ...deps, term }, key, signal),
+        ? reportTakenName({ ...deps, pools, named, terms }, key)
+        : reconcile({ ...deps, term, refusedOf }, key, signal),
     concurrency,
     logger,
     metrics: kubeMetrics,
@@ -114,15 +131,16 @@ export function operator(options: OperatorOptions): Service {
     reports: leading.isLeader,
     ready: (pool, seconds) => rememberStart(memories.get(pool), seconds),
   })
-  reflectors.pods.onChange((key, pod) => phases.observe(nameInKey(key), pod))
-  source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
+  observeStarts(phases, { pods: reflectors.pods, named, source })
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
     // A timer may ring a millisecond early, and a pass before its time would find the old demand.
     if (found) queue.addAfter(found.pool, Math.ceil(world.demand.freshInMs()) + 1)
   }
   const nudges = nudgeListener({ bus, leads: terms.leads, wake })
-  const all: Service[] = [events, ...Object.values(reflectors), leading, terms, queue, nudges]
+  const leadsHome = (): boolean => terms.of(kube.namespace) !== undefined
+  const values = valuesPoolsOf(options, { leads: leadsHome, leadership: leading, events })
+  const all: Service[] = [events, ...Object.values(reflectors), leading, terms, queue, nudges, ...values]
   return {
     name: 'operator',
     start: async () => {
@@ -135,20 +153,27 @@ export function operator(options: OperatorOptions): Service {
   }
 }
 
-type TermsOptions = OperatorOptions & { readonly events: EventRecorder }
+type Leader = Pick<Parameters<typeof valuesPools>[0], 'leads' | 'leadership' | 'events'>
+
+function valuesPoolsOf({ release, poolsConfigMap, homePools, ...options }: OperatorOptions, leader: Leader): Service[] {
+  if (release === undefined || poolsConfigMap === undefined) return []
+  const origin = { release: release.name, configMap: poolsConfigMap }
+  return [valuesPools({ ...options, ...leader, pools: homePools, origin })]
+}
+
 type TermsHooks = { readonly leading: Leadership; readonly add: (key: string) => void; readonly end: () => void }
 
-function openTerms(options: TermsOptions, reflectors: Reflectors, { leading, add, end }: TermsHooks) {
-  const { kube, pools, named, events, logger } = options
+function openTerms(options: OperatorOptions, reflectors: Reflectors, { leading, add, end }: TermsHooks) {
+  const { release, kube, pools, named, logger } = options
+  const owns = (pool: TritonPool): boolean => ownsPool(release, pool)
   return namespaceTerms(pools.namespaces, (namespace) =>
     leaderTerm({
       leading,
       logger: logger.child({ namespace }),
       ready: () => untilSynced(options, reflectors, namespace),
       writeTokens: (term, signal) =>
-        writeFencingTokens({ kube: kube.in(namespace), leadership: leading, logger }, term, signal),
-      begin: (withoutToken) => {
-        for (const refusal of withoutToken) reportRefusal({ pools, events, namespace }, refusal)
+        writeFencingTokens({ kube: kube.in(namespace), leadership: leading, logger, owns }, term, signal),
+      begin: () => {
         for (const pool of pools.items()) {
           const { name } = pool.metadata
           if (pool.metadata.namespace === namespace) add(named.get(name) === pool ? name : keyOfObject(pool))
@@ -170,6 +195,19 @@ function createReflectors({ watch }: OperatorOptions) {
   }
 }
 
+/** A pod of another release is that operator's to measure, and a pool whose name is taken has no pods. */
+function observeStarts(
+  phases: ReturnType<typeof startPhaseRecorder>,
+  { pods: watched, named, source }: Pick<Reflectors, 'pods'> & Pick<OperatorOptions, 'named' | 'source'>,
+): void {
+  watched.onChange((key, pod) => {
+    const pool = pod?.metadata.labels?.[poolLabel]
+    const isOurs = pool === undefined || named.get(pool)?.metadata.namespace === pod?.metadata.namespace
+    if (isOurs) phases.observe(nameInKey(key), pod)
+  })
+  source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
+}
+
 function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed: (pool: string) => void) {
   const { catalogue, source, slotsUsed, Stub, db, plans, logger } = options
   const poolOf = ({ metadata: { namespace, labels } }: KubeObject): string | undefined =>
@@ -177,12 +215,8 @@ function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed:
   const ofPoolChanged = (key: string): void => changed(nameInKey(key))
   const live = <T extends KubeObject>(of: NamespacedReflector<T>) => liveIndex(of, poolOf, ofPoolChanged)
   const pools = liveIndex(options.named, ({ metadata }) => metadata.name, changed)
-  const fitted = (name: string): TritonPool | undefined => {
-    const pool = pools.get(name)
-    return pool && fitToPlatform(pool, options.platform)
-  }
   return {
-    pools: { ...pools, get: fitted },
+    pools: fitPools(pools, options),
     deployments: live(reflectors.deployments),
     pods: live(reflectors.pods),
     services: live(reflectors.services),
@@ -206,13 +240,4 @@ async function untilSynced(
   await Promise.all([pools, slices, ...Object.values(reflectors)].map((one) => one.synced(namespace)))
   // A leader that has not asked the pods yet would take every revision for one without a usable pod.
   await settledWithin(source.settled(), settleMaxMs)
-}
-
-type ReportDeps = Pick<OperatorOptions, 'pools'> & { readonly events: EventRecorder; readonly namespace: string }
-
-function reportRefusal({ pools, events, namespace }: ReportDeps, refusal: WithoutToken): void {
-  const { pool, object, error } = refusal
-  const message = `${object} refuses the leader's fencing token, so nothing of this pool is changed: ${error.message}`
-  const own = pools.get(objectKey(namespace, pool))
-  if (own) events.record(own, { type: 'Warning', reason: 'ChangeRefused', message })
 }

@@ -1,6 +1,8 @@
 // Routing to the pods of TritonPools, as the worker does it: by a watch of pools and EndpointSlices, with no right to
 // change anything. Imported when TRITON_POOLS is on, so a worker without Kubernetes pays for none of it.
+
 import type { Db } from '@matte/core/db/database'
+import { systemClock } from '@matte/core/runtime/clock'
 import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Registry } from 'prom-client'
 import { installModels } from '../worker/install-models.ts'
@@ -21,7 +23,7 @@ type PoolRoutingOptions = ClusterOptions &
 export async function poolRouting(options: PoolRoutingOptions): Promise<Serving> {
   const { db, registry, edges, logger } = options
   const { client, pools, named, slices } = await openCluster(options, createClusterMetrics(registry, edges))
-  const catalogue = poolCatalogue(named)
+  const catalogue = poolCatalogue(named, systemClock)
   const source = kubernetesPods({ ...options, slices, pools: named })
 
   let known = false

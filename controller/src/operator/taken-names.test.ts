@@ -12,10 +12,16 @@ const poolOf = (namespace: string, status?: TritonPool['status']): TritonPool =>
   ...(status && { status }),
 })
 
-type Given = { readonly owner?: TritonPool; readonly leads?: boolean; readonly status?: TritonPool['status'] }
+type Given = {
+  readonly owner?: TritonPool
+  readonly leads?: boolean
+  readonly status?: TritonPool['status']
+  /** Kind and name of the object that refuses the leader's fencing token. */
+  readonly refused?: string
+}
 
 /** Writes about the pool hd of namespace `team`, whose name `owner` has. */
-async function report({ owner, leads = true, status }: Given) {
+async function report({ owner, leads = true, status, refused }: Given) {
   const written: { namespace: string; pool: TritonPool }[] = []
   const notes: Note[] = []
   const clientOf = (namespace: string) => ({
@@ -29,7 +35,10 @@ async function report({ owner, leads = true, status }: Given) {
       leadership: { confirm: async () => undefined },
       pools: { get: () => poolOf('team', status) },
       named: { get: () => owner },
-      termOf: () => (leads ? { count: 4, lease: 'lease' } : undefined),
+      terms: {
+        of: () => (leads ? { count: 4, lease: 'lease' } : undefined),
+        refusedOf: () => (refused === undefined ? [] : [{ object: refused }]),
+      },
       events: { record: (_: unknown, note: Note) => void notes.push(note) },
       logger: pino({ level: 'silent' }),
     } as unknown as Parameters<typeof reportTakenName>[0],
@@ -46,7 +55,15 @@ describe('a pool whose name is taken', () => {
         namespace: 'team',
         pool: {
           metadata: { name: 'hd', uid: 'team', resourceVersion: '7' },
-          status: { observedGeneration: 2, leaderTerm: 4, conditions: [{ type: 'Ready', status: 'False' }] },
+          status: {
+            observedGeneration: 2,
+            leaderTerm: 4,
+            conditions: [
+              { type: 'Ready', status: 'False', reason: 'NameTaken' },
+              { type: 'Reconciling', status: 'False', reason: 'NameTaken' },
+              { type: 'Stalled', status: 'True', reason: 'NameTaken' },
+            ],
+          },
         },
       },
     ])
@@ -65,8 +82,25 @@ describe('a pool whose name is taken', () => {
     expect((await report({ owner: poolOf('third'), status })).written).toHaveLength(1)
   })
 
+  it('is written again over the conditions of a pool that was operated, or of an older controller', async () => {
+    const { written } = await report({ owner: poolOf('home') })
+    const conditions = written[0]?.pool.status?.conditions ?? []
+    const [ready] = conditions
+    if (ready === undefined) throw new Error('nothing was written')
+    const older = await report({ owner: poolOf('home'), status: { conditions: [ready] } })
+    expect(older.written[0]?.pool.status?.conditions).toEqual(conditions)
+    const degraded = { ...ready, type: 'Degraded' } as const
+    const operated = await report({ owner: poolOf('home'), status: { conditions: [degraded] } })
+    expect(operated.written[0]?.pool.status?.conditions?.map(({ type }) => type)).not.toContain('Degraded')
+  })
+
+  it('is written to a pool with a Deployment that refuses the fencing token', async () => {
+    expect((await report({ owner: poolOf('home'), refused: 'Deployment hd-1' })).written).toHaveLength(1)
+  })
+
   it.each<[string, Given]>([
     ['by a replica that does not lead its namespace', { owner: poolOf('home'), leads: false }],
+    ['when its status refuses the fencing token', { owner: poolOf('home'), refused: 'TritonPool hd' }],
     ['when the name is its own by now', { owner: poolOf('team') }],
   ])('is not written %s', async (_what, state) => {
     const { written, notes } = await report(state)

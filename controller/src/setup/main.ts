@@ -1,5 +1,5 @@
-// What an installation by the chart needs once, as a Job: `setup secrets` makes the Secret that the other pods read,
-// `setup pools` applies the TritonPools of the chart's values. Each changes nothing that is as it should be.
+// Steps of the chart's Jobs. `setup secrets` makes the Secret that the other pods read, and changes none of its values.
+// `setup delete-pools` deletes the release's pools after an uninstall. Charts up to 0.2 run `setup pools`.
 import { ConfigError, choice, parseEnv, text } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { runMain } from '@matte/core/runtime/main'
@@ -7,6 +7,7 @@ import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { createKubeClient } from '../operator/kube/client.ts'
 import { createClusterMetrics } from '../operator/kube/cluster-metrics.ts'
 import { loadKubeConfig } from '../operator/kube/load-config.ts'
+import { deletePools } from './delete-pools.ts'
 import { applyPools } from './pools.ts'
 import { ensureSecret } from './secrets.ts'
 
@@ -31,7 +32,8 @@ await runMain(async () => {
     const [, , step] = process.argv
     if (step === 'secrets') await ensureSecret(kube, config, logger)
     else if (step === 'pools') await applyPools(kube, config.poolsConfigMap, logger)
-    else throw new ConfigError('say what to set up: secrets or pools')
+    else if (step === 'delete-pools') await deletePools(kube, config.poolsConfigMap, logger)
+    else throw new ConfigError('The step is not named: start this with secrets or delete-pools.')
   } finally {
     kube.close()
   }

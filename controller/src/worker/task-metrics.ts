@@ -40,6 +40,11 @@ export const taskMetrics = {
     reader: 'saturation',
     help: 'Tasks claimed by this process and not ended.',
   }),
+  inFlightMax: gauge({
+    name: 'matte_tasks_in_flight_max',
+    reader: 'saturation',
+    help: 'Most tasks that this process claims at once: TASKS_IN_FLIGHT_MAX.',
+  }),
   slotsUsed: gauge({
     name: 'matte_slots_used',
     reader: 'saturation',
@@ -74,9 +79,10 @@ export function createTaskMetrics(registry: Registry, plans: Plans) {
   }
 }
 
-type Gauges = Readonly<Record<'tasksInFlight' | 'slotsUsed', () => number>>
+type Gauges = Readonly<Record<'tasksInFlight' | 'slotsUsed', () => number>> & { readonly inFlightMax: number }
 
-export function registerGauges(registry: Registry, { tasksInFlight, slotsUsed }: Gauges): void {
+export function registerGauges(registry: Registry, { tasksInFlight, slotsUsed, inFlightMax }: Gauges): void {
+  taskMetrics.inFlightMax.register(registry).set(inFlightMax)
   taskMetrics.inFlight.register(registry, (metric) => metric.set(tasksInFlight()))
   taskMetrics.slotsUsed.register(registry, (metric) => metric.set(slotsUsed()))
 }

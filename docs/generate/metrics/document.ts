@@ -9,7 +9,9 @@ import { clusterMetrics } from '@matte/controller/operator/kube/cluster-metrics'
 import { leaderMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
 import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
+import { valuesPoolMetrics } from '@matte/controller/operator/values-pools/values-pool-metrics'
 import { sweepMetrics } from '@matte/controller/sweep-metrics'
+import { memoryMetrics } from '@matte/controller/worker/memory-metrics'
 import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { taskMetrics } from '@matte/controller/worker/task-metrics'
 import { busMetrics } from '@matte/core/bus/bus-metrics'
@@ -38,8 +40,17 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
     ...[httpMetrics, capacityMetrics, sampleMetrics, streamMetrics, dueMetrics, storeMetrics, endingMetrics],
     ...[signInMetrics, paymentMetrics],
   ],
-  worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],
-  operator: [clusterMetrics, leaderMetrics, poolMetrics, startMetrics],
+  worker: [
+    storeMetrics,
+    taskMetrics,
+    endingMetrics,
+    claimMetrics,
+    sweepMetrics,
+    podMetrics,
+    clusterMetrics,
+    memoryMetrics,
+  ],
+  operator: [clusterMetrics, leaderMetrics, poolMetrics, valuesPoolMetrics, startMetrics],
   dispatcher: [
     ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],
     paymentMetrics,

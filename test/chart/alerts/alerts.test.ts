@@ -7,6 +7,7 @@ import { chartDir, findMissing, render, runOrThrow } from '../helm.ts'
 import { dependencyCases } from './dependency-cases.ts'
 import { namespaceCases } from './namespace-cases.ts'
 import { objectiveCases } from './objective-cases.ts'
+import { operatorCases } from './operator-cases.ts'
 import { poolCases } from './pool-cases.ts'
 import { checkConfig, checkRules, findMissingPromtool, testRules } from './promtool.ts'
 import { recordCases } from './record-cases.ts'
@@ -19,6 +20,7 @@ const cases = [
   ...taskCases,
   ...webhookCases,
   ...poolCases,
+  ...operatorCases,
   ...namespaceCases,
   ...dependencyCases,
   ...recordCases,

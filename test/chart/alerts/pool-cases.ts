@@ -4,6 +4,7 @@ const degraded = 'matte_pool_condition{pool="demo",condition="Degraded"}'
 const replicas = (state: string) => `matte_pool_replicas{pool="demo",state="${state}"}`
 const backlog = 'matte_pool_demand{pool="demo",term="backlog"}'
 const maximum = 'matte_pool_replicas_limit{pool="demo",bound="max"}'
+const rolledBack = 'matte_pool_condition{pool="demo",condition="RolledBack"}'
 const leader = (pod: string) => `matte_leader{pod="${pod}"}`
 
 const degradedText =
@@ -76,8 +77,52 @@ const leading: readonly Case[] = [
   },
 ]
 
+const rollbacks: readonly Case[] = [
+  {
+    alert: 'MattePoolRolledBack',
+    when: 'the revision of spec was rolled back',
+    series: { [rolledBack]: '0x5 1x30' },
+    at: '12m',
+    fires: [
+      {
+        severity: 'warning',
+        pool: 'demo',
+        description:
+          'The pool demo tried the revision in its spec and rolled it back; the revision before it serves. Its ' +
+          'condition RolledBack says what failed.',
+      },
+    ],
+  },
+  {
+    alert: 'MattePoolRolledBack',
+    when: 'spec is corrected within four minutes',
+    series: { [rolledBack]: '0x5 1x4 0x30' },
+    at: '12m',
+    fires: [],
+  },
+  {
+    alert: 'MattePoolRolledBack',
+    when: 'the lead changes hands after a rollback',
+    series: {
+      'matte_pool_condition{pool="demo",condition="RolledBack",pod="a"}': '0x5 1x5 _x20',
+      'matte_pool_condition{pool="demo",condition="RolledBack",pod="b"}': '_x10 1x20',
+    },
+    at: '15m',
+    fires: [
+      {
+        severity: 'warning',
+        pool: 'demo',
+        description:
+          'The pool demo tried the revision in its spec and rolled it back; the revision before it serves. Its ' +
+          'condition RolledBack says what failed.',
+      },
+    ],
+  },
+]
+
 export const poolCases: readonly Case[] = [
   ...leading,
+  ...rollbacks,
   {
     alert: 'MattePoolDegraded',
     when: 'a pool is degraded and none of its pods is ready',

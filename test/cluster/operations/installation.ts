@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { chartDir, run, runOrThrow } from '../../chart/helm.ts'
 import { openPage, type RunSection } from '../page/page.ts'
+import { untilPoolsReady } from '../pools-ready.ts'
 
 export type Installation = {
   readonly namespace: string
@@ -60,7 +61,7 @@ export function useInstallation(): Installation {
 export async function untilServing({ kubectl }: Installation): Promise<void> {
   await kubectl('wait', 'deploy', '--all', '--for=condition=Available', '--timeout=300s')
   await kubectl('wait', 'job', '--all', '--for=condition=Complete', '--timeout=300s')
-  await kubectl('wait', 'tritonpool', '--all', '--for=condition=Ready', '--timeout=300s')
+  await untilPoolsReady(kubectl)
 }
 
 type Where = { readonly namespace: string; readonly dir: string; readonly env: { readonly KUBECONFIG: string } }

@@ -3,12 +3,15 @@
 import { randomBytes } from 'node:crypto'
 import { chartDir, run, runOrThrow } from '../../chart/helm.ts'
 import { until } from '../../support/until.ts'
+import { untilPoolsReady } from '../pools-ready.ts'
 import { removeDefinition } from './definition.ts'
 
 export type Release = {
   readonly namespace: string
   kubectl(...args: string[]): Promise<string>
   helm(...args: string[]): Promise<string>
+  /** The chart and the image under test, as arguments of Helm. */
+  readonly chart: readonly string[]
   /** Creates objects; `kubectl apply` would keep a copy of each in an annotation, for which images are too large. */
   create(object: object): Promise<void>
   /** Returns when its pods answer and its pools are Ready. */
@@ -21,6 +24,8 @@ export type Release = {
 }
 
 const name = 'matte'
+/** Image of our processes that is under test, where it is not the chart's own. */
+const image = process.env.MATTE_IMAGE_TAG === undefined ? [] : ['--set', `image.tag=${process.env.MATTE_IMAGE_TAG}`]
 const seconds = '--timeout=240s'
 
 export function openRelease(): Release {
@@ -36,7 +41,7 @@ export function openRelease(): Release {
     for (const server of ['postgresql', 'nats', 'object-store']) {
       await kubectl('rollout', 'status', `sts/${name}-${server}`, seconds)
     }
-    await kubectl('wait', 'tritonpool', '--all', '--for=condition=Ready', seconds)
+    await untilPoolsReady(kubectl)
   }
 
   return {
@@ -44,16 +49,17 @@ export function openRelease(): Release {
     kubectl,
     helm,
     untilServing,
+    chart: [chartDir, ...image],
     create: async (object) => {
       await runOrThrow('kubectl', ['-n', namespace, 'create', '-f', '-'], JSON.stringify(object))
     },
     install: async (args = []) => {
       await createNamespace(namespace)
-      await helm('install', name, chartDir, ...args)
+      await helm('install', name, chartDir, ...image, ...args)
       await untilServing()
     },
     upgrade: async (args) => {
-      await helm('upgrade', name, chartDir, ...args)
+      await helm('upgrade', name, chartDir, ...image, ...args)
       await untilServing()
     },
     podsOf: async (component) => {

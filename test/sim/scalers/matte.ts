@@ -37,6 +37,7 @@ function inputReader(setting: Setting, scaling: EffectiveScaling) {
         missedShare: undefined,
       },
       demandAgeSeconds: 0,
+      ledSeconds: now,
       slotsPerPod: 1,
       pods: { current: desired, ready, starting: desired - ready, draining: 0 },
       startSeconds: setting.startSeconds,

@@ -7,18 +7,25 @@
 // `internalEndpoint` serves our own reads and writes, `publicEndpoint` only signs, since a presigned URL names the host
 // that the caller will use (D81).
 import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
+import {
+  credentialsOf,
+  type KeysOrCredentials,
+  type StoreCredentials,
+  withLastKeys,
+} from './credentials/store-credentials.ts'
 import { createObjectClient, type ObjectClient } from './object-client.ts'
 import { type OpenObject, type OpenOptions, openSdk } from './sdk-operations.ts'
-import { createPresigner, type SignerOptions } from './signature-v4.ts'
+import { createPresigner, type StorePlace } from './signature-v4.ts'
 import { StorageError } from './storage-error.ts'
 import { observeStore, type StoreObserver, unobserved } from './store-metrics.ts'
 
-export type BucketOptions = Omit<SignerOptions, 'endpoint'> & {
-  readonly internalEndpoint: string
-  readonly publicEndpoint: string
-  /** Absent in programs that serve no metrics. */
-  readonly metrics?: EdgeMetrics
-}
+export type BucketOptions = Omit<StorePlace, 'endpoint'> &
+  KeysOrCredentials & {
+    readonly internalEndpoint: string
+    readonly publicEndpoint: string
+    /** Absent in programs that serve no metrics. */
+    readonly metrics?: EdgeMetrics
+  }
 
 export type ObjectHead = {
   readonly etag: string
@@ -48,9 +55,12 @@ export type Bucket = {
   delete(key: string, signal?: AbortSignal): Promise<void>
   /** Keys that begin with `prefix`, at most a thousand of them. @throws StorageError */
   list(prefix: string, signal?: AbortSignal): Promise<string[]>
-  /** A URL for one PUT, for the public host. */
-  presignPut(key: string, options: PutGrant): string
-  /** A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound). */
+  /** A URL for one PUT, for the public host; shorter-lived than asked for if the keys expire. @throws StorageError */
+  presignPut(key: string, options: PutGrant): Promise<{ readonly url: string; readonly expiresInSeconds: number }>
+  /**
+   * A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound).
+   * @throws StorageError with keys that expire, which would end the link early
+   */
   presignGet(key: string, options: { contentType: string; fileName: string; expiresInSeconds: number }): string
   /** True when the bucket answers within `timeoutMs`. */
   probe(timeoutMs: number): Promise<boolean>
@@ -68,7 +78,9 @@ const answerBytesMax = 65_536
 const emptyObject: ObjectHead = { etag: '', sizeBytes: 0, bytes: new Uint8Array() }
 
 export function openBucket(options: BucketOptions): Bucket {
-  const { internalEndpoint, publicEndpoint, metrics, ...store } = options
+  const { internalEndpoint, publicEndpoint, metrics, bucket, region } = options
+  const credentials = credentialsOf(options)
+  const store = { bucket, region, credentials }
   const objects = createObjectClient({ ...store, endpoint: internalEndpoint })
   const sdk = openSdk({ ...store, endpoint: internalEndpoint })
   const observe = metrics === undefined ? unobserved : observeStore(metrics)
@@ -77,7 +89,7 @@ export function openBucket(options: BucketOptions): Bucket {
     ...observeObjects(objectOperations(objects), observe),
     ...observeRare(sdk, observe),
     ensure: sdk.ensure,
-    ...linkOperations(createPresigner({ ...store, endpoint: publicEndpoint })),
+    ...linkOperations({ bucket, region, endpoint: publicEndpoint }, credentials),
     close: () => {
       sdk.close()
       objects.close()
@@ -130,17 +142,29 @@ const observeRare = (sdk: ReturnType<typeof openSdk>, observe: StoreObserver): R
     ),
 })
 
-const linkOperations = (presign: ReturnType<typeof createPresigner>): Pick<Bucket, 'presignPut' | 'presignGet'> => ({
-  presignPut: (key, { contentType, expiresInSeconds, sizeBytes }) => {
-    const length = sizeBytes === undefined ? {} : { 'content-length': String(sizeBytes) }
-    const headers = { 'content-type': contentType, ...length }
-    return presign({ method: 'PUT', key, expiresInSeconds, at: new Date(), headers })
-  },
-  presignGet: (key, { contentType, fileName, expiresInSeconds }) => {
-    const query = {
-      'response-content-type': contentType,
-      'response-content-disposition': `attachment; filename="${fileName}"`,
-    }
-    return presign({ method: 'GET', key, expiresInSeconds, at: new Date(), query })
-  },
-})
+const linkOperations = (
+  place: StorePlace,
+  credentials: StoreCredentials,
+): Pick<Bucket, 'presignPut' | 'presignGet'> => {
+  const presignerOf = withLastKeys((keys) => createPresigner({ ...place, ...keys }))
+  return {
+    presignPut: async (key, { contentType, expiresInSeconds: asked, sizeBytes }) => {
+      const keys = await credentials.keys(asked * 1_000)
+      const at = new Date()
+      const leftMs = (keys.expiresAt?.getTime() ?? Infinity) - at.getTime()
+      const expiresInSeconds = Math.max(1, Math.min(asked, Math.floor(leftMs / 1_000)))
+      const length = sizeBytes === undefined ? {} : { 'content-length': String(sizeBytes) }
+      const headers = { 'content-type': contentType, ...length }
+      return { url: presignerOf(keys)({ method: 'PUT', key, expiresInSeconds, at, headers }), expiresInSeconds }
+    },
+    presignGet: (key, { contentType, fileName, expiresInSeconds }) => {
+      const { fixed } = credentials
+      if (fixed === undefined) throw new StorageError('unavailable', 'keys that expire sign no link of days')
+      const query = {
+        'response-content-type': contentType,
+        'response-content-disposition': `attachment; filename="${fileName}"`,
+      }
+      return presignerOf(fixed)({ method: 'GET', key, expiresInSeconds, at: new Date(), query })
+    },
+  }
+}

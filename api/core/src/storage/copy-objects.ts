@@ -2,8 +2,9 @@
 // so a second pass after a long first one is short.
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
+import type { KeysOrCredentials } from './credentials/store-credentials.ts'
 import { newClient } from './sdk-operations.ts'
-import type { SignerOptions } from './signature-v4.ts'
+import type { StorePlace } from './signature-v4.ts'
 
 type Side = { readonly client: S3Client; readonly bucket: string }
 type Listed = { readonly key: string; readonly sizeBytes: number; readonly etag: string }
@@ -13,7 +14,9 @@ type Copied = { readonly copied: number; readonly copiedBytes: number; readonly 
 const atOnce = 8
 
 /** Copies every object whose size or ETag is another there, or which is not there. Nothing is deleted. */
-export async function copyObjects(from: SignerOptions, to: SignerOptions): Promise<Copied> {
+export type CopyStore = StorePlace & KeysOrCredentials
+
+export async function copyObjects(from: CopyStore, to: CopyStore): Promise<Copied> {
   const source = { client: newClient(from), bucket: from.bucket }
   const target = { client: newClient(to), bucket: to.bucket }
   const sum = { copied: 0, copiedBytes: 0, unchanged: 0 }

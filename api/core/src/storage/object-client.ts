@@ -3,7 +3,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
-import { createRequestSigner, type SignerOptions } from './signature-v4.ts'
+import { credentialsOf, type KeysOrCredentials, keysFor, withLastKeys } from './credentials/store-credentials.ts'
+import { createRequestSigner, type StorePlace } from './signature-v4.ts'
 import { getErrorOf, StorageError, storeUnavailable } from './storage-error.ts'
 
 type ObjectRequest = {
@@ -31,18 +32,21 @@ const timeouts = { connect: { timeout: 1_000 }, headersTimeout: 30_000, bodyTime
 /** Between the two tries of a request. */
 const retryAfterMs = 100
 
-export function createObjectClient(options: SignerOptions): ObjectClient {
+export function createObjectClient(options: StorePlace & KeysOrCredentials): ObjectClient {
   // No bound: the tasks in flight and the requests in work bound what is asked for.
   const pool = new Pool(new URL(options.endpoint).origin, { ...timeouts, connections: null })
-  const sign = createRequestSigner(options)
+  const credentials = credentialsOf(options)
+  const signerOf = withLastKeys((keys) => createRequestSigner({ ...options, ...keys }))
   let offsetMs = 0
 
   async function tryOnce({ method, key, headers = {}, body, maxBytes, signal }: ObjectRequest): Promise<ObjectAnswer> {
+    const keys = await keysFor(credentials, signal)
     signal?.throwIfAborted()
-    const signed = sign({ method, key, headers, payload: body ?? '', at: new Date(Date.now() + offsetMs) })
+    const signed = signerOf(keys)({ method, key, headers, payload: body ?? '', at: new Date(Date.now() + offsetMs) })
     const answer = await dispatch(pool, { method, ...signed, body: body ?? null }, { maxBytes, signal })
     if (isGood(answer.status)) return answer
     const said = answer.bytes.toString()
+    if (refusesKeys.test(said)) credentials.refused(keys)
     if (said.includes('RequestTimeTooSkewed')) offsetMs = Date.parse(answer.headers.date ?? '') - Date.now() || 0
     if (method !== 'GET') throw storeUnavailable(said)
     throw getErrorOf({ status: answer.status, code: /<Code>(\w+)<\/Code>/.exec(said)?.[1] }, said)
@@ -61,6 +65,9 @@ export function createObjectClient(options: SignerOptions): ObjectClient {
     close: () => void pool.destroy(),
   }
 }
+
+/** Codes of a store that no longer takes temporary keys; new ones may work. */
+const refusesKeys = /<Code>(ExpiredToken|InvalidToken|InvalidAccessKeyId|TokenRefreshRequired)<\/Code>/
 
 /** Answers that say try again, and everything that is no answer: connection refused, reset, too slow. */
 const isTransient = (error: unknown): boolean => !(error instanceof StorageError) || error.kind === 'unavailable'

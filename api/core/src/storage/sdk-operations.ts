@@ -10,7 +10,13 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from '@aws-sdk/client-s3'
-import type { SignerOptions } from './signature-v4.ts'
+import {
+  credentialsOf,
+  type KeysOrCredentials,
+  keysFor,
+  type StoreCredentials,
+} from './credentials/store-credentials.ts'
+import type { StorePlace } from './signature-v4.ts'
 import { getErrorOf, httpStatusOf, objectMissing, type StorageError, storeUnavailable } from './storage-error.ts'
 
 /** An object on its way to a client. */
@@ -36,13 +42,21 @@ export type OpenOptions = {
   readonly signal?: AbortSignal
 }
 
-export function openSdk(options: SignerOptions) {
+export function openSdk(options: StorePlace & KeysOrCredentials) {
   const { bucket: Bucket } = options
   const client = newClient(options)
+  const credentials = credentialsOf(options)
+  // The SDK's own wait for keys ignores the signal of a request.
+  const ready = (signal?: AbortSignal) => keysFor(credentials, signal)
+  const open = streamOpener(client, Bucket)
   return {
-    open: streamOpener(client, Bucket),
+    open: async (key: string, options?: OpenOptions): Promise<OpenObject> => {
+      await ready(options?.signal).catch((error: unknown) => Promise.reject(storeUnavailable(error)))
+      return open(key, options)
+    },
     delete: async (Key: string, signal?: AbortSignal): Promise<void> => {
       try {
+        await ready(signal)
         await client.send(new DeleteObjectCommand({ Bucket, Key }), optionsOf(signal))
       } catch (error) {
         if (codeOf(error) !== 'NoSuchKey') throw storeUnavailable(error)
@@ -50,6 +64,7 @@ export function openSdk(options: SignerOptions) {
     },
     list: async (Prefix: string, signal?: AbortSignal): Promise<string[]> => {
       try {
+        await ready(signal)
         const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }), optionsOf(signal))
         return Contents.flatMap(({ Key }) => Key ?? [])
       } catch (error) {
@@ -59,6 +74,7 @@ export function openSdk(options: SignerOptions) {
     /** Rejects with what the client says unless the bucket answers in time. */
     probe: async (timeoutMs: number): Promise<void> => {
       const signal = AbortSignal.timeout(timeoutMs)
+      await ready(signal)
       await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: signal }).catch((error: unknown) => {
         // The client's own error for that says only that somebody aborted.
         throw signal.aborted ? signal.reason : error
@@ -67,6 +83,7 @@ export function openSdk(options: SignerOptions) {
     ensure: async (signal?: AbortSignal): Promise<void> => {
       const options = optionsOf(signal)
       try {
+        await ready(signal)
         await client.send(new HeadBucketCommand({ Bucket }), options)
       } catch (error) {
         if (httpStatusOf(error) !== 404) throw storeUnavailable(error)
@@ -127,11 +144,22 @@ const etagOf = (error: unknown): string =>
 /** A store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
 const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeout: 30_000 }
 
-export function newClient({ endpoint, region, accessKeyId, secretAccessKey, sessionToken }: SignerOptions): S3Client {
+/** The SDK asks again when its keys expire within 5 minutes, so this lets it ask once a minute; ours are cached. */
+const askAgainMs = 6 * 60_000
+
+const sdkProvider = (credentials: StoreCredentials) => async () => {
+  const { accessKeyId, secretAccessKey, sessionToken, expiresAt } = await credentials.keys()
+  const expiration = new Date(Math.min(expiresAt?.getTime() ?? Infinity, Date.now() + askAgainMs))
+  return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }), expiration }
+}
+
+export function newClient(options: StorePlace & KeysOrCredentials): S3Client {
+  const { endpoint, region } = options
+  const credentials = credentialsOf(options)
   return new S3Client({
     endpoint,
     region,
-    credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+    credentials: sdkProvider(credentials),
     forcePathStyle: true,
     // The default adds checksums that a store may not know.
     requestChecksumCalculation: 'WHEN_REQUIRED',

@@ -2,11 +2,14 @@
 // byte for byte.
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
-export type SignerOptions = {
+export type StorePlace = {
   /** Scheme, host and port. A path is kept before the bucket's in requests, and left out of presigned URLs. */
   readonly endpoint: string
   readonly bucket: string
   readonly region: string
+}
+
+type SignerOptions = StorePlace & {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   /** Of temporary credentials: what is signed then dies with them. */

@@ -7,7 +7,7 @@ import { type InputFormat, mimeTypes } from '../workspace/format.ts'
 import { type Plan, unusedHours } from '../workspace/plan.ts'
 import { insertGrant, type UnusedMax } from './grant-queries.ts'
 
-/** How long the presigned URL accepts a PUT, in seconds (D20). */
+/** How long the presigned URL accepts a PUT, in seconds (D20); less with keys that expire earlier. */
 const grantSeconds = 15 * 60
 
 type GrantRequest = {
@@ -42,7 +42,7 @@ export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
   const objectKey = newUploadKey(request.fileName, new Date())
   const sizeBytes = signLength ? fileSize : undefined
-  const uploadUrl = bucket.presignPut(objectKey, { contentType, expiresInSeconds: grantSeconds, sizeBytes })
+  const link = await bucket.presignPut(objectKey, { contentType, expiresInSeconds: grantSeconds, sizeBytes })
   const headers = {
     'Content-Type': contentType,
     ...(sizeBytes !== undefined && { 'Content-Length': String(sizeBytes) }),
@@ -51,12 +51,12 @@ export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest)
     workspaceId,
     objectKey,
     contentType,
-    expiresInSeconds: grantSeconds,
+    expiresInSeconds: link.expiresInSeconds,
     reservedBytes: sizeBytes ?? plan.maxFileSizeBytes,
     unusedMax: unusedUploadsMax(plan),
   })
   if (expiresAt === null) throw tooManyUnused(plan, oldestAt ?? new Date())
-  return { uploadUrl, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
+  return { uploadUrl: link.url, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
 }
 
 /**

@@ -1,5 +1,4 @@
-import { copyObjects } from '@matte/core/storage/copy-objects'
-import type { SignerOptions } from '@matte/core/storage/signature-v4'
+import { type CopyStore, copyObjects } from '@matte/core/storage/copy-objects'
 import { type Command, CommandError } from '../command.ts'
 
 const copy: Command = {
@@ -16,7 +15,7 @@ const copy: Command = {
   },
 }
 
-function given(store: SignerOptions | undefined, variable: string): SignerOptions {
+function given(store: CopyStore | undefined, variable: string): CopyStore {
   if (store === undefined) throw new CommandError(`${variable} is not set: name both stores`)
   return store
 }

@@ -1,12 +1,12 @@
 // The API server as this process uses it: one namespace, JSON, a deadline for every request. It never tries again by
 // itself (but for a question on a dead idle connection): who asked knows whether the question still stands.
-import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
 import type { ClusterMetrics } from './cluster-metrics.ts'
 import { type Call, createCaller } from './http/call.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
-import { createTransport, type OpenAnswer } from './http/transport.ts'
+import { type ApiServerAccess, createTransport, type OpenAnswer } from './http/transport.ts'
+import { requestOf } from './http/verbs.ts'
 import type {
   Deployment,
   EndpointSlice,
@@ -91,11 +91,12 @@ export type KubeClient = {
    * Server-side apply. What this manager applied before and now leaves out is removed. With `force`, the default,
    * fields that somebody else has set become ours. `metadata.resourceVersion`, when given, must still be current (else
    * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object again.
+   * `fieldManager`: another manager than that of this client.
    */
   apply<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
-    options?: Subresource & CallOptions & { readonly force?: boolean },
+    options?: Subresource & CallOptions & { readonly force?: boolean; readonly fieldManager?: string },
   ): Promise<T>
   /** 409 (AlreadyExists) when there is one. */
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
@@ -108,7 +109,7 @@ export type KubeClient = {
   ): Promise<T>
   /** PUT of the whole object; 409 unless its `metadata.resourceVersion` is current. */
   replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
-  /** An object that is not there is deleted already. 409 when `uid` or `resourceVersion` is not that of today. */
+  /** False: there was none, so it is deleted already. 409 when `uid` or `resourceVersion` is not that of today. */
   delete<T extends KubeObject>(
     resource: Resource<T>,
     name: string,
@@ -119,18 +120,22 @@ export type KubeClient = {
       /** In place of a pod's own; 0 deletes it at once, whatever it is doing. */
       readonly gracePeriodSeconds?: number
     },
-  ): Promise<void>
+  ): Promise<boolean>
   close(): void
 }
 
-/** An object is read or written in milliseconds; a list of thousands of pods takes seconds on a busy server. */
-const timeouts = { object: 10_000, list: 30_000 }
+/**
+ * Deadlines of requests in milliseconds. A read takes milliseconds, and a list of thousands of pods takes seconds. A
+ * write waits for admission webhooks, whose `timeoutSeconds` is 10 by default and 30 at most; the API server answers
+ * after it.
+ */
+const timeouts = { read: 10_000, list: 30_000, write: 35_000 }
 
 /** etcd keeps at most 1.5 MiB of an object; as JSON with its managed fields it may be some times as long. */
 const lineMaxBytes = 8 * 1024 * 1024
 
 type KubeClientOptions = {
-  readonly config: KubeConfig
+  readonly config: ApiServerAccess
   readonly namespace: string
   /** Of every write, and the user agent: what we own in an object is what we last applied under this name. */
   readonly fieldManager: string
@@ -158,7 +163,9 @@ export function createKubeClient(
     path: buildPath(namespace, target),
     resource: [target.resource.plural, target.subresource].filter(Boolean).join('/'),
     name: target.name,
-    timeoutMs: timeouts.object,
+    timeoutMs: requestOf[verb].method === 'GET' ? timeouts.read : timeouts.write,
+    // Leases are renewed on the connections of reads, which no admission webhook can occupy.
+    isSlow: requestOf[verb].method !== 'GET' && target.resource.plural !== leases.plural,
   })
 
   const client: KubeClient = {
@@ -172,12 +179,13 @@ export function createKubeClient(
       const query = { watch: true, allowWatchBookmarks: true, ...options }
       return readEvents(() => open({ ...to('watch', { resource, query }), signal }), onData)
     },
-    apply: async (resource, object, { subresource, force = true, ...options } = {}) => {
+    apply: async (resource, object, { subresource, force = true, fieldManager: manager, ...options } = {}) => {
       const { name, resourceVersion, uid } = object.metadata
       if (resourceVersion !== undefined && uid === undefined) {
         throw new TypeError(`apply ${resource.kind} ${name}: give metadata.uid together with metadata.resourceVersion`)
       }
-      const target = to('apply', { resource, name, subresource, query: { fieldManager, force } })
+      const query = { fieldManager: manager ?? fieldManager, force }
+      const target = to('apply', { resource, name, subresource, query })
       return await call({ ...target, body: object, ...options })
     },
     create: (resource, object, options) =>
@@ -191,7 +199,7 @@ export function createKubeClient(
     delete: async (resource, name, { uid, resourceVersion, propagation, gracePeriodSeconds, ...options } = {}) => {
       const preconditions = { uid, resourceVersion }
       const body = { preconditions, propagationPolicy: propagation ?? 'Background', gracePeriodSeconds }
-      await unlessMissing(call({ ...to('delete', { resource, name }), body, ...options }))
+      return (await unlessMissing(call({ ...to('delete', { resource, name }), body, ...options }))) !== undefined
     },
     close: transport.close,
   }

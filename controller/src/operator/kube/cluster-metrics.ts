@@ -21,7 +21,7 @@ export const clusterMetrics = {
   }),
   drift: counter({
     name: 'matte_kube_drift_total',
-    help: 'Objects that a comparing list found different from what the watch had sent.',
+    help: 'Objects that a comparing list found different from what the watch had sent, or that a write found gone.',
     labels: { resource },
   }),
   watchRestarts: counter({

@@ -2,26 +2,30 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
+import { type InClusterOptions, readInCluster } from './http/in-cluster.ts'
+import type { ApiServerAccess } from './http/transport.ts'
 
 export type LoadedConfig = {
   readonly config: KubeConfig
-  /** That of the current context, or of the pod; `default` when neither names one. */
+  /** Namespace of the current context; `default` when it names none. */
   readonly namespace: string
 }
 
-const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token'
-
 /**
- * Who we are and where the API server is: from `file`, else from $KUBECONFIG, ~/.kube/config or the pod's service
- * account, in this order. Undefined when there is none of them: this machine knows no cluster.
- * @throws Error when one is there and cannot be used.
+ * Access to the API server by $KUBECONFIG, ~/.kube/config or the pod's service account, in this order. Undefined when
+ * there is none of them: this machine knows no cluster. @throws Error when one is there and cannot be used.
  */
+export async function findClusterAccess(
+  pod?: InClusterOptions,
+): Promise<{ readonly config: ApiServerAccess; readonly namespace: string } | undefined> {
+  return (await loadKubeConfig()) ?? readInCluster(pod)
+}
+
+/** A kubeconfig: `file`, else $KUBECONFIG, else ~/.kube/config. Undefined: there is none. @throws Error as above. */
 export async function loadKubeConfig(file?: string): Promise<LoadedConfig | undefined> {
   const named = file ?? process.env.KUBECONFIG
-  const known = Boolean(named) || [join(homedir(), '.kube', 'config'), serviceAccountToken].some(existsSync)
-  if (!known) return undefined
-  // Imported here and not above: it takes 0.3 s and 90 MB, for its generated models, which a controller without a
-  // cluster need not pay.
+  if (!named && !existsSync(join(homedir(), '.kube', 'config'))) return undefined
+  // Imported here and not above: its generated models take time and memory that a pod need not pay (docs/footprint.md).
   const { KubeConfig } = await import('@kubernetes/client-node')
   const config = new KubeConfig()
   if (file === undefined) config.loadFromDefault()

@@ -71,6 +71,19 @@ describe('reflectors of several namespaces', () => {
     expect(joined.isComplete()).toBe(true)
   })
 
+  it('drop an object that is gone from its namespace alone, and show those of the release apart', async () => {
+    const { joined, heard, start } = given({ home: { names: ['a'] }, team: { names: ['a'] } })
+    start()
+    await joined.known()
+    expect(joined.home.items()).toEqual([objectOf('home', 'a')])
+    heard.splice(0)
+    joined.forget(objectOf('team', 'a'))
+    expect(heard).toEqual(['team/a undefined'])
+    expect(keysOf(joined)).toEqual(['home/a'])
+    joined.forget({ ...objectOf('home', 'a'), metadata: { ...objectOf('home', 'a').metadata, uid: 'another' } })
+    expect(keysOf(joined)).toEqual(['home/a'])
+  })
+
   it('know the others when one may not be listed, and hear of it when it may', async () => {
     const team: Namespace = { names: ['b'], failure: forbidden }
     const { joined, start, readable } = given({ home: { names: ['a'] }, team })

@@ -15,6 +15,10 @@ export type NamespacedReflector<T extends KubeObject> = Service & {
   get(key: string): T | undefined
   /** In no order; the same array as long as nothing changes. */
   items(): readonly T[]
+  /** Drops an object of which the API server says that it is gone (reflector.ts). */
+  forget(object: T): void
+  /** The objects of the release's namespace alone, by name. Started and stopped with the others. */
+  readonly home: Reflector<T>
   /** Called after each change; the object is undefined when it is gone. */
   onChange(listener: (key: string, object: T | undefined) => void): void
   /** Resolves after the first complete list of the namespace. @throws Error when stopped before. */
@@ -53,6 +57,7 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
     return { namespace, answered, reflector: one }
   })
   const [home] = members
+  if (home === undefined) throw new Error('there is no namespace to watch')
   const find = (namespace: string): Reflector<T> | undefined =>
     members.find((member) => member.namespace === namespace)?.reflector
   const items = joinLists(members.map((member) => member.reflector.items))
@@ -82,6 +87,8 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
       return find(key.slice(0, slash))?.get(key.slice(slash + 1))
     },
     items,
+    home: home.reflector,
+    forget: (object) => find(object.metadata.namespace ?? home.namespace)?.forget(object),
     onChange: listeners.add,
     synced: async (namespace) => {
       const one = find(namespace)
@@ -91,7 +98,7 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
     isComplete: () => pending.size === 0,
     onSynced: syncs.add,
     known: async () => {
-      await home?.reflector.synced()
+      await home.reflector.synced()
       await Promise.all(members.map(({ answered }) => answered.promise))
     },
   }

@@ -1,62 +1,69 @@
 // The Kubernetes objects that this process reads and writes, with the members that it uses and no others. What the API
 // server sends besides stays in the object and is not read. Members are absent, never null.
+//
+// The members are those of the client library, imported as types alone, in the form that they have in JSON. Written by
+// hand is what the library leaves open: which members are always there, and words from a closed list.
+import type {
+  CoreV1Event,
+  V1ContainerState,
+  V1ContainerStatus,
+  V1DeploymentSpec,
+  V1DeploymentStatus,
+  V1Endpoint,
+  V1EndpointSlice,
+  V1LeaseSpec,
+  V1ObjectMeta,
+  V1OwnerReference,
+  V1PodCondition,
+  V1PodDisruptionBudgetSpec,
+  V1PodDisruptionBudgetStatus,
+  V1PodSpec,
+  V1PodStatus,
+  V1ServiceSpec,
+  V1Status,
+} from '@kubernetes/client-node'
 
-export type OwnerReference = {
-  apiVersion: string
-  kind: string
-  name: string
-  uid: string
-  controller?: boolean
-  blockOwnerDeletion?: boolean
-}
+/** As JSON has it: a time is text. */
+type Json<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Json<Item>[]
+    : T extends object
+      ? { [Member in keyof T]: Json<T[Member]> }
+      : T
+type Members<T, Names extends keyof T> = Json<Pick<T, Names>>
 
-type ObjectMeta = {
-  name: string
-  namespace?: string
-  uid?: string
-  resourceVersion?: string
-  generation?: number
-  creationTimestamp?: string
-  deletionTimestamp?: string
-  labels?: Record<string, string>
-  annotations?: Record<string, string>
-  ownerReferences?: OwnerReference[]
-}
+export type OwnerReference = Json<V1OwnerReference>
+
+type ObjectMeta = { name: string } & Members<
+  V1ObjectMeta,
+  | 'namespace'
+  | 'uid'
+  | 'resourceVersion'
+  | 'generation'
+  | 'creationTimestamp'
+  | 'deletionTimestamp'
+  | 'labels'
+  | 'annotations'
+  | 'ownerReferences'
+  | 'managedFields'
+>
 
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
-type KubeCondition = {
-  type: string
-  status: 'True' | 'False' | 'Unknown'
-  reason?: string
-  message?: string
-}
+type KubeCondition = { status: 'True' | 'False' | 'Unknown' } & Members<V1PodCondition, 'type' | 'reason' | 'message'>
 
-type LabelSelector = {
-  matchLabels?: Record<string, string>
-  matchExpressions?: { key: string; operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; values?: string[] }[]
-}
+export type ContainerState = Json<V1ContainerState>
 
-export type ContainerStatus = {
-  name: string
-  ready: boolean
-  restartCount: number
-  started?: boolean
-  state?: ContainerState
-  lastState?: ContainerState
-}
-
-export type ContainerState = {
-  waiting?: { reason?: string; message?: string }
-  running?: { startedAt?: string }
-  terminated?: { exitCode: number; reason?: string; message?: string; startedAt?: string; finishedAt?: string }
-}
+export type ContainerStatus = Members<
+  V1ContainerStatus,
+  'name' | 'ready' | 'restartCount' | 'started' | 'state' | 'lastState'
+>
 
 export type Pod = KubeObject & {
-  spec: { nodeName?: string; terminationGracePeriodSeconds?: number }
-  status?: {
+  spec: Members<V1PodSpec, 'nodeName' | 'terminationGracePeriodSeconds'>
+  status?: Members<V1PodStatus, 'podIP'> & {
     phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
-    podIP?: string
     conditions?: KubeCondition[]
     containerStatuses?: ContainerStatus[]
     initContainerStatuses?: ContainerStatus[]
@@ -65,89 +72,57 @@ export type Pod = KubeObject & {
 
 /** What a Deployment makes its pods from; its spec is built as data and only ever compared as a whole. */
 type PodTemplate = {
-  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
+  metadata?: Members<V1ObjectMeta, 'labels' | 'annotations'>
   spec: { readonly [member: string]: unknown }
 }
 
 export type Deployment = KubeObject & {
-  spec: {
-    /** Absent when it is somebody else's to say. */
-    replicas?: number
-    selector: LabelSelector
-    template: PodTemplate
-    strategy?: {
-      type: 'RollingUpdate' | 'Recreate'
-      rollingUpdate?: { maxSurge?: number | string; maxUnavailable?: number | string }
-    }
-    revisionHistoryLimit?: number
-    progressDeadlineSeconds?: number
-  }
-  status?: { observedGeneration?: number; conditions?: KubeCondition[] }
+  spec: { template: PodTemplate } & Members<
+    V1DeploymentSpec,
+    'replicas' | 'selector' | 'strategy' | 'revisionHistoryLimit' | 'progressDeadlineSeconds'
+  >
+  status?: Members<V1DeploymentStatus, 'observedGeneration'> & { conditions?: KubeCondition[] }
 }
 
 export type Service = KubeObject & {
-  spec: {
-    clusterIP?: string
-    publishNotReadyAddresses?: boolean
-    selector?: Record<string, string>
-    ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string; appProtocol?: string }[]
-  }
+  spec: Members<V1ServiceSpec, 'clusterIP' | 'publishNotReadyAddresses' | 'selector' | 'ports'>
 }
 
 export type EndpointSlice = KubeObject & {
   addressType: 'IPv4' | 'IPv6' | 'FQDN'
   endpoints?: Endpoint[] | null
-  ports?: { name?: string; port?: number; protocol?: string }[] | null
+  ports?: Json<NonNullable<V1EndpointSlice['ports']>> | null
 }
 
-export type Endpoint = {
-  addresses: string[]
-  /** An absent condition is unknown: ready counts as true then, terminating as false. */
-  conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean }
-  targetRef?: { kind?: string; name?: string }
-}
+/** An absent condition is unknown: ready counts as true then, terminating as false. */
+export type Endpoint = Members<V1Endpoint, 'addresses' | 'conditions' | 'targetRef'>
 
 export type PodDisruptionBudget = KubeObject & {
-  spec: {
-    maxUnavailable?: number | string
-    selector: LabelSelector
-    unhealthyPodEvictionPolicy?: 'IfHealthyBudget' | 'AlwaysAllow'
-  }
-  status?: { expectedPods?: number }
+  spec: Members<V1PodDisruptionBudgetSpec, 'maxUnavailable' | 'selector' | 'unhealthyPodEvictionPolicy'>
+  status?: Partial<Members<V1PodDisruptionBudgetStatus, 'expectedPods'>>
 }
 
+/**
+ * A Lease is free when `holderIdentity` is empty or absent. Times are by the holder's clock, for people to read and
+ * never to compare. `leaseTransitions` is the leader's term.
+ */
 export type Lease = KubeObject & {
-  spec?: {
-    /** Empty or absent: nobody holds it. */
-    holderIdentity?: string
-    leaseDurationSeconds?: number
-    /** RFC 3339 with microseconds, by the holder's own clock: for people to read, never to compare. */
-    acquireTime?: string
-    renewTime?: string
-    /** How often the lease was taken; the leader's term. */
-    leaseTransitions?: number
-  }
+  spec?: Members<
+    V1LeaseSpec,
+    'holderIdentity' | 'leaseDurationSeconds' | 'acquireTime' | 'renewTime' | 'leaseTransitions'
+  >
 }
 
-export type Event = KubeObject & {
-  involvedObject: Pick<KubeObject, 'apiVersion' | 'kind'> &
-    Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>
-  type: 'Normal' | 'Warning'
-  reason: string
-  message: string
-  source?: { component?: string }
-  firstTimestamp?: string
-  lastTimestamp?: string
-  count?: number
-  reportingComponent?: string
-  reportingInstance?: string
-}
+export type Event = KubeObject & { type: 'Normal' | 'Warning'; reason: string; message: string } & Members<
+    CoreV1Event,
+    | 'involvedObject'
+    | 'source'
+    | 'firstTimestamp'
+    | 'lastTimestamp'
+    | 'count'
+    | 'reportingComponent'
+    | 'reportingInstance'
+  >
 
 /** What the API server answers instead of an object when it refuses, also as the object of a watch's ERROR. */
-export type Status = {
-  kind: 'Status'
-  code?: number
-  reason?: string
-  message?: string
-  details?: { retryAfterSeconds?: number }
-}
+export type Status = { kind: 'Status' } & Members<V1Status, 'code' | 'reason' | 'message' | 'details'>

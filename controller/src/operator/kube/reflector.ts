@@ -32,6 +32,8 @@ export type Reflector<T extends KubeObject> = Service & {
   items(): readonly T[]
   /** Resolves after the first complete list. @throws Error when stopped before. */
   synced(): Promise<void>
+  /** Drops an object of which the API server says that it is gone, unless the copy has another one by that name. */
+  forget(object: T): void
   /** Called after each change; the object is undefined when it is gone. What it throws is logged. */
   onChange(listener: (name: string, object: T | undefined) => void): void
 }
@@ -105,6 +107,12 @@ export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): R
     },
     get: store.get,
     items: store.items,
+    forget: ({ metadata: { name, uid } }) => {
+      if (store.get(name)?.metadata.uid !== uid) return
+      options.metrics.drift.inc({ resource: resource.plural })
+      logger.error({ object: name }, 'the watch had missed that an object is gone')
+      store.remove(name)
+    },
     synced: async () => {
       if (!(await first.promise)) {
         throw new Error(`the reflector of ${resource.plural} was stopped before its first list`)

@@ -208,7 +208,9 @@ describe('a work queue', () => {
     const { subject, run, keys, outcomes } = given()
     await subject.start()
     subject.add('a')
-    await tick(60_000)
+    await tick(99_999)
+    expect(run(0).signal.aborted).toBe(false)
+    await tick(1)
     expect(run(0).signal.aborted).toBe(true)
     subject.add('a')
     await tick(60_000)
@@ -217,6 +219,31 @@ describe('a work queue', () => {
     await tick(100)
     expect(keys()).toHaveLength(2)
     expect(await outcomes()).toEqual({ timeout: 1 })
+  })
+
+  it('counts a pass that ends by itself after its limit as one that took too long', async () => {
+    const { subject, run, outcomes } = given()
+    await subject.start()
+    subject.add('a')
+    await tick(100_000)
+    await run(0).end(1_000)
+    expect(await outcomes()).toEqual({ timeout: 1 })
+  })
+
+  it('backs off to a second at most after conflicts, however many failures came before', async () => {
+    const { subject, run, keys } = given()
+    await subject.start()
+    subject.add('a')
+    await tick()
+    const [no, conflict] = [new Error('no'), new KubeError(409, 'Conflict', 'modified')]
+    const pauses = [100, 200, 400, 800, 1_600, 100, 200, 400, 800, 1_000, 1_000, 3_200]
+    for (const [n, pauseMs] of pauses.entries()) {
+      await run(n).end(n > 4 && n < 11 ? conflict : no)
+      await tick(pauseMs - 1)
+      expect(keys()).toHaveLength(n + 1)
+      await tick(1)
+      expect(keys()).toHaveLength(n + 2)
+    }
   })
 
   it('counts each outcome', async () => {

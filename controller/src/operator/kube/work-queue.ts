@@ -8,6 +8,7 @@ import { KubeError } from './http/kube-error.ts'
 import type { KubeMetrics, ReconcileOutcome } from './kube-metrics.ts'
 import { NotLeaderError } from './leadership.ts'
 import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue/queue-state.ts'
+import { createTurns } from './queue/turns.ts'
 
 type WorkQueue = Service & {
   /** Reconcile this key now; before the start it is only remembered. */
@@ -24,19 +25,26 @@ export type WorkQueueOptions = {
   readonly name: string
   /**
    * Observes the world and makes one step. Milliseconds until the next pass, or undefined when only a change needs one.
-   * `signal` is aborted on stop and after a minute.
+   * `signal` is aborted on stop and after 100 s.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<number | undefined>
-  /** Keys worked on at once. */
+  /** Keys worked on at once, without those whose pass takes longer than 5 s. */
   readonly concurrency: number
   readonly logger: Logger
   readonly metrics: KubeMetrics
 }
 
-/** From a blink, for conflicts, to half a minute, for what needs a person. */
-const backoff: Backoff = { baseMs: 100, maxMs: 30_000 }
-/** After so long a reconcile is aborted. Its key waits until it has ended, for it must never run twice at once. */
-const timeoutMs = 60_000
+const backoffs: Readonly<Record<'failures' | 'conflicts', Backoff>> = {
+  /** A failure often needs a person. */
+  failures: { baseMs: 100, maxMs: 30_000 },
+  /** The next pass reads the other writer's version. A second is enough for the watch to report it. */
+  conflicts: { baseMs: 100, maxMs: 1_000 },
+}
+/**
+ * After so long a reconcile is aborted. Its key waits until it has ended, for it must never run twice at once. A pass
+ * begins writes for 10 s (reconcile/apply.ts); the last of them and the status may wait 35 s each.
+ */
+const timeoutMs = 100_000
 /** A lost lease is known as such at its next renewal; until then a reconcile may be for nothing, and no more often. */
 const notLeaderMs = 1_000
 const dayMs = 86_400_000
@@ -47,7 +55,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
   const stopping = new AbortController()
   const { signal } = stopping
   const due = new Set<string>() // in the order of arrival
-  const running = new Set<Promise<void>>()
+  const turns = createTurns(concurrency, runDue)
   let started = false
   const keys = keyStates((key) => {
     due.add(key)
@@ -58,13 +66,9 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
   function runDue(): void {
     if (!started || signal.aborted) return
     for (const key of due) {
-      if (running.size >= concurrency) return
+      if (!turns.hasRoom()) return
       due.delete(key)
-      const run = work(key).finally(() => {
-        running.delete(run)
-        runDue()
-      })
-      running.add(run)
+      turns.run(() => work(key))
     }
   }
 
@@ -78,9 +82,13 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
     const state = keys.get(key)
     if (state?.state !== 'running') return // closed
     const inMs = (ms: number): number => clock.monotonicMs() + ms
+    const after = (pauseMs: number): number => inMs(Math.max(requeueMs, pauseMs))
     if (outcome === 'done') keys.set(key, succeed(state))
     else if (outcome === 'requeued' || outcome === 'not_leader') keys.set(key, succeed(state, inMs(requeueMs)))
-    else keys.set(key, fail(state, inMs(Math.max(requeueMs, backoffMs(state.failures + 1, backoff)))))
+    else {
+      const row = outcome === 'conflict' ? 'conflicts' : 'failures'
+      keys.set(key, fail(state, after(backoffMs(state[row] + 1, backoffs[row])), row))
+    }
   }
 
   return {
@@ -92,7 +100,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
     stop: async () => {
       stopping.abort()
       keys.close()
-      await Promise.all(running)
+      await turns.ended()
     },
     add: (key) => keys.set(key, add(keys.get(key))),
     addAfter: (key, ms) => {
@@ -146,6 +154,7 @@ async function attempt({ reconcile, logger, key, failures, signal }: AttemptOpti
   }, timeoutMs)
   try {
     const requeueMs = await reconcile(key, AbortSignal.any([signal, limit.signal]))
+    if (limit.signal.aborted) return { outcome: 'timeout', requeueMs: 0 }
     if (requeueMs === undefined) return { outcome: 'done', requeueMs: 0 }
     if (!(requeueMs >= 0)) throw new RangeError(`reconcile asked for ${requeueMs} ms`)
     return { outcome: 'requeued', requeueMs: Math.min(requeueMs, dayMs) }

@@ -97,7 +97,7 @@ describe('withDefaults', () => {
       minReplicas: 0,
       maxReplicas: 10,
       target: { p95Seconds: 5, utilization: 0.75 },
-      fallback: { afterSeconds: 30, replicas: 1 },
+      fallback: { afterSeconds: 30, replicas: 0 },
     })
     expect(spec.models[0]?.default).toBe(false)
     expect(spec.drain).toEqual({ routeStopSeconds: 5, exitTimeoutSeconds: 30, graceSeconds: 45 })

@@ -128,11 +128,14 @@ function buildSchema(podPatch: PodPatchForm): Schema {
       // Kubernetes' own bound of a name. It keeps the estimated cost of the CEL rule small.
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
       spec: withRequired(podPatch === 'any' ? spec : restrictPodPatch(spec), requireOfUsers),
-      status: withRequired(status, requireOfController),
+      status: { ...withRequired(status, requireOfController), default: unobserved },
     },
     'x-kubernetes-validations': nameRules,
   }
 }
+
+/** The API server shows it until the operator has written a status: kstatus takes an object without one for current. */
+const unobserved = { observedGeneration: 0 }
 
 /** Server-side apply would make null of a patch that becomes empty, were its declared fields merged one by one. */
 const whole = { 'x-kubernetes-map-type': 'atomic' }

@@ -16,7 +16,7 @@ const poolOf = (rollout?: Partial<RolloutStatus>): TritonPool => ({
 })
 
 const askedOf = (pool: TritonPool, seconds: number) =>
-  poolCatalogue({ items: () => [pool] }, () => begun + seconds * 1000).asked()[0]
+  poolCatalogue({ items: () => [pool] }, { nowMs: () => begun + seconds * 1000, monotonicMs: () => 0 }).asked()[0]
 
 describe('what is read about a pool', () => {
   it('is its last minute without a canary', () => {
@@ -31,5 +31,14 @@ describe('what is read about a pool', () => {
     [-30, 5], // written by a leader whose clock is ahead
   ])('is the step of a rollout with the window in which it began: after %d s, %d s', (seconds, asked) => {
     expect(askedOf(poolOf({ canary: 'new' }), seconds)?.revisionSeconds).toBe(asked)
+  })
+
+  it('is no other step when the wall clock jumps', () => {
+    const clock = { nowMs: begun, monotonicMs: 0 }
+    const clocks = { nowMs: () => clock.nowMs, monotonicMs: () => clock.monotonicMs }
+    const catalogue = poolCatalogue({ items: () => [poolOf({ canary: 'new' })] }, clocks)
+    catalogue.asked()
+    Object.assign(clock, { nowMs: begun + 3_600_000, monotonicMs: 20_000 })
+    expect(catalogue.asked()[0]?.revisionSeconds).toBe(25)
   })
 })

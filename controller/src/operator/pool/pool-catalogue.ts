@@ -1,6 +1,8 @@
 // What the pools serve, and what the demand query needs to know about each.
+
 import type { AskedPool } from '@matte/core/scale/demand-queries'
 import { windowSeconds } from '@matte/core/scale/inference-queries'
+import { type ElapsedTimes, elapsedSince, keepTimes } from './elapsed-times.ts'
 import { type ServedPools, servedPools } from './served-pools.ts'
 import type { TritonPool } from './triton-pool.ts'
 
@@ -10,13 +12,13 @@ export type PoolCatalogue = {
   asked(): AskedPool[]
 }
 
+type Clock = { readonly nowMs: () => number; readonly monotonicMs: () => number }
+
 /** Inference windows are kept this long. */
 const revisionSecondsMax = 3_600
 
-export function poolCatalogue(
-  pools: { items(): readonly TritonPool[] },
-  now: () => number = () => Date.now(),
-): PoolCatalogue {
+export function poolCatalogue(pools: { items(): readonly TritonPool[] }, clock: Clock): PoolCatalogue {
+  const elapsed: ElapsedTimes = new Map()
   let known: readonly TritonPool[] | undefined
   let served: ServedPools = servedPools([])
 
@@ -30,19 +32,26 @@ export function poolCatalogue(
   }
   return {
     served: refresh,
-    asked: () =>
-      pools.items().map((pool) => ({
+    asked: () => {
+      const items = pools.items()
+      const clocks = { now: new Date(clock.nowMs()), nowMs: clock.monotonicMs() }
+      const times = items.map(({ status }) => status?.rollout?.since)
+      keepTimes(elapsed, times, clocks)
+      return items.map((pool) => ({
         pool: pool.metadata.name,
         modelVersions: refresh().of(pool).modelVersions,
-        ...revisionSecondsOf(pool, now()),
-      })),
+        ...revisionSecondsOf(pool, (time) => elapsedSince(elapsed, time, clocks)),
+      }))
+    },
   }
 }
 
 /** The age of the rollout's step, and one window more, since a window has the time of its start. */
-function revisionSecondsOf({ status }: TritonPool, nowMs: number): Pick<AskedPool, 'revisionSeconds'> {
+function revisionSecondsOf(
+  { status }: TritonPool,
+  elapsed: (time: string) => number,
+): Pick<AskedPool, 'revisionSeconds'> {
   const { canary, since } = status?.rollout ?? {}
   if (canary === undefined || since === undefined) return {}
-  const seconds = (nowMs - Date.parse(since)) / 1000
-  return { revisionSeconds: Math.min(Math.max(seconds, 0) + windowSeconds, revisionSecondsMax) }
+  return { revisionSeconds: Math.min(elapsed(since) + windowSeconds, revisionSecondsMax) }
 }

@@ -45,6 +45,7 @@ function given(isComplete = true) {
   const state = { isComplete }
   const named = poolsByName({
     items: () => [...known.values()],
+    forget: ({ metadata }) => void report(`${metadata.namespace}/${metadata.name}`),
     onChange: (listener) => void changes.push((key) => listener(key, known.get(key))),
     isComplete: () => state.isComplete,
     onSynced: (listener) => void syncs.push(listener),
@@ -77,6 +78,14 @@ describe('the operated pools of several namespaces', () => {
     expect(named.get('hd')?.metadata.namespace).toBe('b')
     expect(report('b/hd')).toEqual(['hd: undefined'])
     expect(named.items()).toHaveLength(1)
+  })
+
+  it('lose a pool of which the API server says that it is gone', () => {
+    const { named, report } = given()
+    report('b/hd', poolOf({ namespace: 'b', at: '20' }))
+    report('a/hd', poolOf({ namespace: 'a' }))
+    named.forget(poolOf({ namespace: 'a' }))
+    expect(named.get('hd')?.metadata.namespace).toBe('b')
   })
 
   it('are the same array until one changes', () => {

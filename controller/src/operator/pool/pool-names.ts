@@ -29,11 +29,12 @@ export type PoolsByName = {
   items(): readonly TritonPool[]
   /** Called with the pool that has the name now; undefined when there is none. */
   onChange(listener: (name: string, pool: TritonPool | undefined) => void): void
+  forget(pool: TritonPool): void
   /** Called with the key of a pool, when it changes or its name does, whose name another pool has. */
   onTaken(listener: (key: string) => void): void
 }
 
-type Pools = Pick<NamespacedReflector<TritonPool>, 'items' | 'onChange' | 'isComplete' | 'onSynced'>
+type Pools = Pick<NamespacedReflector<TritonPool>, 'items' | 'forget' | 'onChange' | 'isComplete' | 'onSynced'>
 
 export function poolsByName(pools: Pools): PoolsByName {
   const owners = new Map<string, TritonPool>()
@@ -64,6 +65,7 @@ export function poolsByName(pools: Pools): PoolsByName {
       items ??= [...owners.values()]
       return items
     },
+    forget: pools.forget,
     onChange: (listener) => void listeners.push(listener),
     onTaken: (listener) => void takenListeners.push(listener),
   }

@@ -16,7 +16,8 @@ const revisionName = (description: string) => text(description, { maxLength: 63 
 
 const condition = object('One condition of the pool.', {
   type: word<ConditionType>(
-    'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack or Degraded.',
+    'Ready, ModelLoaded, ScalingActive, ScalingLimited, Draining, Progressing, RolledBack, Degraded, Reconciling or ' +
+      'Stalled.',
   ),
   status: word<'True' | 'False' | 'Unknown'>('True, False or Unknown.'),
   observedGeneration: Type.Optional(count('metadata.generation that the condition was computed from.')),
@@ -88,29 +89,40 @@ const rolloutStatus = object('Which revision serves, and which is being tried.',
     minimum: -1,
     maximum: 100,
   }),
-  since: time('When the step began, its weight was reached, or a rollback last removed canary pods.'),
+  since: time('When the step began, its weight was reached, or the rollback began.'),
   weightReached: Type.Optional(
     Type.Boolean({
       description: 'Whether the weight of this step has been reached; its durationSeconds count from then.',
     }),
   ),
-  capacity: Type.Optional(
-    count(
-      'Set during a rollback: pods of both revisions that were scheduled when it began. At most a tenth of them, or of ' +
-        'desiredReplicas if that is less, may be missing.',
-    ),
+  waiting: Type.Optional(
+    object('What the rollout waits for; this time does not count as its failure.', {
+      for: word<RolloutWait>(
+        'Room: a pod has no node or no quota. Requests: too few to judge the step. Demand: it cannot be read.',
+      ),
+      since: time('When this wait began.'),
+    }),
   ),
-  kept: Type.Optional(count('Set while the canary is rolled back: pods that it keeps for the time being.')),
+  unservedSince: Type.Optional(
+    time('Since when no pod is ready because the rollout replaces them; startSeconds is the usual length of a start.'),
+  ),
+  retried: Type.Optional(text('The value of the annotation matte.dev/retry that was last read.', { maxLength: 64 })),
   shortfall: Type.Optional(
-    object('The canary has fewer ready pods than this step needs.', {
+    object('A revision has fewer ready pods than it needs: the canary in a step, the stable one in a rollback.', {
+      revision: Type.Optional(revisionName('The revision that lacks pods; absent: the canary.')),
       since: time('When the shortfall began, or when a missing pod last became ready.'),
       ready: count('How many are ready.'),
     }),
   ),
+  pausedSince: Type.Optional(
+    time('When the annotation matte.dev/pause stopped the rollout; its times begin once more when it goes on.'),
+  ),
   setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
   failed: Type.Optional(
     object('The last rollback; present as long as spec still describes the revision that was rolled back.', {
-      revision: revisionName('The revision that was rolled back. It is not tried again until spec changes.'),
+      revision: revisionName(
+        'The revision that was rolled back. It is tried again by the annotation matte.dev/retry or another template.',
+      ),
       reason: word<Reason>('Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …'),
       message: sentence('What was measured and what is allowed.'),
       time: time('When it was rolled back.'),
@@ -128,6 +140,15 @@ const revisionModels = object('What one revision serves, which may differ from s
     }),
     { maxItems: 16 },
   ),
+  builder: Type.Optional(
+    count('Version of the builder that made its pod template; 1 if it is from before builders had a version.'),
+  ),
+  inputs: Type.Optional(
+    text('Digest of what the template was built from: while it is that of the pool, the revision is kept.', {
+      maxLength: 64,
+    }),
+  ),
+  rebuild: Type.Optional(text('Value of the annotation matte.dev/rebuild that it satisfies.', { maxLength: 64 })),
 })
 
 const historyEntry = object('One decision.', {
@@ -151,7 +172,7 @@ const historyEntry = object('One decision.', {
   outcomeSeconds: Type.Optional(seconds('From the decision to its outcome, in seconds.')),
 })
 
-const bounds = object('The bounds in force.', {
+const bounds = object('The bounds in force; absent when an external owner decides.', {
   minReplicas: count('Minimum number of pods now.'),
   maxReplicas: count('Maximum number of pods now.'),
   schedules: Type.Optional(
@@ -174,7 +195,7 @@ export const statusSchema = object('Observed state; only the operator writes it.
       maxLength: 64,
     }),
   ),
-  conditions: list('The eight conditions of the pool.', condition, { maxItems: 16, keys: ['type'] }),
+  conditions: list('The ten conditions of the pool.', condition, { maxItems: 16, keys: ['type'] }),
   modelNames: text("The models' names, joined by commas: the column Model.", { maxLength: 1100 }),
   models: list('Each model of spec.', modelStatus, { maxItems: 16, keys: ['name'] }),
   replicas: count('Pods that are ready or starting, without those that drain. Read by the scale subresource.'),
@@ -191,7 +212,13 @@ export const statusSchema = object('Observed state; only the operator writes it.
   stabilizationWindowSeconds: Type.Optional(seconds('How long a pod is kept after it was last needed, in seconds.')),
   rollout: rolloutStatus,
   revisions: Type.Optional(
-    list('The revisions in use: the one that serves, and the canary if there is one.', revisionModels, { maxItems: 4 }),
+    list('The revision that serves, the canary, and the one that was rolled back.', revisionModels, { maxItems: 4 }),
+  ),
+  newestBuilder: Type.Optional(
+    count(
+      "Version of this operator's builder. A revision of an older builder keeps its pods until spec changes or the " +
+        'annotation matte.dev/rebuild asks for this one.',
+    ),
   ),
   scalingHistory: list(`The last ${historyLength} changes of desiredReplicas, newest last.`, historyEntry, {
     maxItems: historyLength,
@@ -201,6 +228,7 @@ export const statusSchema = object('Observed state; only the operator writes it.
 type ReportedForm = 'fp32' | 'fp16' | 'bf16' | 'int8' | 'unknown'
 export type ModelState = 'Pending' | 'Loading' | 'Loaded' | 'FailedToLoad' | 'WrongShape' | 'LicenceRefused'
 export type ModelTransition = 'UpToDate' | 'InProgress' | 'BlockedByFailedLoad' | 'InvalidSpec'
+export type RolloutWait = 'Room' | 'Requests' | 'Demand'
 export type ScaleOutcome = 'Pending' | 'Reached' | 'Superseded' | 'Refused'
 
 export type PoolStatus = Static<typeof statusSchema>

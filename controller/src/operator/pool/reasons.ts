@@ -10,6 +10,8 @@ export const conditionTypes = [
   'Progressing',
   'RolledBack',
   'Degraded',
+  'Reconciling',
+  'Stalled',
 ] as const
 
 export type ConditionType = (typeof conditionTypes)[number]
@@ -68,6 +70,22 @@ export const reasons = {
       'Correct what the message names. A Service or budget that cannot be updated may be deleted: it is created ' +
       'again.',
   },
+  ChangeTimedOut: {
+    means:
+      'Kubernetes did not answer a write of the pool within 35 s, most often because an admission webhook does not ' +
+      'answer. The write may have taken effect; the next pass reads the object again.',
+    act:
+      'Check the admission webhooks of the cluster with kubectl get validatingwebhookconfigurations,' +
+      'mutatingwebhookconfigurations, and their pods.',
+  },
+  FencingRefused: {
+    means:
+      'Kubernetes refuses the fencing token of a new leader, so another leader could still change the pool. The ' +
+      'operator changes nothing of the pool until the token is written; its pods stay as they are.',
+    act:
+      'Allow the service account of the operator the write that the message names: patch of tritonpools/status, and ' +
+      'patch of deployments or of deployments/scale. The operator tries again within 15 s.',
+  },
   PodCrashing: {
     means: "Triton's container, or an init container of podPatch, exits again and again.",
     act: 'Read the log of its last run: kubectl logs --previous, with -c and its name for an init container.',
@@ -109,6 +127,14 @@ export const reasons = {
   ScheduleInvalid: {
     means: 'A schedule names a time zone or a time that does not exist, so it is not in force.',
     act: 'Correct scaling.schedules.',
+  },
+  RetryInvalid: {
+    means: 'The annotation matte.dev/retry is not a time after the last rollback, so nothing is tried again.',
+    act: 'Write the present time in RFC 3339, such as 2026-11-23T16:00:00Z.',
+  },
+  AnnotationIgnored: {
+    means: 'An annotation that asks something of the rollout has a value without a meaning, or comes too late.',
+    act: 'Correct or remove the annotation (docs/operations/rollouts.md).',
   },
   DemandStale: {
     means: 'The demand has not been read for scaling.fallback.afterSeconds.',
@@ -155,6 +181,30 @@ export const reasons = {
     means: 'Pods that a rollout or rollback waits for are not becoming ready; the other revision keeps serving.',
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
+  RolloutNoRoom: {
+    means: 'A pod that a rollout or rollback needs has no node or no quota; the pods that serve are kept meanwhile.',
+    act:
+      'Free a slot or raise the quota; or set rollout.maxUnavailable to 1 or rollout.strategy to Recreate, so that ' +
+      'pods that serve make room.',
+  },
+  RolloutAwaitsRequests: {
+    means: 'A step of a canary has served fewer than rollout.gate.minRequests requests, so it pauses.',
+    act:
+      'Wait for requests or send some; or set rollout.gate.idle to promote, or a lower rollout.gate.minRequests, to ' +
+      'go on without them.',
+  },
+  RolloutAwaitsDemand: {
+    means: 'The requests of a canary cannot be read from the database, so it pauses.',
+    act: 'Restore the database; or change the spec back to end the rollout.',
+  },
+  RolloutPaused: {
+    means: 'The annotation matte.dev/pause holds the rollout where it is.',
+    act: 'Remove the annotation to go on.',
+  },
+  RolloutQueued: {
+    means: 'As many pools as operator.concurrentRollouts allows are rolling out; this one waits for its turn.',
+    act: 'Wait, or raise operator.concurrentRollouts.',
+  },
   PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
   Settled: { means: 'The pool matches spec.', act: 'Nothing to do.' },
   // RolledBack
@@ -164,11 +214,15 @@ export const reasons = {
   },
   CanaryLatency: {
     means: 'The new revision was too slow.',
-    act: 'Correct spec, or raise rollout.gate.maxLatencyRatio if this latency is acceptable.',
+    act:
+      'Correct spec; or raise rollout.gate.maxLatencyRatio if this latency is acceptable, and set the annotation ' +
+      'matte.dev/retry to the present time.',
   },
   CanaryNotReady: {
     means: 'Pods of the new revision were not ready within rollout.gate.readySeconds, or did not stay ready.',
-    act: 'Correct spec, or raise rollout.gate.readySeconds if its pods take longer to start.',
+    act:
+      'Correct spec; or raise rollout.gate.readySeconds if its pods take longer to start, and set the annotation ' +
+      'matte.dev/retry to the present time.',
   },
   CanaryLoadFailed: {
     means: 'The new revision could not load a model.',

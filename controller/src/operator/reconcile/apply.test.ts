@@ -46,6 +46,11 @@ describe('a step that the API server refuses', () => {
   let podPatch: 'restricted' | 'any'
   /** What is refused, as it is called, and how. */
   let refused: Map<string, number>
+  /** Milliseconds that a call takes, as it is called. */
+  let slow: Map<string, number>
+  /** Present term of the Lease. */
+  let term: number
+  let clockMs: number
   let written: unknown[]
   beforeEach(() => {
     written = []
@@ -54,28 +59,46 @@ describe('a step that the API server refuses', () => {
     podPatch = 'restricted'
     Object.assign(pool.spec, { models: [] })
     refused = new Map()
+    slow = new Map()
+    term = 1
   })
 
-  const carryOut = (kinds: readonly (keyof typeof steps)[], nowMs = 0) => {
+  const carryOut = (kinds: readonly (keyof typeof steps)[], nowMs = 0, all: Readonly<Record<string, Step>> = steps) => {
+    clockMs = nowMs
     const call =
       (verb: string) =>
       async (resource: { kind: string }, named: KubeObject | string, more?: { subresource?: string }) => {
         const { subresource = '' } = (verb === 'apply' && more) || ({} as { subresource?: string })
         const words = [verb, subresource || resource.kind].join(' ')
         calls.push(words)
+        clockMs += slow.get(words) ?? 0
         const status = refused.get(words)
-        if (status !== undefined) throw new KubeError(status, 'Refused', `${words} is refused`)
+        const reason = status === 0 || status === 504 ? 'Timeout' : 'Refused'
+        if (status !== undefined) throw new KubeError(status, reason, `${words} is refused`)
         written.push(named)
         if (JSON.stringify(named).includes('undeclared')) {
           throw new KubeError(500, 'Http500', '.status.undeclared: field not declared in schema')
         }
         return typeof named === 'string' ? object(resource.kind) : named
       }
-    const index = { get: () => undefined, of: () => [], recordWrite: () => undefined }
+    const index = { get: () => undefined, of: () => [], recordWrite: () => undefined, recordGone: () => undefined }
     const deps = {
-      kube: { create: call('create'), apply: call('apply'), mergePatch: call('patch'), delete: call('delete') },
-      leadership: { confirm: async () => ({}) },
-      world: { pools: index, deployments: index, services: index, budgets: index, pods: index },
+      kube: {
+        get: async () => pool,
+        create: call('create'),
+        apply: call('apply'),
+        mergePatch: call('patch'),
+        delete: call('delete'),
+      },
+      leadership: { confirm: async () => ({ term }) },
+      world: {
+        clock: { monotonicMs: () => clockMs },
+        pools: index,
+        deployments: index,
+        services: index,
+        budgets: index,
+        pods: index,
+      },
       events: { record: () => undefined },
       metrics: { decisionDelay: { observe: () => undefined }, count: () => undefined },
       podPatch,
@@ -83,7 +106,7 @@ describe('a step that the API server refuses', () => {
       logger: pino({ level: 'silent' }),
     } as unknown as ApplyDeps
     const plan = {
-      steps: kinds.map((kind) => steps[kind]),
+      steps: kinds.map((kind) => all[kind]),
       decision: { replicas: 0, memory: undefined },
       from: 0,
       rollout: {},
@@ -110,7 +133,7 @@ describe('a step that the API server refuses', () => {
     ['up', 'apply scale'],
     ['delete', 'delete Service'],
   ] as const)('to %s is reported, blocks nothing, and is not tried again at once', async (kind, call) => {
-    for (const status of [400, 403, 422]) {
+    for (const status of [400, 403, 422, 0, 504]) {
       refused.set(call, status)
       memory = newMemory(pool)
       await carryOut([kind, 'status'])
@@ -173,6 +196,41 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual(['apply status'])
     await carryOut(['up', 'status'], 5_000)
     expect(calls).toEqual(['apply scale', 'apply status'])
+  })
+
+  it('is held back from when it was refused, however long that took', async () => {
+    refused.set('apply Service', 0)
+    slow.set('apply Service', 35_000)
+    await carryOut(['restore', 'status'])
+    expect(calls).toEqual(['apply Service', 'apply status'])
+    expect([...memory.refusedChanges.values()]).toMatchObject([{ what: 'update Service p-Service', timedOut: true }])
+    await carryOut(['restore', 'status'], 44_999)
+    expect(calls).toEqual(['apply status'])
+    await carryOut(['restore', 'status'], 45_000)
+    expect(calls).toEqual(['apply Service', 'apply status'])
+  })
+
+  it('is followed by the status alone when it was slow, and by the other steps in the next pass', async () => {
+    slow.set('apply Service', 10_000)
+    refused.set('apply Service', 0)
+    await carryOut(['restore', 'up', 'delete', 'status'])
+    expect(calls).toEqual(['apply Service', 'apply status'])
+    await carryOut(['restore', 'up', 'delete', 'status'], 11_000)
+    expect(calls).toEqual(['apply scale', 'delete Service', 'apply status'])
+  })
+
+  it('leaves pods without annotations to the next pass, and their number as it is', async () => {
+    slow.set('patch Pod', 4_000)
+    const changes = Array.from({ length: 20 }, () => ({ pod, annotations: {} }))
+    const many = { ...steps, annotate: { kind: 'annotate', changes } satisfies Step }
+    await carryOut(['annotate', 'down', 'status'], 0, many)
+    expect(calls).toEqual([...Array.from({ length: 3 }, () => 'patch Pod'), 'apply status'])
+  })
+
+  it('is not even tried in a term that follows the own one', async () => {
+    term = 2
+    await expect(carryOut(['up', 'status'])).rejects.toThrow('term 1 has ended')
+    expect(calls).toEqual([])
   })
 
   it('is no refusal when it is a conflict, or of the status', async () => {

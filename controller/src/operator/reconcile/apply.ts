@@ -6,11 +6,13 @@
 import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
-import type { Leadership } from '../kube/leadership.ts'
+import type { Term } from '../kube/fencing-token.ts'
+import { type Leadership, NotLeaderError } from '../kube/leadership.ts'
 import type { PodPatchForm } from '../pool/spec/pod-patch.ts'
 import { refusePods } from '../specs/restricted/refuse-pods.ts'
-import { applyStep, isNameTaken, type StepDeps } from './apply-step.ts'
+import { applyStep, isNameTaken, type StepContext, type StepDeps } from './apply-step.ts'
 import type { Observed } from './gather.ts'
+import { dropGhost } from './ghosts.ts'
 import type { PoolPlan } from './plan.ts'
 import { keyOf } from './plan-steps.ts'
 import { forgetRefusals, isHeldBack, isRefusal, recordRefusal, recordSuccess } from './refusals.ts'
@@ -26,19 +28,28 @@ export type ApplyDeps = StepDeps & {
   readonly licences: LicencePolicy
 }
 
-/** @throws KubeError 409 when an object changed in the meantime, NotLeaderError when this replica no longer leads. */
+/**
+ * After so long a pass begins no more steps but the status; the next pass begins the others. A write may wait 35 s, and
+ * a plan has many.
+ */
+const workMaxMs = 10_000
+
+/** @throws KubeError 409 when an object changed or is gone, NotLeaderError when this term has ended. */
 export async function apply(
   deps: ApplyDeps,
   observed: Observed,
   plan: PoolPlan,
   context: PlanContext & { readonly signal: AbortSignal },
 ): Promise<void> {
+  const { clock } = deps.world
+  const untilMs = clock.monotonicMs() + workMaxMs
+  const hasTime = (): boolean => clock.monotonicMs() < untilMs
   forgetRefusals(context.memory, plan.steps)
   for (const step of plan.steps) {
     if (context.signal.aborted) return
-    if (step.kind !== 'status' && isHeldBack(context.memory, step, observed.nowMs)) continue
-    await deps.leadership.confirm()
-    const isDone = await attempt(deps, observed, step, context)
+    if (step.kind !== 'status' && (!hasTime() || isHeldBack(context.memory, step, observed.nowMs))) continue
+    await confirmTerm(deps, context.term)
+    const isDone = await attempt(deps, observed, step, { ...context, hasTime })
     if (step.kind === 'scale' && isDone) measureDelay(deps, observed, step)
     if (step.kind === 'restore' && isDone)
       deps.logger.info({ object: keyOf(step.live) }, 'a changed object was restored')
@@ -51,8 +62,14 @@ export async function apply(
   context.memory.scale = plan.decision.memory
 }
 
+/** A slow pass can meet the next term of the same process. @throws NotLeaderError when `term` has ended */
+export async function confirmTerm({ leadership }: Pick<ApplyDeps, 'leadership'>, { count }: Term): Promise<void> {
+  const { term } = await leadership.confirm()
+  if (term !== count) throw new NotLeaderError(`term ${count} has ended`)
+}
+
 /** False: the API server refuses it, or this install does. */
-async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context: PlanContext): Promise<boolean> {
+async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context: StepContext): Promise<boolean> {
   const { memory } = context
   try {
     if (step.kind === 'create' || step.kind === 'restore') refusePods(deps, observed.pool, step.object)
@@ -60,9 +77,11 @@ async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context:
     if (step.kind !== 'status') recordSuccess(memory, step)
     return true
   } catch (error) {
+    const gone = await dropGhost(deps, { pool: observed.pool, step, error })
+    if (gone !== undefined) throw gone
     if (step.kind === 'status' || !(error instanceof KubeError)) throw error
     if (!isRefusal(error) && !(step.kind === 'create' && (await isNameTaken(deps, step.object, error)))) throw error
-    recordRefusal(memory, step, { error, nowMs: observed.nowMs })
+    recordRefusal(memory, step, { error, nowMs: deps.world.clock.monotonicMs() })
     const fields = { pool: observed.pool.metadata.name, step: step.kind, err: error }
     deps.logger.warn(fields, 'a step is refused')
     return false

@@ -6,7 +6,9 @@ import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'
 import { keyOfObject } from '../kube/object-key.ts'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import { elapsedSince } from '../pool/elapsed-times.ts'
 import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
+import { type OwnerRequests, readRequests } from '../pool/owner-requests.ts'
 import { type RevisionModel, rememberModels } from '../pool/revision-models.ts'
 import type { RoutedModel, ServedPools } from '../pool/served-pools.ts'
 import type { DeploymentObservation, PoolObservation } from '../pool/status/observation.ts'
@@ -16,11 +18,12 @@ import type { RequestCounts } from '../rollout/gate.ts'
 import { boundsInForce } from '../scale/bounds.ts'
 import { stabilizationSecondsFor, startMemory, unmeasuredStartSeconds } from '../scale/decide.ts'
 import type { EffectiveScaling, ScaleInput } from '../scale/decision.ts'
-import { targetRevision } from '../specs/triton-deployment.ts'
+import type { TargetBuild } from '../specs/choose-target.ts'
 import type { DemandReader, DemandReading } from './observe/demand-reader.ts'
 import type { LiveIndex } from './observe/live-index.ts'
 import { missingSourcesOf } from './observe/missing-sources.ts'
 import { observeModels } from './observe/observe-models.ts'
+import { observeBuilder, observeTarget } from './observe/observe-target.ts'
 import { collectPodReports, isUsable, type PodReporters } from './observe/pod-reports.ts'
 import { countsByRevision } from './observe/revision-counts.ts'
 import { type PoolMemory, startSecondsOf, timetableOf } from './pool-memory.ts'
@@ -40,6 +43,9 @@ export type World = PodReporters & {
 type PoolObjects = {
   /** The revision that the spec asks for. */
   readonly target: string
+  /** The same, and what it was built from. */
+  readonly targetBuild: TargetBuild
+  readonly requests: OwnerRequests
   /** By revision, both. */
   readonly deployments: ReadonlyMap<string, Deployment>
   readonly services: ReadonlyMap<string, Service>
@@ -84,6 +90,7 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     deployments: observeDeployments(objects, memory),
     models: observeModels(modelsOf, reports),
     modelsOf,
+    builder: observeBuilder(pool, objects.deployments, objects.targetBuild),
     demand: reading && demand && { ...demand, at: reading.at, ageSeconds: (nowMs - reading.atMs) / 1000 },
     ...(failure !== undefined && { demandFailure: failure }),
     ...conflicts,
@@ -101,7 +108,10 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     namesOf: perRevision((revision) => routedIn(revision).flatMap(({ modelVersions }) => modelVersions)),
     observation,
     reading,
-    requestCounts: countsByRevision(pool, reading),
+    requestCounts: countsByRevision(pool, reading, {
+      elapsed: (time) => elapsedSince(memory.elapsed, time, { now, nowMs }),
+      nowMs,
+    }),
     scale: scaleInput(pool, observation, { demand, scaling, memory, nowMs }),
     now,
     nowMs,
@@ -110,9 +120,14 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
 
 function gatherObjects({ deployments, services, budgets, pods }: World, pool: TritonPool): PoolObjects {
   const key = keyOfObject(pool)
+  const ofPool = byRevision(deployments.of(key).filter((object) => isOf(pool, object)))
+  const requests = readRequests(pool.metadata.annotations)
+  const targetBuild = observeTarget(pool, ofPool, requests)
   return {
-    target: targetRevision(pool),
-    deployments: byRevision(deployments.of(key).filter((object) => isOf(pool, object))),
+    target: targetBuild.revision,
+    targetBuild,
+    requests,
+    deployments: ofPool,
     services: byRevision(services.of(key).filter((object) => isOf(pool, object))),
     budget: budgets.get(key),
     pods: pods.of(key),
@@ -188,13 +203,16 @@ function scaleInput(
 ): ScaleInput {
   const { ready, replicas, draining } = countPods(pods)
   const nowSeconds = nowMs / 1000
+  memory.ledSinceMs ??= nowMs
+  const ledSeconds = (nowMs - memory.ledSinceMs) / 1000
   // A status that was lost must not cost the pods that run.
   const current = status?.desiredReplicas ?? deployments.reduce((sum, one) => sum + one.replicas, 0)
   return {
     nowSeconds,
     scaling,
     demand,
-    demandAgeSeconds: read?.ageSeconds ?? 0,
+    demandAgeSeconds: read?.ageSeconds ?? ledSeconds,
+    ledSeconds,
     slotsPerPod: memory.slotsPerPod ?? 1,
     pods: { current, ready, starting: replicas - ready, draining },
     startSeconds: startSeconds ?? unmeasuredStartSeconds,

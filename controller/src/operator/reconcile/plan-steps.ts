@@ -1,16 +1,19 @@
 // The steps from the observed objects to the desired ones: what is missing or was changed, and how many pods each
 // revision has.
 
+import { isDeepStrictEqual } from 'node:util'
 import { fencingTokenOf } from '../kube/fencing-token.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { deletionCostAnnotation, leaderTermAnnotation } from '../pool/labels.ts'
 import { chooseVictims, type PodChoice } from '../rollout/drain.ts'
 import type { RolloutPlan } from '../rollout/rollout-plan.ts'
+import { readBuilt, writeBuilt } from '../specs/built.ts'
+import type { TargetBuild } from '../specs/choose-target.ts'
 import { covers } from '../specs/covers.ts'
 import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
 import type { Json } from '../specs/merge-patch.ts'
 import { canonical } from '../specs/revision.ts'
-import { buildTritonDeployment } from '../specs/triton-deployment.ts'
+import { buildTritonDeployment, findTemplate } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import type { Observed } from './gather.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
@@ -18,18 +21,26 @@ import type { OwnedObject, PlanContext, PodAnnotations, Step } from './step.ts'
 
 /** The objects of the revisions in use, and of the pool itself. */
 export function objectSteps(observed: Observed, { state }: RolloutPlan, context: PlanContext): Step[] {
-  const { pool, target, deployments, services, budget } = observed
+  const { pool, target, targetBuild, deployments, services, budget } = observed
   const used = [state.stable, state.canary].filter((revision) => revision !== undefined)
   const steps = used.flatMap((revision) => {
     const service = ensure(services.get(revision), buildTritonService(pool, revision), context)
-    // Only the target revision's template is known; the others stay as they were created.
-    if (revision !== target) return deployments.has(revision) ? service : []
-    const wanted = buildTritonDeployment(pool)
     const deployment = deployments.get(revision)
-    return [...service, ...ensure(deployment, withoutPods(wanted, deployment, context), context)]
+    // Revisions other than the target stay as they were created.
+    if (revision !== target) return deployment === undefined ? [] : service
+    const template = findTemplate(pool, targetBuild, deployment)
+    if (template === undefined) return service
+    const wanted = buildTritonDeployment(pool, { target: targetBuild, ...template })
+    const repair = ensure(deployment, withoutPods(wanted, deployment, context), context)
+    return [...service, ...(repair.length > 0 ? repair : recordSteps(deployment, targetBuild))]
   })
   const neverReady = state.step < 0 ? state.canary : undefined
   return [...steps, ...ensure(budget, buildDisruptionBudget(pool, neverReady), context)]
+}
+
+function recordSteps(object: Deployment | undefined, { built }: TargetBuild): Step[] {
+  if (object === undefined || isDeepStrictEqual(readBuilt(object.metadata.annotations), built)) return []
+  return [{ kind: 'record', object, annotations: writeBuilt(built) }]
 }
 
 /** A Deployment is created without pods, so one that a former leader still creates by mistake does nothing. */

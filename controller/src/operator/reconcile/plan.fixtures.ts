@@ -82,6 +82,7 @@ export type Seen = {
   readonly budget?: boolean | PodDisruptionBudget
   readonly pods?: readonly Pod[]
   readonly demand?: Partial<typeof idle>
+  readonly clock?: { readonly monotonicMs: () => number; readonly nowMs: () => number }
   /** Of each pod. */
   readonly slots?: { readonly podSlots: number; readonly onProbation?: boolean }
 }
@@ -90,6 +91,7 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   get: (key: string) => objects.find((object) => key === object.metadata.name || key === keyOfObject(object)),
   of: () => objects,
   recordWrite: () => undefined,
+  recordGone: () => undefined,
 })
 
 /** Only what gather and apply read: each part of the World has more members. */
@@ -125,7 +127,7 @@ export function worldOf(seen: Seen): World {
     },
     slotsUsed: (address: string) => (address.startsWith('busy') ? 1 : 0),
     models: { ask: () => undefined, of: () => undefined, close: () => undefined },
-    clock: { monotonicMs: () => 1_000, nowMs: () => now },
+    clock: seen.clock ?? { monotonicMs: () => 1_000, nowMs: () => now },
   } as unknown as World
 }
 

@@ -1,9 +1,13 @@
 // What to do about one pool, decided from what was gathered. A plan is pure data: log, metrics, Events, conditions and
 // history are all built from it, and apply.ts carries it out step by step.
+
 import type { Pod } from '../kube/objects.ts'
+import { elapsedSince, keepTimes } from '../pool/elapsed-times.ts'
+import { findStalePromotion } from '../pool/owner-requests.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
+import { retryAnnotation } from '../pool/retry-annotation.ts'
 import type { PoolDecision } from '../pool/status/observation.ts'
-import { findProblems } from '../pool/status/problems.ts'
+import { findProblems, lacksRoom } from '../pool/status/problems.ts'
 import { buildStatus, shouldWrite } from '../pool/status/status.ts'
 import { planRollout } from '../rollout/canary.ts'
 import type { RevisionObservation } from '../rollout/rollout-input.ts'
@@ -14,6 +18,7 @@ import type { Observed } from './gather.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
 import { objectSteps, scaleSteps } from './plan-steps.ts'
 import { buildEvents } from './pool-events.ts'
+import { refusedChangesOf } from './refused/refused-change.ts'
 import type { PlanContext, Step } from './step.ts'
 
 export type PoolPlan = {
@@ -27,8 +32,9 @@ export type PoolPlan = {
   readonly requeueAfterMs: number
 }
 
-export function planPool(gathered: Observed, { memory, term }: PlanContext): PoolPlan {
-  const refusedChanges = [...memory.refusedChanges.values()]
+/** `turn`: why the rollout has to wait for other pools; undefined: it may begin. */
+export function planPool(gathered: Observed, { memory, term }: PlanContext, turn?: string): PoolPlan {
+  const refusedChanges = refusedChangesOf(memory)
   const observed = { ...gathered, observation: { ...gathered.observation, refusedChanges } }
   const { pool, observation, now, nowMs } = observed
   const decision = decide(observed)
@@ -40,15 +46,23 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     revisions: seeRevisions(observed, decision),
     namesOf: observed.namesOf,
     counts: observed.requestCounts,
+    isDemandFresh: (observation.demand?.ageSeconds ?? Number.POSITIVE_INFINITY) <= freshSeconds,
+    retry: pool.metadata.annotations?.[retryAnnotation],
+    elapsed: (time) => elapsedSince(memory.elapsed, time, { now, nowMs }),
     now,
+    controls: { ...observed.requests, turn },
   })
+  const { since, shortfall } = rollout.state
+  keepTimes(memory.elapsed, [since, shortfall?.since], { now, nowMs })
   const previous = pool.status
+  const ignoredAnnotations = [...observed.requests.ignored, ...findStalePromotion(observed.requests, rollout.state)]
   const status = buildStatus({
     pool,
-    observed: observation,
+    observed: { ...observation, ignoredAnnotations },
     decision,
     target: observed.target,
     rollout: rollout.state,
+    ...(rollout.held && { held: rollout.held }),
     previous,
     leaderTerm: term.count,
     now,
@@ -70,6 +84,9 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext): Poo
     requeueAfterMs: decision.requeueAfterMs,
   }
 }
+
+/** Workers report their requests every 5 s, so three reports are missing; a canary then pauses. */
+const freshSeconds = 15
 
 /** Status counts pods that become ready one by one; writing it once a second is enough for that. */
 const statusEveryMs = 1_000
@@ -103,8 +120,9 @@ function isSameRollout(previous: Partial<PoolStatus> | undefined, { rollout }: P
     before.stable === rollout.stable &&
     before.canary === rollout.canary &&
     before.weight === rollout.weight &&
-    before.capacity === rollout.capacity &&
-    before.kept === rollout.kept &&
+    before.waiting?.for === rollout.waiting?.for &&
+    before.retried === rollout.retried &&
+    before.unservedSince === rollout.unservedSince &&
     before.step === rollout.step &&
     before.failed?.revision === rollout.failed?.revision
   )
@@ -117,15 +135,18 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionObser
   return observation.deployments.map(({ revision }) => {
     // An evicted pod stays as an object.
     const own = pods.filter((pod) => revisionOfPod(pod) === revision && !hasEnded(pod) && !isStuck(pod, observed.now))
-    const problem = problems.find((one) => one.blocking && (one.revision ?? revision) === revision)
+    const blocking = problems.filter((one) => one.blocking && (one.revision ?? revision) === revision)
+    // A pod that fails by itself decides, even if another one lacks room.
+    const problem = blocking.find((one) => !lacksRoom(one))
+    const noRoom = blocking.find(lacksRoom)
     return {
       revision,
       replicas: deployments.get(revision)?.spec.replicas ?? 0,
       pods: own.length,
       ready: own.filter(({ metadata }) => usable.has(metadata.name)).length,
       up: own.filter((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined).length,
-      coming: own.filter((pod) => isComing(pod) && !usable.has(pod.metadata.name)).length,
       ...(problem && { problem: { reason: problem.reason, message: problem.message } }),
+      ...(noRoom && { noRoom: { reason: noRoom.reason, message: noRoom.message } }),
     }
   })
 }
@@ -135,9 +156,6 @@ const stuckMs = 30_000
 
 const isStuck = ({ metadata: { deletionTimestamp } }: Pod, now: Date): boolean =>
   deletionTimestamp !== undefined && now.getTime() > Date.parse(deletionTimestamp) + stuckMs
-
-const isComing = ({ metadata, spec }: Pod): boolean =>
-  metadata.deletionTimestamp === undefined && spec.nodeName !== undefined
 
 const leftoverSteps = ({ deployments, services }: Observed, { leftover, state }: RolloutPlan): Step[] => [
   ...leftover.flatMap((revision): Step[] => {

@@ -1,32 +1,17 @@
 // What a leader remembers about a pool between two reconcile passes. All of it can be lost: a new leader starts from
 // the status, and keeps the pods it finds for one stabilization window.
+import type { ElapsedTimes } from '../pool/elapsed-times.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { readTimetable, type Timetable } from '../scale/schedule.ts'
 import type { ScaleMemory } from '../scale/stabilization.ts'
-
-export type Refusal = {
-  /** Undefined: it belongs to the pool as a whole. */
-  readonly revision: string | undefined
-  readonly reason: string
-  readonly message: string
-  /** Not tried again before this time of the monotonic clock. */
-  readonly untilMs: number
-}
-
-/** A refusal of anything but the creation of a Deployment. */
-type RefusedChange = Refusal & {
-  /** What was refused, as the end of a sentence that begins with "Kubernetes refuses to". */
-  readonly what: string
-  /** Keeps pods from being created, or requests from reaching them. */
-  readonly blocking: boolean
-  /** It is pods that are not created. */
-  readonly ofPods: boolean
-}
+import type { Refusal, RefusedChange, RefusedToken } from './refused/refused-change.ts'
 
 export type PoolMemory = {
   /** Another pool may have the name later, and starts with an empty memory. */
   readonly uid: string | undefined
+  /** Time of the first pass of this leader over the pool, by the monotonic clock; undefined before it. */
+  ledSinceMs: number | undefined
   /** Undefined before the first decision. */
   scale: ScaleMemory | undefined
   slotsPerPod: number | undefined
@@ -38,10 +23,14 @@ export type PoolMemory = {
   refusals: Map<string, Refusal>
   /** What else it refused to create, change or delete. */
   refusedChanges: Map<string, RefusedChange>
+  /** Objects of the pool that have no fencing token of this term, and do not close it. */
+  refusedTokens: readonly RefusedToken[]
   /** Which state was applied over which version of an object, by kind and name, so that none is applied twice. */
   restored: Map<string, string>
   /** The API server refused a status for fields that the definition does not declare. */
   definitionIsOlder: boolean
+  /** The times of `status.rollout`, by the monotonic clock. */
+  readonly elapsed: ElapsedTimes
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
 }
 
@@ -51,14 +40,17 @@ const startsMax = 15
 export function newMemory({ metadata, status }: TritonPool): PoolMemory {
   return {
     uid: metadata.uid,
+    ledSinceMs: undefined,
     scale: undefined,
     slotsPerPod: status?.slotsPerPod,
     starts: status?.startSeconds === undefined ? [] : [status.startSeconds],
     statusAtMs: Number.NEGATIVE_INFINITY,
     refusals: new Map(),
     refusedChanges: new Map(),
+    refusedTokens: [],
     restored: new Map(),
     definitionIsOlder: false,
+    elapsed: new Map(),
     timetable: undefined,
   }
 }

@@ -2,14 +2,17 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
+import { KubeError } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { conditionTypes } from '../pool/reasons.ts'
 import type { RolloutEvent } from '../rollout/rollout-plan.ts'
+import { rolloutTurns } from '../rollout/turns.ts'
 import { gather } from './gather.ts'
 import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { planPool } from './plan.ts'
 import { newMemory } from './pool-memory.ts'
 import { reconcile } from './reconcile.ts'
+import type { RefusedToken } from './refused/refused-change.ts'
 import { createScaleMetrics } from './scale-metrics.ts'
 
 const term = { count: 4, lease: 'lease-uid' }
@@ -17,10 +20,13 @@ const term = { count: 4, lease: 'lease-uid' }
 type Given = {
   /** Called when the status is written, before the write is answered. */
   readonly writing?: () => void
+  /** Fencing tokens that the API server refuses. */
+  readonly refused?: readonly RefusedToken[]
+  readonly concurrentRollouts?: number
 }
 
 /** A replica that leads, in front of an API server that takes every write. */
-function given({ writing = () => undefined }: Given = {}) {
+function given({ writing = () => undefined, refused = [], concurrentRollouts = 2 }: Given = {}) {
   const registry = new Registry()
   const metrics = createScaleMetrics(registry)
   const memories = new Map()
@@ -29,20 +35,27 @@ function given({ writing = () => undefined }: Given = {}) {
     if (options.subresource === 'status') writing()
     return object
   }
+  const patches: unknown[] = []
+  const patch = async (_resource: unknown, _name: string, body: object) => {
+    patches.push(body)
+    return { metadata: {} }
+  }
   const pass = (seen: Seen | undefined) => {
     const world =
       seen === undefined ? { ...worldOf({ pool: poolOf() }), pools: { get: () => undefined } } : worldOf(seen)
-    const kube = { create: take, apply: take, mergePatch: async () => ({}), delete: async () => undefined }
+    const kube = { create: take, apply: take, mergePatch: patch, delete: async () => undefined }
     const deps = {
       kube: { ...kube, in: () => kube },
-      leadership: { confirm: async () => ({}) },
+      leadership: { confirm: async () => ({ term: term.count }) },
       world,
       events: { record: () => undefined },
       metrics,
       podPatch: 'restricted',
       logger: pino({ level: 'silent' }),
       memories,
+      turns: rolloutTurns({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 }),
       term: () => (replica.leads ? term : undefined),
+      refusedOf: () => refused,
     } as unknown as Parameters<typeof reconcile>[0]
     return reconcile(deps, 'p', new AbortController().signal)
   }
@@ -53,7 +66,7 @@ function given({ writing = () => undefined }: Given = {}) {
   /** Those that are not zero, of one metric. */
   const counted = async (name: string) =>
     [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
-  return { registry, metrics, memories, replica, pass, samples, counted }
+  return { registry, metrics, replica, pass, samples, counted, patches, memories }
 }
 
 const waking = async (): Promise<Seen> => {
@@ -85,6 +98,15 @@ describe('the metrics of a pool in the leader', () => {
     expect(new Set(conditions)).toEqual(new Set([0, 1]))
     expect(shown.get('pool_condition{pool="p",condition="ScalingActive"}')).toBe(1)
     expect(shown.get('pool_condition{pool="p",condition="Degraded"}')).toBe(0)
+  })
+
+  it('show no bounds for a pool of an external owner, which has none, also when it gets one', async () => {
+    const { pass, samples } = given()
+    const limits = async () => [...(await samples()).keys()].filter((name) => name.startsWith('pool_replicas_limit'))
+    await pass(await settled({ scaling: { minReplicas: 1, maxReplicas: 7 } }, ['a']))
+    expect(await limits()).toHaveLength(2)
+    await pass(await settled({ replicas: 1, scaling: { owner: 'external' } }, ['a']))
+    expect(await limits()).toEqual([])
   })
 
   it('count a decision once, by its rule, with its direction, and none that changes nothing', async () => {
@@ -120,11 +142,19 @@ describe('the metrics of a pool in the leader', () => {
     expect(await counted('rollouts_total')).toEqual(['rollouts_total{pool="p",outcome="started"}'])
   })
 
+  it('count none that waits for its turn', async () => {
+    const { pass, counted } = given({ concurrentRollouts: 0 })
+    const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+    await pass({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } } })
+    expect(await counted('rollouts_total')).toEqual([])
+  })
+
   it.each([
     ['RolloutPromoted', ['promoted']],
     ['RolloutRolledBack', ['rolled_back']],
     ['RolloutWithdrawn', ['withdrawn']],
     ['RolloutStep', []],
+    ['RolloutPaused', []],
   ] as const)('count %s as %s', async (reason, outcomes) => {
     const { metrics, counted } = given()
     const { observed, plan } = await observe()
@@ -188,6 +218,73 @@ describe('the metrics of a pool in the leader', () => {
       metrics.hide(`gone-${generation}`)
     }
     expect((await samples()).size).toBe(each * 5)
+  })
+})
+
+const refusedToken = (object: string, closesPool: boolean): RefusedToken => ({
+  pool: 'p',
+  object,
+  revision: undefined,
+  error: new KubeError(403, 'Forbidden', 'denied by a policy'),
+  closesPool,
+})
+
+describe('a pool whose fencing token is refused', () => {
+  const seen = () => settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+
+  it('is closed without a fence of a Deployment: conditions and a gauge, and nothing else', async () => {
+    const { pass, samples, patches, memories } = given({ refused: [refusedToken('Deployment p-1', true)] })
+    expect(await pass(await seen())).toBeUndefined()
+    expect(patches).toMatchObject([
+      {
+        metadata: { resourceVersion: expect.any(String) },
+        status: {
+          conditions: expect.arrayContaining([
+            expect.objectContaining({ type: 'Ready', status: 'False', reason: 'FencingRefused' }),
+            expect.objectContaining({ type: 'ScalingActive', status: 'False', reason: 'FencingRefused' }),
+            expect.objectContaining({
+              type: 'Degraded',
+              status: 'True',
+              message: expect.stringMatching(/^Deployment p-1 refuses.*denied by a policy.*deployments\/scale/),
+            }),
+          ]),
+        },
+      },
+    ])
+    expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
+    expect(memories.size).toBe(0)
+  })
+
+  it('has no condition when the status itself has no fence', async () => {
+    const { pass, samples, patches } = given({ refused: [refusedToken('TritonPool p', true)] })
+    await pass(await seen())
+    expect(patches).toEqual([])
+    expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
+  })
+
+  it('gets its metrics back when it is open again, and loses them with the leadership', async () => {
+    const refused = [refusedToken('Deployment p-1', true)]
+    const { pass, samples, metrics } = given({ refused })
+    await pass(await seen())
+    refused.pop()
+    await pass(await seen())
+    expect((await samples()).get('pool_closed{pool="p"}')).toBe(0)
+    expect((await samples()).get('scale_decisions_total{pool="p",rule="wake",direction="up"}')).toBe(0)
+    refused.push(refusedToken('Deployment p-1', true))
+    await pass(await seen())
+    expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
+    metrics.hide()
+    expect(await samples()).toEqual(new Map())
+  })
+
+  it('goes on when the object is fenced or harmless, and is Degraded', async () => {
+    const { pass, samples } = given({ refused: [refusedToken('Service p-1', false)] })
+    expect(await pass(await seen())).toBeGreaterThan(0)
+    const shown = await samples()
+    expect(shown.get('pool_closed{pool="p"}')).toBe(0)
+    expect(shown.get('pool_condition{pool="p",condition="Degraded"}')).toBe(1)
+    expect(shown.get('pool_condition{pool="p",condition="Ready"}')).toBe(1)
+    expect(shown.get('pool_condition{pool="p",condition="ScalingActive"}')).toBe(1)
   })
 })
 

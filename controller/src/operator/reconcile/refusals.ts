@@ -1,11 +1,13 @@
 // Writes that the API server refuses although the request was right: a quota, an admission policy, a missing
 // permission, an immutable field. A refusal becomes a condition of the pool. The pool's other steps go on, and the same
-// step is not tried again for a while.
+// step is not tried again for a while. A write without an answer in time counts as refused. It may have taken effect:
+// the next pass plans from what the watch reports, and a write of the same version again is a conflict.
 import { KubeError } from '../kube/client.ts'
 import { revisionLabel } from '../pool/labels.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
 import { keyOf } from './plan-steps.ts'
-import type { PoolMemory, Refusal } from './pool-memory.ts'
+import type { PoolMemory } from './pool-memory.ts'
+import type { Refusal } from './refused/refused-change.ts'
 import type { Step } from './step.ts'
 
 /** Every step but the status: a refused status could not be reported in the status. */
@@ -14,10 +16,12 @@ type WorkStep = Exclude<Step, { kind: 'status' }>
 const refusalStatuses = new Set([400, 403, 422])
 const refusedForMs = 10_000
 
-/** Includes an admission webhook that is down, which the API server reports as an error of its own (500). */
+/** Includes a write without an answer in time, and a webhook that is down, which the API server reports with 500. */
 export const isRefusal = (error: unknown): error is KubeError =>
   error instanceof KubeError &&
-  (refusalStatuses.has(error.status) || (error.status === 500 && error.message.includes('failed calling webhook')))
+  (refusalStatuses.has(error.status) ||
+    error.isTimeout ||
+    (error.status === 500 && error.message.includes('failed calling webhook')))
 
 /** Whether this reconcile pass skips the step. */
 export function isHeldBack(memory: PoolMemory, step: WorkStep, nowMs: number): boolean {
@@ -38,7 +42,8 @@ export function recordRefusal(
   // Without its Service nobody finds the pods of a revision; without a budget they serve all the same.
   const ofPods = step.kind === 'scale' && step.to > step.from
   const blocking = ofPods || (step.kind === 'create' && step.object.kind === 'Service')
-  return memory.refusedChanges.set(keyOfStep(step), { ...refusal, what: describe(step), blocking, ofPods })
+  const change = { what: describe(step), blocking, ofPods, timedOut: error.isTimeout }
+  return memory.refusedChanges.set(keyOfStep(step), { ...refusal, ...change })
 }
 
 export const recordSuccess = (memory: PoolMemory, step: WorkStep): boolean =>
@@ -78,6 +83,8 @@ function describe(step: WorkStep): string {
       return `create ${keyOf(step.object)}`
     case 'restore':
       return `update ${keyOf(step.live)}`
+    case 'record':
+      return `annotate ${keyOf(step.object)}`
     case 'annotate':
       return `annotate pods of revision ${revisionOfStep(step)}, so none of them is removed`
     case 'scale':

@@ -26,7 +26,9 @@ export const poolMetrics = {
   limit: gauge({
     name: 'matte_pool_replicas_limit',
     reader: 'saturation',
-    help: "The bounds in force for a pool's number of pods, those of a schedule included.",
+    help:
+      "The bounds in force for a pool's number of pods, those of a schedule included; absent when an external owner " +
+      'decides.',
     labels: { pool, bound: bounds },
   }),
   condition: gauge({
@@ -34,6 +36,14 @@ export const poolMetrics = {
     reader: 'alert',
     help: '1 while the condition in the status of a pool is True, 0 while it is False or Unknown.',
     labels: { pool, condition: conditionTypes },
+  }),
+  closed: gauge({
+    name: 'matte_pool_closed',
+    reader: 'alert',
+    help:
+      '1 while the leader changes nothing of a pool because Kubernetes refuses its fencing token, otherwise 0; see ' +
+      'docs/operator.md.',
+    labels: { pool },
   }),
   demand: gauge({
     name: 'matte_pool_demand',
@@ -85,6 +95,7 @@ export function createScaleMetrics(registry: Registry) {
   const decisions = poolMetrics.decisions.register(registry)
   const rollouts = poolMetrics.rollouts.register(registry)
   const shown = new Map<string, readonly string[]>()
+  const closed = new Set<string>()
 
   /** A rate misses the first of a series that begins with it, so those of a pool begin at zero. */
   function beginCounting(name: string): void {
@@ -97,6 +108,7 @@ export function createScaleMetrics(registry: Registry) {
     for (const labels of decisionsOf(name)) decisions.remove(labels)
     for (const labels of rolloutsOf(name)) rollouts.remove(labels)
     shown.delete(name)
+    closed.delete(name)
   }
 
   return {
@@ -105,10 +117,19 @@ export function createScaleMetrics(registry: Registry) {
     show: (observed: Observed, plan: PoolPlan): void => {
       const { name } = observed.pool.metadata
       if (!shown.has(name)) beginCounting(name)
+      closed.delete(name)
       setGauges(gauges, observed, plan)
       const terms = Object.keys(plan.decision.inputs)
       for (const term of shown.get(name) ?? []) if (!terms.includes(term)) gauges.demand.remove({ pool: name, term })
       shown.set(name, terms)
+    },
+    /** A closed pool has no other metrics. True: it was not closed before. */
+    showClosed: (name: string): boolean => {
+      if (closed.has(name)) return false
+      hideOne(name)
+      closed.add(name)
+      gauges.closed.set({ pool: name }, 1)
+      return true
     },
     /** What a plan that was carried out has changed. */
     count: (name: string, { decision, from, rollout }: PoolPlan): void => {
@@ -121,7 +142,7 @@ export function createScaleMetrics(registry: Registry) {
     },
     /** The pool is gone; without a name, this replica no longer leads. */
     hide: (name?: string): void => {
-      for (const each of name === undefined ? [...shown.keys()] : [name]) hideOne(each)
+      for (const each of name === undefined ? [...shown.keys(), ...closed] : [name]) hideOne(each)
     },
   }
 }
@@ -132,6 +153,7 @@ const registerGauges = (registry: Registry) => ({
   replicas: poolMetrics.replicas.register(registry),
   limit: poolMetrics.limit.register(registry),
   condition: poolMetrics.condition.register(registry),
+  closed: poolMetrics.closed.register(registry),
   demand: poolMetrics.demand.register(registry),
   weight: poolMetrics.weight.register(registry),
 })
@@ -142,12 +164,16 @@ function setGauges(gauges: Gauges, { pool: { metadata }, observation }: Observed
   const { ready, draining } = countPods(observation.pods)
   const counts = { desired: decision.replicas, ready, draining }
   for (const state of states) gauges.replicas.set({ pool: name, state }, counts[state])
-  gauges.limit.set({ pool: name, bound: 'min' }, observation.bounds.minReplicas)
-  gauges.limit.set({ pool: name, bound: 'max' }, observation.bounds.maxReplicas)
+  for (const bound of bounds) {
+    const value = status.bounds?.[`${bound}Replicas`]
+    if (value === undefined) gauges.limit.remove({ pool: name, bound })
+    else gauges.limit.set({ pool: name, bound }, value)
+  }
   for (const condition of conditionTypes) {
     const isTrue = status.conditions.some((one) => one.type === condition && one.status === 'True')
     gauges.condition.set({ pool: name, condition }, isTrue ? 1 : 0)
   }
+  gauges.closed.set({ pool: name }, 0)
   for (const [term, value] of Object.entries(decision.inputs)) gauges.demand.set({ pool: name, term }, value)
   gauges.weight.set({ pool: name }, rollout.state.weight)
 }
@@ -157,5 +183,6 @@ function hideGauges(gauges: Gauges, name: string, terms: readonly string[]): voi
   for (const bound of bounds) gauges.limit.remove({ pool: name, bound })
   for (const condition of conditionTypes) gauges.condition.remove({ pool: name, condition })
   for (const term of terms) gauges.demand.remove({ pool: name, term })
+  gauges.closed.remove({ pool: name })
   gauges.weight.remove({ pool: name })
 }

@@ -24,13 +24,45 @@ describe('a canary', () => {
       now: at(60),
     })
     expect(state).toMatchObject({ step: 1, since: time(60) })
-    expect(pods).toEqual({ old: 9, new: 5 })
+    expect(pods).toEqual({ old: 9, new: 2 })
   })
 
-  it('goes on after ten durations with fewer requests: nobody was there to notice', () => {
-    const revisions = [seen('old', 9), seen('new', 1)]
-    expect(plan({ state: trying(0, 10), revisions, now: at(599) }).state).toMatchObject({ step: 0 })
-    expect(plan({ state: trying(0, 10), revisions, now: at(600) }).state).toMatchObject({ step: 1 })
+  describe('with too few requests', () => {
+    const few = { state: trying(0, 10), revisions: [seen('old', 9), seen('new', 1)] }
+    const gated = (gate: Partial<typeof rollout.gate>) => ({
+      rollout: { ...rollout, gate: { ...rollout.gate, ...gate } },
+    })
+
+    it('pauses, says so, and goes on when they have come', () => {
+      expect(plan({ ...few, now: at(59) }).state.waiting).toBeUndefined()
+      const paused = plan({ ...few, now: at(60) }).state
+      expect(paused).toMatchObject({ step: 0, weight: 10, waiting: { for: 'Requests', since: time(60) } })
+      const later = plan({ ...few, state: paused, now: at(90_000) }).state
+      expect(later).toEqual(paused)
+      const counts = new Map([['new', did(50)]])
+      const next = plan({ ...few, state: later, counts, now: at(90_001) }).state
+      expect(next).toMatchObject({ step: 1, since: time(90_001) })
+      expect(next.waiting).toBeUndefined()
+    })
+
+    it('goes on after ten durations if the spec says idle: promote', () => {
+      const promoting = { ...few, ...gated({ idle: 'promote' }) }
+      expect(plan({ ...promoting, now: at(599) }).state).toMatchObject({ step: 0 })
+      expect(plan({ ...promoting, now: at(600) }).state).toMatchObject({ step: 1 })
+    })
+
+    it('goes on if the spec needs none', () => {
+      expect(plan({ ...few, ...gated({ minRequests: 0 }), now: at(60) }).state).toMatchObject({ step: 1 })
+    })
+
+    it.each([{ idle: 'wait' }, { idle: 'promote' }, { minRequests: 0 }] as const)(
+      'pauses while they cannot be read: %j',
+      (gate) => {
+        const counts = new Map([['new', did(500)]])
+        const unread = { ...few, ...gated(gate), counts, isDemandFresh: false, now: at(5_000) }
+        expect(plan(unread).state).toMatchObject({ step: 0, waiting: { for: 'Demand' } })
+      },
+    )
   })
 
   it('gives the new pods no more than their part of the pool', () => {
@@ -117,6 +149,24 @@ describe('a canary', () => {
     expect(state.canary).toBeUndefined()
     expect(pods).toEqual({ old: 0, new: 10 })
     expect(event?.reason).toBe('RolloutPromoted')
+  })
+
+  it('leaves the old revision a pod until the last step, and holds the share that this allows', () => {
+    const most = { ...rollout, steps: [{ weight: 75, durationSeconds: 60 }] }
+    const input = { rollout: most, desired: 3, counts: new Map([['new', did(500)]]) }
+    const state = trying(0, 33)
+    const reached = plan({ ...input, state, revisions: [seen('old', 1), seen('new', 2)], now: at(300) })
+    expect(reached.state).toMatchObject({ step: 0, weight: 66, since: time(300), weightReached: true })
+    expect(reached.pods).toEqual({ old: 2, new: 2 })
+    const next = plan({ ...input, state: reached.state, revisions: [seen('old', 1), seen('new', 2)], now: at(360) })
+    expect(next.state).toMatchObject({ step: 1 })
+  })
+
+  it('gets all requests while its only pod is the only one that is ready, and holds its step', () => {
+    const swapped = [seen('old', 0), seen('new', 1)]
+    const { state, pods } = plan({ state: trying(-1, 0), desired: 1, revisions: swapped, now: at(20) })
+    expect(state).toMatchObject({ step: 0, weight: 100, weightReached: true, since: time(20) })
+    expect(pods.new).toBe(1)
   })
 
   it('goes out at once without steps', () => {

@@ -1,40 +1,60 @@
 // The steps of a canary: its first pod, its shares, its promotion.
 import { toKubeTime } from '../pool/conditions.ts'
 import { describeGate, findBreach, isSeenEnough } from './gate.ts'
+import { sharePods, sharesNames } from './pods/share-pods.ts'
+import { effectiveWeight, fullWeight, isAsleep, podsInStep } from './pods/steps.ts'
 import { fail } from './rollback.ts'
 import { buildSettledState, elapsedSeconds, observationOf, type RolloutInput } from './rollout-input.ts'
 import type { Next, Serving } from './rollout-plan.ts'
-import { effectiveWeight, podsInStep, sharesNames, weightOf } from './share-pods.ts'
 import { becauseOf, notReadyReason, waitForPods } from './shortfall.ts'
+import { isWithoutRoom, waitFor } from './wait.ts'
 
 /** Until its first pod is ready. What is wrong is shown at once (`BlockedByFailedLoad`) and given time to mend. */
 export function startCanary(input: RolloutInput, state: Serving): Next {
   const { target, rollout } = input
-  const { ready, problem } = observationOf(input, target)
+  const canary = observationOf(input, target)
+  const { ready, problem, noRoom } = canary
+  if (isAsleep(input)) return sleep(input, state)
   if (ready > 0) return leaveStart(input, state)
+  const waiting = { ...state, weight: 0 }
+  if (isWithoutRoom(canary) || sharePods({ ...waiting, canary: target }, input).get(target) === 0) {
+    const why = noRoom?.message ?? `revision ${target} has no room until pods of ${state.stable} are gone`
+    return { state: { ...waiting, ...waitFor(input, 'Room') }, why }
+  }
   const { readySeconds } = rollout.gate
-  if (elapsedSeconds(input, state) <= readySeconds) {
-    return { state: { ...state, weight: 0 }, why: problem?.message ?? `revision ${target} has no ready pod yet` }
+  // The time of a wait does not count.
+  const since = input.state?.waiting === undefined ? state.since : toKubeTime(input.now)
+  if (elapsedSeconds(input, { since }) <= readySeconds) {
+    return { state: { ...waiting, since }, why: problem?.message ?? `revision ${target} has no ready pod yet` }
   }
   const what = `no pod was ready within ${readySeconds} s${becauseOf(problem)}`
   return fail(input, state, { reason: notReadyReason(problem), what })
 }
 
+/** The pool is at zero, and its canary holds no pod: it starts with the next requests. */
+function sleep(input: RolloutInput, { shortfall: _, weightReached: __, ...state }: Serving): Next {
+  const since = state.step < 0 ? state.since : toKubeTime(input.now)
+  const why = `revision ${input.target} starts with the next requests, since the pool is at zero`
+  return { state: { ...state, step: -1, weight: 0, since, ...waitFor(input, 'Requests') }, why }
+}
+
 function leaveStart(input: RolloutInput, state: Serving): Next {
-  const { desired } = input
+  const { desired, rollout, target } = input
   const stable = observationOf(input, state.stable)
   if (desired === 0)
     return promote(input, state, 'It is ready, and the pool is at zero, so there is no traffic to test with.')
-  if (stable.ready === 0 && stable.up === 0 && stable.problem !== undefined) {
-    return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
+  const problem = stable.problem ?? stable.noRoom
+  if (stable.ready === 0 && stable.up === 0 && problem !== undefined) {
+    return promote(input, state, `It is ready, and ${state.stable} is not: ${problem.message}`)
   }
-  // Nobody can ask the new revision for anything before it serves, so there is nothing to watch in steps.
-  return enter(input, state, sharesNames(input, state.stable, input.target) ? 0 : input.rollout.steps.length)
+  // Without a common name no request reaches the new revision before it serves, so there is nothing to watch in steps.
+  const hasSteps = rollout.strategy === 'Canary' && sharesNames(input, state.stable, target)
+  return enter(input, state, hasSteps ? 0 : rollout.steps.length)
 }
 
-function enter(input: RolloutInput, state: Serving, index: number): Next {
+export function enter(input: RolloutInput, state: Serving, index: number): Next {
   const { target, rollout, now } = input
-  const full = weightOf(rollout, index)
+  const full = fullWeight(input, index)
   const weight = effectiveWeight(input, full, state.stable)
   const held = rollout.steps[index]
   const message =
@@ -42,7 +62,7 @@ function enter(input: RolloutInput, state: Serving, index: number): Next {
       ? `Revision ${target} takes over from ${state.stable}: all requests as its pods become ready.`
       : `Revision ${target} gets ${full} % of the requests for ${held.durationSeconds} s.`
   const { shortfall: _, weightReached: __, ...rest } = state
-  const weightReached = weight === full && { weightReached: true }
+  const weightReached = weight >= full && { weightReached: true }
   return {
     state: { ...rest, canary: target, weight, step: index, since: toKubeTime(now), ...weightReached },
     why: message,
@@ -51,7 +71,7 @@ function enter(input: RolloutInput, state: Serving, index: number): Next {
 }
 
 export function stepCanary(input: RolloutInput, state: Serving): Next {
-  const { target, rollout, counts } = input
+  const { target, rollout, counts, isDemandFresh } = input
   const canary = observationOf(input, target)
   const judged = { canary: counts.get(target), stable: counts.get(state.stable), gate: rollout.gate }
   const breach = findBreach(judged)
@@ -60,27 +80,28 @@ export function stepCanary(input: RolloutInput, state: Serving): Next {
     const what = `one of its pods keeps crashing${becauseOf(canary.problem)}`
     return fail(input, state, { reason: 'CanaryNotReady', what })
   }
+  if (isAsleep(input)) return sleep(input, state)
   if (canary.ready < podsInStep(input, state.step)) return waitForPods(input, state, canary)
   const held = rollout.steps[state.step]
   if (held === undefined) return promote(input, state, 'Every pod that is wanted is ready.')
   const next = holdStep(input, state)
   const { durationSeconds } = held
-  const watched = { ...judged, seconds: elapsedSeconds(input, next), durationSeconds }
-  if (watched.seconds >= durationSeconds) {
-    if (input.desired === 0)
-      return promote(input, state, 'The pool is at zero, so there is no traffic left to test with.')
-    if (isSeenEnough(watched)) return enter(input, state, state.step + 1)
-  }
-  return { state: next, why: describeGate(watched) }
+  const watched = { ...judged, seconds: elapsedSeconds(input, next), durationSeconds, isDemandFresh }
+  const isHeld = watched.seconds >= durationSeconds
+  if (isHeld && input.desired === 0)
+    return promote(input, state, 'The pool is at zero, so there is no traffic left to test with.')
+  if (isHeld && isSeenEnough(watched)) return enter(input, state, state.step + 1)
+  const pause = isHeld && waitFor(input, isDemandFresh ? 'Requests' : 'Demand')
+  return { state: { ...next, ...pause }, why: describeGate(watched) }
 }
 
 /** The time of a step begins when its share is first reached, even if the pool then grows and has less for a moment. */
 function holdStep(input: RolloutInput, { shortfall: _, ...state }: Serving): Serving {
-  const full = weightOf(input.rollout, state.step)
+  const full = fullWeight(input, state.step)
   const weight = effectiveWeight(input, full, state.stable)
   const wasReached = state.weightReached === true || state.weight >= full
-  const since = weight === full && !wasReached ? toKubeTime(input.now) : state.since
-  return { ...state, weight, since, ...((wasReached || weight === full) && { weightReached: true }) }
+  const since = weight >= full && !wasReached ? toKubeTime(input.now) : state.since
+  return { ...state, weight, since, ...((wasReached || weight >= full) && { weightReached: true }) }
 }
 
 function promote(input: RolloutInput, { stable }: Serving, because: string): Next {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { at, plan, seen, time, trying } from './rollout.fixtures.ts'
+import { at, plan, rollout, seen, time, trying } from './rollout.fixtures.ts'
 
 describe('a pool without a former revision', () => {
   it('has all its pods of the first one, and no canary', () => {
@@ -48,17 +48,21 @@ describe('a changed pool', () => {
       revisions: [seen('old', 10), seen('new', 1)],
     })
     expect(state).toMatchObject({ stable: 'old', canary: 'newest', step: -1, weight: 0 })
-    expect(pods).toEqual({ old: 10, new: 0, newest: 1 })
+    // The pod of the one that is given up occupies the slot of the newest.
+    expect(pods).toEqual({ old: 10, new: 0, newest: 0 })
+    const gone = plan({ target: 'newest', state, revisions: [seen('old', 10), seen('new', 0)], now: at(30) })
+    expect(gone.pods).toEqual({ old: 10, new: 0, newest: 1 })
+    expect(gone.state).toMatchObject({ canary: 'newest', step: -1, since: time(0) })
   })
 
   it('gives its requests back before the newest change replaces it late', () => {
     const late = { target: 'newest', state: trying(2, 90) }
     const first = plan({ ...late, revisions: [seen('old', 1), seen('new', 9)] })
-    expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 89 })
-    expect(first.pods).toEqual({ old: 1, new: 8 })
-    const last = plan({ target: 'newest', state: first.state, revisions: [seen('old', 10), seen('new', 9)] })
+    expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 90 })
+    expect(first.pods).toEqual({ old: 2, new: 9 })
+    const last = plan({ target: 'newest', state: first.state, revisions: [seen('old', 10), seen('new', 1)] })
     expect(last.state).toMatchObject({ stable: 'old', canary: 'newest', step: -1 })
-    expect(last.pods).toEqual({ old: 10, new: 0, newest: 1 })
+    expect(last.pods).toEqual({ old: 10, new: 0, newest: 0 })
   })
 
   it('is withdrawn when the spec goes back to what serves', () => {
@@ -81,27 +85,49 @@ describe('a changed pool', () => {
 })
 
 describe('a pool at zero', () => {
-  it('starts one pod of the new revision to see whether it becomes ready', () => {
-    const state = { stable: 'old', weight: 0, step: -1, since: time(-900) }
-    expect(plan({ state, desired: 0, revisions: [seen('old', 0)] }).pods).toEqual({ old: 0, new: 1 })
+  const settled = { stable: 'old', weight: 0, step: -1, since: time(-900) }
+  const promoting = { rollout: { ...rollout, gate: { ...rollout.gate, idle: 'promote' } }, desired: 0 } as const
+
+  it('holds no pod for a canary, says why, and tries it with the next requests', () => {
+    const begun = plan({ state: settled, desired: 0, revisions: [seen('old', 0)] })
+    expect(begun.pods).toEqual({ old: 0, new: 0 })
+    const asleep = plan({ state: begun.state, desired: 0, revisions: [seen('old', 0)], now: at(1) })
+    expect(asleep.state).toMatchObject({ canary: 'new', step: -1, waiting: { for: 'Requests', since: time(1) } })
+    const later = plan({ state: asleep.state, desired: 0, revisions: [seen('old', 0)], now: at(90_000) })
+    expect(later.state).toEqual(asleep.state)
+    const woken = plan({ state: later.state, desired: 2, revisions: [seen('old', 0)], now: at(90_001) })
+    expect(woken.pods).toEqual({ old: 2, new: 1 })
+    expect(woken.state).toMatchObject({ step: -1, since: time(90_001) })
   })
 
-  it('promotes it when it is ready and lets it go', () => {
-    const { state, pods } = plan({ state: trying(-1, 0), desired: 0, revisions: [seen('old', 0), seen('new', 1)] })
-    expect(state).toMatchObject({ stable: 'new' })
+  it('lets the pods of a canary go when the last request has been served', () => {
+    const revisions = [seen('old', 5), seen('new', 5)]
+    const { state, pods } = plan({ state: trying(1, 50, { setbacks: 1 }), desired: 0, revisions, now: at(9) })
+    expect(state).toMatchObject({ canary: 'new', step: -1, weight: 0, setbacks: 1, waiting: { for: 'Requests' } })
     expect(pods).toEqual({ old: 0, new: 0 })
   })
 
-  it('does not promote what was being tried before its step was held', () => {
-    const input = { state: trying(0, 100), desired: 0, revisions: [seen('old', 0), seen('new', 1)] }
-    expect(plan({ ...input, now: at(59) })).toMatchObject({ state: { canary: 'new', step: 0 }, pods: { new: 1 } })
-    expect(plan({ ...input, now: at(60) }).state).toMatchObject({ stable: 'new' })
+  it('starts the new revision alone if old pods are to stop first', () => {
+    const recreate = { ...rollout, strategy: 'Recreate' } as const
+    const asleep = plan({ rollout: recreate, state: settled, desired: 0, revisions: [seen('old', 0)] })
+    expect(asleep.pods).toEqual({ old: 0, new: 0 })
+    const woken = plan({ rollout: recreate, state: asleep.state, desired: 2, revisions: [seen('old', 0)] })
+    expect(woken.pods).toEqual({ old: 0, new: 2 })
   })
 
-  it('wakes the old revision when requests come before that', () => {
-    expect(plan({ state: trying(-1, 0), desired: 2, revisions: [seen('old', 0), seen('new', 0)] }).pods).toEqual({
-      old: 2,
-      new: 1,
+  describe('whose spec says idle: promote', () => {
+    it('starts one pod of the new revision, promotes it when it is ready and lets it go', () => {
+      const begun = plan({ ...promoting, state: settled, revisions: [seen('old', 0)] })
+      expect(begun.pods).toEqual({ old: 0, new: 1 })
+      const { state, pods } = plan({ ...promoting, state: trying(-1, 0), revisions: [seen('old', 0), seen('new', 1)] })
+      expect(state).toMatchObject({ stable: 'new' })
+      expect(pods).toEqual({ old: 0, new: 0 })
+    })
+
+    it('does not promote what was being tried before its step was held', () => {
+      const input = { ...promoting, state: trying(0, 100), revisions: [seen('old', 0), seen('new', 1)] }
+      expect(plan({ ...input, now: at(59) })).toMatchObject({ state: { canary: 'new', step: 0 }, pods: { new: 1 } })
+      expect(plan({ ...input, now: at(60) }).state).toMatchObject({ stable: 'new' })
     })
   })
 })
@@ -113,15 +139,16 @@ describe('a revision of other public names', () => {
     const names = answering({ old: ['v2'], new: ['v3'] })
     const ready = plan({ ...names, state: trying(-1, 0), revisions: [seen('old', 10), seen('new', 1)] })
     expect(ready.state).toMatchObject({ step: 2 })
-    expect(ready.pods).toEqual({ old: 10, new: 10 })
+    expect(ready.pods).toEqual({ old: 9, new: 1 })
     const all = plan({ ...names, state: ready.state, revisions: [seen('old', 10), seen('new', 10)], now: at(1) })
     expect(all.state).toEqual({ stable: 'new', weight: 0, step: -1, since: time(1) })
   })
 
-  it('leaves the old one all its pods for the names that only it has', () => {
+  it('leaves the old one as many pods as may exist, for the names that only it has', () => {
     const names = answering({ old: ['v2', 'service-v2'], new: ['v3', 'service-v2'] })
-    const { pods } = plan({ ...names, state: trying(2, 90), revisions: [seen('old', 10), seen('new', 9)] })
-    expect(pods).toEqual({ old: 10, new: 10 })
+    const half = { ...names, state: trying(1, 50), revisions: [seen('old', 10), seen('new', 5)] }
+    expect(plan(half).pods).toEqual({ old: 6, new: 5 })
+    expect(plan({ ...half, rollout: { ...rollout, maxSurge: '100%' } }).pods).toEqual({ old: 10, new: 5 })
   })
 
   it('is as any other when it only has names besides', () => {
@@ -143,5 +170,57 @@ describe('Deployments that are of no use', () => {
 
   it('stay while they serve or are being tried, at zero pods too', () => {
     expect(plan({ state: trying(-1, 0), desired: 0, revisions: [seen('old', 0), seen('new', 0)] }).leftover).toEqual([])
+  })
+})
+
+describe('the annotation matte.dev/retry', () => {
+  const failed = { revision: 'new', reason: 'CanaryErrorRate', message: 'x', time: time(0) } as const
+  const state = { stable: 'old', weight: 0, step: -1, since: time(0), failed }
+  const revisions = [seen('old', 10)]
+
+  it('has a rolled-back revision tried again, once', () => {
+    const again = plan({ state, revisions, retry: time(5), now: at(9) })
+    expect(again.state).toEqual({ stable: 'old', canary: 'new', weight: 0, step: -1, since: time(9), retried: time(5) })
+    expect(again.event?.message).toContain('tried again')
+    const failedAgain = { ...state, failed: { ...failed, time: time(2) }, retried: time(5) }
+    const second = plan({ state: failedAgain, revisions, retry: time(5), now: at(20) })
+    expect(second.state).toMatchObject({ failed: { time: time(2) }, retried: time(5) })
+    expect(second.state.canary).toBeUndefined()
+  })
+
+  it.each([
+    ['that is no time', 'now'],
+    ['of before the rollback', time(-1)],
+    ['of the rollback itself', time(0)],
+  ])('has no effect with a value %s', (_what, retry) => {
+    expect(plan({ state, revisions, retry }).state).toEqual(state)
+  })
+
+  it('resumes what has not gone yet', () => {
+    const leaving = trying(1, 50, { failed, setbacks: 2, shortfall: { revision: 'old', since: time(1), ready: 5 } })
+    const next = plan({ state: leaving, revisions: [seen('old', 5), seen('new', 5)], retry: time(5), now: at(9) })
+    expect(next.state).toMatchObject({ canary: 'new', step: 1, since: time(9), retried: time(5) })
+    expect([next.state.failed, next.state.setbacks, next.state.shortfall]).toEqual([undefined, undefined, undefined])
+  })
+})
+
+describe('a pool without a ready pod during a rollout', () => {
+  const recreate = { rollout: { ...rollout, strategy: 'Recreate' }, desired: 1 } as const
+
+  it('says since when, until a pod is ready', () => {
+    const revisions = [seen('old', 0, { pods: 1 })]
+    const gap = plan({ ...recreate, state: trying(-1, 0), revisions, now: at(7) })
+    expect(gap.state.unservedSince).toBe(time(7))
+    expect(plan({ ...recreate, state: gap.state, revisions, now: at(9) }).state.unservedSince).toBe(time(7))
+    const served = plan({ ...recreate, state: gap.state, revisions: [seen('new', 1)], now: at(30) })
+    expect(served.state.unservedSince).toBeUndefined()
+  })
+
+  it('still says so when the revision was rolled back before the old one has a pod again', () => {
+    const revisions = [seen('old', 0), seen('new', 0, { pods: 1, replicas: 1 })]
+    const state = trying(-1, 0, { unservedSince: time(7) })
+    const back = plan({ ...recreate, state, revisions, now: at(700) })
+    expect(back.state).toMatchObject({ unservedSince: time(7), failed: { revision: 'new' } })
+    expect(back.pods).toEqual({ old: 0, new: 0 })
   })
 })

@@ -5,35 +5,59 @@
 //      │  (weight 0, one pod)     │  (weight of the step)               │
 //      └──────────────── not ready in time, errors, too slow ───────────┴──► rolled back, until the spec changes
 import { toKubeTime } from '../pool/conditions.ts'
+import type { RolloutStatus } from '../pool/pool-status.ts'
+import { isRetryAsked, retriedOf } from '../pool/retry-annotation.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'
+import { controlCanary, forgetPause, holdStart } from './controls.ts'
+import { sharePods } from './pods/share-pods.ts'
 import { isStuck, rollBack } from './rollback.ts'
 import { buildSettledState, observationOf, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
 import type { Next, RolloutPlan } from './rollout-plan.ts'
-import { sharePods } from './share-pods.ts'
 
-export function planRollout(input: RolloutInput): RolloutPlan {
-  const { state, why, event } = advance(input)
+export function planRollout(given: RolloutInput): RolloutPlan {
+  const input = forgetPause(given)
+  const { state: next, why, event, held } = controlCanary(input) ?? advance(input)
+  const state = { ...next, ...retriedOf(input.retry, input.state), ...unservedSince(input, next) }
   const pods = sharePods(state, input)
   const unused = input.revisions.filter(({ revision }) => revision !== state.stable && revision !== state.canary)
   const leftover = unused.filter((one) => one.pods === 0 && one.replicas === 0).map(({ revision }) => revision)
-  return { state, pods, leftover, why, ...(event && { event }) }
+  return { state, pods, leftover, why, ...(event && { event }), ...(held && { held }) }
+}
+
+/** From the moment in which a rollout leaves the pool without a ready pod until one is ready. */
+function unservedSince({ state, desired, revisions, now }: RolloutInput, { canary }: RolloutStatus) {
+  const isServed = revisions.some(({ ready, up }) => ready > 0 || up > 0)
+  const before = state?.unservedSince
+  if (isServed || desired === 0 || (canary === undefined && before === undefined)) return {}
+  return { unservedSince: before ?? toKubeTime(now) }
 }
 
 function advance(input: RolloutInput): Next {
-  const { target, state } = input
+  const { target } = input
   const stable = stableOf(input)
+  const state = stateOf(input)
   if (stable === target) return settleOn(input, stable)
   const failed = state?.failed
-  if (failed?.revision === target) {
+  if (failed?.revision === target && !isRetryAsked(input.retry, state)) {
     if (state?.canary === target && state.stable === stable)
       return rollBack(input, { ...state, stable, canary: target })
     return { state: { ...buildSettledState(input, stable), failed }, why: failed.message }
   }
   if (state?.canary !== target || state.stable !== stable) return replace(input, stable)
-  const { capacity, kept: _, ...rest } = state
+  const { failed: _, shortfall, setbacks, ...rest } = state
   // Asked for again before it was gone: its step begins once more.
-  const going = { ...rest, stable, since: capacity === undefined ? state.since : toKubeTime(input.now) }
+  const isResumed = failed !== undefined || shortfall?.revision === stable
+  const since = isResumed ? toKubeTime(input.now) : state.since
+  const kept = { ...(shortfall && { shortfall }), ...(setbacks !== undefined && { setbacks }) }
+  const going = { ...rest, stable, since, ...(!isResumed && kept) }
   return going.step < 0 ? startCanary(input, going) : stepCanary(input, going)
+}
+
+/** The state without the fields that each pass derives again. */
+function stateOf({ state }: RolloutInput): RolloutStatus | undefined {
+  if (state === undefined) return undefined
+  const { waiting: _, unservedSince: __, ...rest } = state
+  return rest
 }
 
 /**
@@ -48,14 +72,19 @@ function stableOf({ state, revisions, target }: RolloutInput): string {
 }
 
 function settleOn(input: RolloutInput, stable: string): Next {
-  const { state } = input
+  const state = stateOf(input)
   if (state?.canary === undefined || state.canary === stable) {
     return { state: buildSettledState(input, stable), why: '' }
   }
   const { canary } = state
   const message = `Revision ${canary} is withdrawn: the spec asks for ${stable} again, which has served all along.`
   const event = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
-  return rollBack(input, { ...state, stable, canary }, event)
+  return rollBack(input, { ...state, stable, canary, since: sinceRollback(input) }, event)
+}
+
+/** A rollback that follows from the spec begins with the pass that finds it. */
+function sinceRollback({ state, now }: RolloutInput): string {
+  return state?.shortfall !== undefined && state.shortfall.revision === state.stable ? state.since : toKubeTime(now)
 }
 
 /**
@@ -63,11 +92,11 @@ function settleOn(input: RolloutInput, stable: string): Next {
  * When that does not go on, the revision that serves more is kept, so that no change of the spec waits forever.
  */
 function replace(input: RolloutInput, stable: string): Next {
-  const { state } = input
-  if (state?.canary === undefined || state.stable !== stable) return begin(input, stable)
+  const state = stateOf(input)
+  if (state?.canary === undefined || state.stable !== stable) return holdStart(input, stable) ?? begin(input, stable)
   const { canary } = state
-  const next = rollBack(input, { ...state, stable, canary })
-  if (next.state.canary === undefined) return begin(input, stable)
+  const next = rollBack(input, { ...state, stable, canary, since: sinceRollback(input) })
+  if (next.state.canary === undefined) return holdStart(input, stable) ?? begin(input, stable)
   if (!isStuck(input, next.state)) return next
   return begin(input, observationOf(input, canary).ready > observationOf(input, stable).ready ? canary : stable)
 }
@@ -76,14 +105,18 @@ function begin(input: RolloutInput, stable: string): Next {
   const { target, now, state } = input
   const others = [state?.stable, state?.canary].filter((revision) => revision !== undefined && revision !== stable)
   const replaced = others.map((revision) => ` in place of ${revision}, which is given up`).join('')
-  const what = 'one pod first, without requests until it is ready'
+  const again = isRetryAsked(input.retry, state) ? ' again, as the annotation matte.dev/retry asks' : ''
+  const what =
+    input.rollout.strategy === 'Recreate'
+      ? 'all old pods stop first, and requests wait until new ones are ready'
+      : 'one pod first, without requests until it is ready'
   return {
     state: { stable, canary: target, weight: 0, step: -1, since: toKubeTime(now) },
     why: `revision ${target} is starting`,
     event: {
       type: 'Normal',
       reason: 'RolloutStarted',
-      message: `Revision ${target} is tried beside ${stable}${replaced}: ${what}.`,
+      message: `Revision ${target} is tried${again} beside ${stable}${replaced}: ${what}.`,
     },
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findBreach, type RequestCounts } from './gate.ts'
 
-const gate = { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50 }
+const gate = { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50, idle: 'wait' } as const
 const did = (done: number, failed = 0, serviceSeconds = 0.5): RequestCounts => ({
   done,
   failed,

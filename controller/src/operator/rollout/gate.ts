@@ -29,8 +29,8 @@ const rateOf = (counts: RequestCounts): number => failuresOf(counts) / Math.max(
 const judgedMin = 20
 
 /**
- * At most one request of ten is spoilt: what a few of five attempts make good, without many images meeting it twice. Or
- * no more than the old revision spoils, and then the images are the cause.
+ * At most one request of ten fails, which retries make good, or no larger share than in the old revision. A revision
+ * that fails more keeps no pod in its rollback.
  */
 export const isMostlyGood = (canary: RequestCounts | undefined, stable: RequestCounts | undefined): boolean =>
   failuresOf(canary) <= 0.1 * Math.max(requestsOf(canary ?? none), judgedMin) ||
@@ -58,18 +58,26 @@ export function findBreach({ canary = none, stable = none, gate }: Judged): Brea
   return { reason: 'CanaryLatency', message }
 }
 
-type Watched = Judged & { readonly seconds: number; readonly durationSeconds: number }
+type Watched = Judged & {
+  readonly seconds: number
+  readonly durationSeconds: number
+  readonly isDemandFresh: boolean
+}
 
-/** After ten times its duration with too few requests a step goes on all the same: nobody was there to notice. */
+/** With `idle: promote` a step with too few requests ends after ten times its duration: few callers are affected. */
 const patienceDurations = 10
 
-export const isSeenEnough = ({ canary = none, gate, seconds, durationSeconds }: Watched): boolean =>
-  requestsOf(canary) >= gate.minRequests || seconds >= patienceDurations * durationSeconds
+/** The gate fails closed: without a fresh reading, or without requests, only the spec can let a step end. */
+export const isSeenEnough = ({ canary = none, gate, seconds, durationSeconds, isDemandFresh }: Watched): boolean =>
+  isDemandFresh &&
+  (requestsOf(canary) >= gate.minRequests ||
+    (gate.idle === 'promote' && seconds >= patienceDurations * durationSeconds))
 
 /** What the step still waits for. Without the seconds that pass: a text that changes is written to status each time. */
-export function describeGate({ canary = none, gate, durationSeconds }: Watched): string {
+export function describeGate({ canary = none, gate, durationSeconds, isDemandFresh }: Watched): string {
   const missing = requestsOf(canary) < gate.minRequests ? ` and for ${gate.minRequests} requests` : ''
-  return `the new revision is watched for ${durationSeconds} s${missing}`
+  const unread = isDemandFresh ? '' : '; its requests cannot be read at the moment'
+  return `the new revision is watched for ${durationSeconds} s${missing}${unread}`
 }
 
 const percent = (rate: number): string => `${Number((rate * 100).toFixed(1))} %`

@@ -1,9 +1,12 @@
 // What a rollout is decided from: plain data.
 import { toKubeTime } from '../pool/conditions.ts'
+import type { Controls } from '../pool/owner-requests.ts'
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { Reason } from '../pool/reasons.ts'
 import type { RequestCounts } from './gate.ts'
+
+type Problem = { readonly reason: Reason; readonly message: string }
 
 export type RevisionObservation = {
   readonly revision: string
@@ -15,10 +18,10 @@ export type RevisionObservation = {
   readonly ready: number
   /** Pods that Kubernetes calls ready; this process may not reach them at the moment. */
   readonly up: number
-  /** Pods that have a node and could take no requests yet; those on their way out left out. */
-  readonly coming: number
-  /** What keeps its pods from becoming ready, when something is known to. */
-  readonly problem?: { readonly reason: Reason; readonly message: string }
+  /** Keeps its pods from becoming ready; lack of room is in `noRoom`. */
+  readonly problem?: Problem
+  /** A pod of it has no node or no quota. */
+  readonly noRoom?: Problem
 }
 
 export type RolloutInput = {
@@ -35,16 +38,25 @@ export type RolloutInput = {
   readonly namesOf: (revision: string) => readonly string[]
   /** What each revision did since the present step began. */
   readonly counts: ReadonlyMap<string, RequestCounts>
+  /** Whether `counts` were read just now. */
+  readonly isDemandFresh: boolean
+  /** The annotation matte.dev/retry. */
+  readonly retry: string | undefined
+  /** Seconds since a time of the state, by a clock that does not jump. */
+  readonly elapsed: (time: string) => number
+  /** For times that are written. */
   readonly now: Date
+  /** Requests of the owner, and the turn of the pool; absent: none, and at any time. */
+  readonly controls?: Controls
 }
 
-const noPods = { replicas: 0, pods: 0, ready: 0, up: 0, coming: 0 }
+const noPods = { replicas: 0, pods: 0, ready: 0, up: 0 }
 
 export const observationOf = ({ revisions }: RolloutInput, revision: string): RevisionObservation =>
   revisions.find((observed) => observed.revision === revision) ?? { revision, ...noPods }
 
-export const elapsedSeconds = ({ now }: RolloutInput, { since }: { readonly since: string }): number =>
-  Math.max(0, (now.getTime() - Date.parse(since)) / 1000)
+export const elapsedSeconds = ({ elapsed }: RolloutInput, { since }: { readonly since: string }): number =>
+  elapsed(since)
 
 /** The state in which nothing is being tried; its time stays while it does. */
 export function buildSettledState({ state, now }: RolloutInput, stable: string): RolloutStatus {

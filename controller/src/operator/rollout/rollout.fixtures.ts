@@ -8,11 +8,14 @@ export const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21, 12,
 export const time = (seconds: number): string => `${at(seconds).toISOString().slice(0, 19)}Z`
 
 export const rollout: RolloutInput['rollout'] = {
+  strategy: 'Canary',
+  maxSurge: 1,
+  maxUnavailable: 0,
   steps: [
     { weight: 10, durationSeconds: 60 },
     { weight: 50, durationSeconds: 60 },
   ],
-  gate: { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50 },
+  gate: { readySeconds: 600, maxErrorRate: 0.02, maxLatencyRatio: 1.5, minRequests: 50, idle: 'wait' },
 }
 
 export const seen = (
@@ -25,7 +28,6 @@ export const seen = (
   pods: ready,
   ready,
   up: ready,
-  coming: 0,
   ...more,
 })
 
@@ -47,6 +49,7 @@ export const trying = (step: number, weight: number, more: Partial<RolloutStatus
 })
 
 export function plan(input: Partial<RolloutInput>) {
+  const now = input.now ?? at(0)
   const { pods, ...rest } = planRollout({
     rollout,
     target: 'new',
@@ -55,7 +58,10 @@ export function plan(input: Partial<RolloutInput>) {
     revisions: [],
     namesOf: () => ['v2', 'service-v2'],
     counts: new Map(),
-    now: at(0),
+    isDemandFresh: true,
+    retry: undefined,
+    elapsed: (since) => Math.max(0, (now.getTime() - Date.parse(since)) / 1000),
+    now,
     ...input,
   })
   return { ...rest, pods: Object.fromEntries(pods) }

@@ -6,7 +6,7 @@ const broken = { reason: 'ModelLoadFailed', message: 'Triton in pod a cannot loa
 
 describe('a revision that is no good', () => {
   it('keeps its one pod while it may still become ready, and the old one serves', () => {
-    const revisions = [seen('old', 10), seen('new', 0, { problem: broken, pods: 1 })]
+    const revisions = [seen('old', 10), seen('new', 0, { problem: broken, replicas: 1, pods: 1 })]
     const { state, pods, why } = plan({ state: trying(-1, 0), revisions, now: at(600) })
     expect(state).toMatchObject({ canary: 'new', weight: 0 })
     expect(pods).toEqual({ old: 10, new: 1 })
@@ -19,12 +19,39 @@ describe('a revision that is no good', () => {
     [crashing, 'CanaryNotReady'],
     [undefined, 'CanaryNotReady'],
   ])('is rolled back when it is not ready in time: %j', (problem, reason) => {
-    const revisions = [seen('old', 10), seen('new', 0, { pods: 1, ...(problem && { problem }) })]
+    const revisions = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1, ...(problem && { problem }) })]
     const { state, pods, event } = plan({ state: trying(-1, 0), revisions, now: at(601) })
     expect(state).toMatchObject({ stable: 'old', weight: 0, failed: { revision: 'new', reason, time: time(601) } })
     expect(state.canary).toBeUndefined()
     expect(pods).toEqual({ old: 10, new: 0 })
     expect(event).toMatchObject({ type: 'Warning', reason: 'RolloutRolledBack' })
+  })
+
+  describe('without room for its first pod', () => {
+    const noRoom = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
+    const cramped = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1, noRoom })]
+
+    it('waits, which is no failure of its own', () => {
+      const { state, pods, why } = plan({ state: trying(-1, 0), revisions: cramped, now: at(50_000) })
+      expect(state).toMatchObject({ canary: 'new', step: -1, waiting: { for: 'Room', since: time(50_000) } })
+      expect(pods).toEqual({ old: 10, new: 1 })
+      expect(why).toBe(noRoom.message)
+    })
+
+    it('has readySeconds from the moment in which it has room', () => {
+      const waits = trying(-1, 0, { waiting: { for: 'Room', since: time(1) } })
+      const placed = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1 })]
+      const starts = plan({ state: waits, revisions: placed, now: at(50_000) }).state
+      expect(starts).toMatchObject({ canary: 'new', since: time(50_000) })
+      expect(starts.waiting).toBeUndefined()
+      expect(plan({ state: starts, revisions: placed, now: at(50_600) }).state.failed).toBeUndefined()
+      expect(plan({ state: starts, revisions: placed, now: at(50_601) }).state.failed).toBeDefined()
+    })
+
+    it('is rolled back in time if another of its pods fails by itself', () => {
+      const both = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1, noRoom, problem: crashing })]
+      expect(plan({ state: trying(-1, 0), revisions: both, now: at(601) }).state.failed).toBeDefined()
+    })
   })
 
   it('is not tried again while the spec asks for it', () => {
@@ -98,7 +125,8 @@ describe('a revision that is no good', () => {
     const shortfall = { since: time(0), ready: 3 }
     const state = trying(1, 30, { shortfall })
     const revisions = [seen('old', 7), seen('new', 3, { replicas: 5, pods: 5 })]
-    const refused = { problem: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
+    const refused = { problem: { reason: 'ImagePullFailed', message: 'No such image.' } } as const
+    const full = { noRoom: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
 
     it('waits for its pods as long as the first one may take, and says for what', () => {
       const { state: next, why } = plan({ state, revisions, now: at(600) })
@@ -110,15 +138,30 @@ describe('a revision that is no good', () => {
       expect(plan({ state, revisions, now: at(601) }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
       const known = [seen('old', 7), seen('new', 3, { replicas: 5, pods: 5, ...refused })]
       const { failed, shortfall: left } = plan({ state, revisions: known, now: at(601) }).state
-      expect(failed?.message).toBe('2 of its pods were not ready within 600 s: Quota is used up')
-      expect(left).toBeUndefined()
+      expect(failed?.message).toBe('2 of its pods were not ready within 600 s: No such image')
+      expect(left?.revision).toBe('old')
     })
 
     it('gives that time again with each pod that comes', () => {
       const four = [seen('old', 6), seen('new', 4, { replicas: 5, pods: 5 })]
       const { state: next } = plan({ state, revisions: four, now: at(590) })
-      expect(next.shortfall).toEqual({ since: time(590), ready: 4 })
+      expect(next.shortfall).toEqual({ revision: 'new', since: time(590), ready: 4 })
       expect(plan({ state: next, revisions: four, now: at(1_190) }).state.failed).toBeUndefined()
+    })
+
+    it('waits for room without end, and then has readySeconds again', () => {
+      const cramped = [seen('old', 7), seen('new', 3, { replicas: 4, pods: 4, ...full })]
+      const waits = plan({ state, revisions: cramped, now: at(50_000) }).state
+      expect(waits).toMatchObject({ canary: 'new', weight: 30, waiting: { for: 'Room', since: time(50_000) } })
+      const placed = [seen('old', 7), seen('new', 3, { replicas: 4, pods: 4 })]
+      const starts = plan({ state: waits, revisions: placed, now: at(60_000) }).state
+      expect(starts).toMatchObject({ canary: 'new', shortfall: { since: time(60_000), ready: 3 } })
+      expect(plan({ state: starts, revisions: placed, now: at(60_601) }).state.failed).toBeDefined()
+    })
+
+    it('does not take a pod that may not exist yet for a late one', () => {
+      const draining = [seen('old', 6, { pods: 8 }), seen('new', 3)]
+      expect(plan({ state, revisions: draining, now: at(50_000) }).state.failed).toBeUndefined()
     })
 
     it("does not mind a moment's trouble, however long the step has lasted", () => {
@@ -142,7 +185,7 @@ describe('a revision that is no good', () => {
 
   it('is not taken for the better one while Kubernetes calls pods of the old one ready', () => {
     const full = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
-    const revisions = [seen('old', 0, { problem: full, pods: 11, up: 10 }), seen('new', 1)]
+    const revisions = [seen('old', 0, { noRoom: full, pods: 11, up: 10 }), seen('new', 1)]
     expect(plan({ state: trying(-1, 0), revisions }).state).toMatchObject({ stable: 'old', canary: 'new', step: 0 })
   })
 
@@ -150,7 +193,9 @@ describe('a revision that is no good', () => {
     const revisions = [seen('old', 0, { problem: broken, pods: 10 }), seen('new', 1)]
     const { state, pods } = plan({ state: trying(-1, 0), revisions })
     expect(state).toMatchObject({ stable: 'new' })
-    expect(pods).toEqual({ old: 0, new: 10 })
+    expect(pods).toEqual({ old: 0, new: 1 })
+    const gone = [seen('new', 1), seen('old', 0)]
+    expect(plan({ state, revisions: gone }).pods).toEqual({ old: 0, new: 10 })
   })
 
   it('starts over when all its pods are gone for no reason of its own', () => {
@@ -166,10 +211,11 @@ describe('a revision that is no good', () => {
     const fourth = plan({ state: trying(0, 10, { setbacks: 3 }), revisions, now: at(30) })
     expect(fourth.state.failed).toMatchObject({ reason: 'CanaryNotReady', message: 'it lost its ready pods 4 times' })
     // It serves nothing, so the stable revision does not wait for its pods to go.
-    const many = [seen('old', 1), seen('new', 0, { replicas: 9, pods: 9, coming: 9 })]
+    const many = [seen('old', 1), seen('new', 0, { replicas: 9, pods: 9 })]
     const shortfall = { since: time(0), ready: 0 }
     const late = plan({ state: trying(1, 90, { setbacks: 3, shortfall }), revisions: many, now: at(30) })
-    expect(late.pods).toEqual({ old: 10, new: 0 })
+    expect(late.state.canary).toBeUndefined()
+    expect(late.pods).toEqual({ old: 2, new: 0 })
   })
 
   it('remembers its setbacks from step to step', () => {

@@ -2,10 +2,12 @@
 import { toKubeTime } from '../pool/conditions.ts'
 import { loadReasons, type Reason } from '../pool/reasons.ts'
 import { isOwnFailure } from './own-failure.ts'
+import { sharePods } from './pods/share-pods.ts'
+import { effectiveWeight, fullWeight, podsInStep } from './pods/steps.ts'
 import { fail } from './rollback.ts'
 import { elapsedSeconds, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
 import type { Next, Serving } from './rollout-plan.ts'
-import { effectiveWeight, podsInStep, weightOf } from './share-pods.ts'
+import { isWithoutRoom, shortfallOf, waitFor } from './wait.ts'
 
 type Problem = RevisionObservation['problem']
 
@@ -18,29 +20,32 @@ export const becauseOf = (problem: Problem): string => (problem ? `: ${problem.m
 const blinkSeconds = 10
 
 /**
- * Pods of this step are still to come, or are gone for a moment. They have `readySeconds`, again with each that comes.
- * When Kubernetes calls some ready and this process reaches none, their requests go elsewhere as it is.
+ * Pods of this step are still to come, or are gone for a moment. They have `readySeconds`, again with each that comes;
+ * the time without room for one does not count. If Kubernetes calls some ready and this process reaches none, their
+ * requests go elsewhere as it is.
  */
 export function waitForPods(input: RolloutInput, state: Serving, canary: RevisionObservation): Next {
   const { target, rollout } = input
-  const { ready, up, pods, problem } = canary
-  const shortfall = shortfallOf(input, state, ready)
+  const { ready, up, pods, problem, noRoom } = canary
+  const { shortfall: before, ...rest } = state
+  const missing = podsInStep(input, state.step) - ready
+  const weight = ready === 0 ? state.weight : effectiveWeight(input, fullWeight(input, state.step), state.stable)
+  const why = `revision ${target} waits for ${missing} more ready pods${becauseOf(problem ?? noRoom)}`
+  const shortfall = shortfallOf(input, before, { revision: target, ready })
   const isGone = pods === 0 || isOwnFailure(problem) || elapsedSeconds(input, shortfall) >= blinkSeconds
   if (ready === 0 && up === 0 && isGone) return startOver(input, state, canary)
-  const missing = podsInStep(input, state.step) - ready
+  if (ready > 0 && isWithoutRoom(canary)) {
+    return { state: { ...rest, weight, ...waitFor(input, 'Room') }, why }
+  }
+  // The rule lets no more pods start before old ones have gone.
+  const asked = sharePods({ ...rest, weight, canary: target }, input).get(target) ?? 0
+  if (ready > 0 && asked <= ready) return { state: { ...rest, weight }, why }
   const { readySeconds } = rollout.gate
   if (elapsedSeconds(input, shortfall) > readySeconds) {
     const what = `${missing} of its pods were not ready within ${readySeconds} s${becauseOf(problem)}`
     return fail(input, state, { reason: notReadyReason(problem), what })
   }
-  const weight = ready === 0 ? state.weight : effectiveWeight(input, weightOf(rollout, state.step), state.stable)
-  const why = `revision ${target} waits for ${missing} more ready pods${becauseOf(problem)}`
-  return { state: { ...state, weight, shortfall }, why }
-}
-
-function shortfallOf({ now }: RolloutInput, { shortfall: before }: Serving, ready: number) {
-  const same = before !== undefined && ready <= before.ready && (ready > 0 || before.ready === 0)
-  return same ? before : { since: toKubeTime(now), ready }
+  return { state: { ...rest, weight, shortfall }, why }
 }
 
 /** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */

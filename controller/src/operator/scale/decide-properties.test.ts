@@ -48,6 +48,7 @@ const anyInput: fc.Arbitrary<ScaleInput> = fc.record({
   scaling: anyScaling,
   demand: fc.option(anyDemand, { nil: undefined }),
   demandAgeSeconds: anyValue,
+  ledSeconds: anyValue,
   slotsPerPod: fc.oneof(fc.integer({ min: 1, max: 64 }), anyValue),
   pods: fc.record({
     current: fc.nat({ max: 100 }),

@@ -3,6 +3,8 @@ import { decideReplicas, followOwner, stabilizationSecondsFor, startMemory } fro
 import type { Decision } from './decision.ts'
 import { type Changes, given, scaling, steady } from './scale.fixtures.ts'
 
+const withoutPods = { afterSeconds: 30, replicas: 0 }
+
 describe('decideReplicas', () => {
   // rate × service time ÷ (slots × load): 16 × 0.5 ÷ 0.75 = 10.7, and so on. Each line can be checked by hand.
   it.each<[string, Changes, number, Decision['rule']]>([
@@ -74,6 +76,24 @@ describe('decideReplicas', () => {
     ['keeps what there is without demand', { demand: undefined, pods: { current: 7 } }, 7, 'fallback'],
     ['starts the fallback without demand', { demand: undefined, pods: { current: 0 } }, 2, 'fallback'],
     ['keeps what there is when the demand is stale', { demandAgeSeconds: 31, pods: { current: 7 } }, 7, 'fallback'],
+    [
+      'leaves a pool at zero there without demand, by default',
+      { demand: undefined, scaling: { fallback: withoutPods }, pods: { current: 0, ready: 0 } },
+      0,
+      'fallback',
+    ],
+    [
+      'does not start the fallback before a new leader has waited for its first reading',
+      { demand: undefined, ledSeconds: 30, pods: { current: 0, ready: 0 } },
+      0,
+      'stabilization',
+    ],
+    [
+      'obeys the minimum before the first reading',
+      { demand: undefined, ledSeconds: 0, scaling: { minReplicas: 3 }, pods: { current: 0, ready: 0 } },
+      3,
+      'minimum',
+    ],
     ['follows demand up to the age that is set', { demandAgeSeconds: 30, demand: steady(16) }, 11, 'rate'],
     [
       'does not scale down on demand that is not fresh',
@@ -133,6 +153,16 @@ describe('decideReplicas', () => {
       'demand that was never read',
       { demand: undefined, demandAgeSeconds: Number.POSITIVE_INFINITY },
       '2 pods without current demand: it was never read, so the pool does not scale down.',
+    ],
+    [
+      'a first reading that has not come',
+      { demand: undefined, ledSeconds: 4, pods: { current: 7 } },
+      'Keeps 7 pods: this leader has not read the demand yet, and waits 30 s for it.',
+    ],
+    [
+      'the same at zero',
+      { demand: undefined, ledSeconds: 4, pods: { current: 0 } },
+      'Keeps no pods: this leader has not read the demand yet, and waits 30 s for it.',
     ],
   ])('explains %s in one sentence', (_name, changes, sentence) => {
     expect(decideReplicas(given(changes)).sentence).toBe(sentence)

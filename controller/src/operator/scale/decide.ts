@@ -33,7 +33,8 @@ export const stabilizationSecondsFor = (scaling: EffectiveScaling, startSeconds:
 /** Pure. The answer is a whole, finite number within the bounds in force, whatever the input is. */
 export function decideReplicas(input: ScaleInput): Decision {
   const demand = currentDemand(input)
-  return demand ? follow(input, demand) : fallBack(input)
+  if (demand) return follow(input, demand)
+  return input.ledSeconds > input.scaling.fallback.afterSeconds ? fallBack(input) : awaitDemand(input)
 }
 
 /**
@@ -60,6 +61,13 @@ const currentDemand = ({ demand, demandAgeSeconds, scaling }: ScaleInput): Deman
 const termsOf = ({ scaling, slotsPerPod, pods }: ScaleInput, demand: Demand): Terms =>
   countTerms(demand, { scaling, slotsPerPod, readySlots: clampValue(pods.ready) * slotsPerPod })
 
+/** A new leader, or a new pool: the first reading may take as long as any later one. */
+function awaitDemand(input: ScaleInput): Decision {
+  const kept = clampValue(input.pods.current)
+  const { burstUntilSeconds } = input.memory
+  return conclude(input, { wanted: kept, kept, stay: 'unread', rule: 'stabilization', burstUntilSeconds })
+}
+
 /** Without demand: the pods that there are or the fallback's, whichever is more. */
 function fallBack(input: ScaleInput): Decision {
   const wanted = Math.max(clampValue(input.pods.current), clampValue(input.scaling.fallback.replicas))
@@ -81,7 +89,7 @@ type Outcome = {
   /** What the demand needs, and the same with the pods that stay because of `stay`. */
   readonly wanted: number
   readonly kept: number
-  readonly stay?: 'burst' | 'age' | undefined
+  readonly stay?: 'burst' | 'age' | 'unread' | undefined
   readonly rule: Rule
   readonly terms?: Terms
   readonly burstUntilSeconds: number
@@ -113,8 +121,9 @@ function conclude(input: ScaleInput, outcome: Outcome): Decision {
 
 /** A bound wins over what keeps pods, and that over the demand. Nothing wins over missing demand. */
 function winningRule({ wanted, kept, stay, rule }: Outcome, stabilized: number, limited: Limit | undefined) {
-  const keptFor: KeptFor | undefined = stabilized > kept ? 'peak' : kept > wanted ? stay : undefined
   if (rule === 'fallback') return { rule, keptFor: undefined }
+  if (stay === 'unread') return { rule: limited ?? rule, keptFor: stay }
+  const keptFor: KeptFor | undefined = stabilized > kept ? 'peak' : kept > wanted ? stay : undefined
   const keeping: Rule | undefined = keptFor && (keptFor === 'burst' ? 'burst' : 'stabilization')
   return { rule: limited ?? keeping ?? rule, keptFor }
 }

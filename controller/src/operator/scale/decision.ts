@@ -20,6 +20,8 @@ export type ScaleInput = {
   /** The last demand that was read; undefined: never read. */
   readonly demand: Demand | undefined
   readonly demandAgeSeconds: number
+  /** Time since the first pass of this leader over the pool; before it the leader has not asked for the demand. */
+  readonly ledSeconds: number
   readonly slotsPerPod: number
   readonly pods: {
     /** Desired now. */

@@ -36,6 +36,7 @@ export function given(changes: Changes): ScaleInput {
   return {
     nowSeconds: 1_000,
     demandAgeSeconds: 0.5,
+    ledSeconds: 1_000,
     slotsPerPod: 1,
     startSeconds: 20,
     memory: { peaks: [], burstUntilSeconds: 0 },

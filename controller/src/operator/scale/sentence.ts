@@ -4,7 +4,7 @@ import type { Rule, ScaleInput } from './decision.ts'
 import type { Terms } from './terms.ts'
 
 /** Why there are more pods than the demand needs. */
-export type KeptFor = 'peak' | 'burst' | 'age'
+export type KeptFor = 'peak' | 'burst' | 'age' | 'unread'
 
 export type DecisionFacts = {
   readonly input: ScaleInput
@@ -31,9 +31,11 @@ const sentences: Readonly<Record<Rule, Sentence>> = {
       : `${pods(facts.replicas)} for a burst, ${rates(facts)}: ${need(facts)}.`,
   wake: (facts) => `Scales up from zero to ${pods(facts.replicas)}: ${need(facts)}.`,
   stabilization: (facts) =>
-    facts.keptFor
-      ? `Keeps ${pods(facts.replicas)}, ${reasonsToKeep[facts.keptFor](facts)}; now ${need(facts)}.`
-      : `Keeps ${pods(facts.replicas)} while requests are in flight.`,
+    facts.keptFor === 'unread'
+      ? awaiting(facts)
+      : facts.keptFor
+        ? `Keeps ${pods(facts.replicas)}, ${reasonsToKeep[facts.keptFor](facts)}; now ${need(facts)}.`
+        : `Keeps ${pods(facts.replicas)} while requests are in flight.`,
   minimum: (facts) => `${pods(facts.replicas)}, the minimum: ${need(facts)}.`,
   maximum: (facts) => `${pods(facts.replicas)}, the maximum, instead of ${facts.stabilized}: ${need(facts)}.`,
   schedule: (facts) =>
@@ -44,11 +46,15 @@ const sentences: Readonly<Record<Rule, Sentence>> = {
   external: ({ replicas }) => describeExternal(replicas),
 }
 
-const reasonsToKeep: Readonly<Record<KeptFor, Sentence>> = {
+const reasonsToKeep: Readonly<Record<Exclude<KeptFor, 'unread'>, Sentence>> = {
   peak: ({ stabilizationWindowSeconds }) => `needed within the last ${seconds(stabilizationWindowSeconds)}`,
   burst: () => 'because a burst lasts',
   age: ({ input }) => `because the demand was read ${seconds(input.demandAgeSeconds)} ago`,
 }
+
+const awaiting = ({ replicas, input }: DecisionFacts): string =>
+  `Keeps ${replicas === 0 ? 'no pods' : pods(replicas)}: this leader has not read the demand yet, and waits ` +
+  `${seconds(input.scaling.fallback.afterSeconds)} for it.`
 
 export const describeExternal = (replicas: number): string => `${pods(replicas)}, as the external owner asks.`
 

@@ -1,5 +1,5 @@
 // The pod template of a pool: within Kubernetes' restricted profile, and with time to drain.
-import { poolLabels, poolSelector } from '../pool/labels.ts'
+import { poolLabels, poolSelector, revisionLabel } from '../pool/labels.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { buildChecksumContainers, checksumContainer } from './checksum-container.ts'
@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject, mergePatch } from './merge-patch.
 import { listenAnnotation } from './platform.ts'
 import { claimMountPath, claimsOf, containerArguments, ports } from './triton-arguments.ts'
 
-type PodTemplate = {
+export type PodTemplate = {
   readonly metadata: JsonObject & { readonly labels: Readonly<Record<string, string>> }
   readonly spec: JsonObject
 }
@@ -32,6 +32,17 @@ const probes = {
   livenessProbe: probe('/v2/health/live', 10, 6),
 }
 
+/**
+ * The kubelet evicts a pod whose volume passes its limit. In /tmp are copies of configurations, the models that Triton
+ * downloads from S3 (BiRefNet, the largest of docs/models.md, has 0.97 GB in fp32) and CUDA's cache of kernels (1 GiB
+ * by default, CUDA_CACHE_MAXSIZE). So 10Gi has room for nine such models; podPatch sets another limit.
+ */
+const localVolumes = [
+  { name: 'tmp', emptyDir: { sizeLimit: '10Gi' } },
+  // Python backends pass tensors in shared memory; the runtime's default of 64 MiB is enough for two instances.
+  { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '1Gi' } },
+]
+
 /** The uid of `triton-server` in the official image. */
 const user = 1000
 
@@ -42,8 +53,12 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
   const template: JsonObject = {
     metadata: {
       labels,
-      // A model that changes in place becomes a new revision by its checksum.
-      ...(checksums.length > 0 && { annotations: { 'matte.dev/checksums': checksums.join() } }),
+      annotations: {
+        // Without it Cluster Autoscaler removes no node that has such a pod. An older one ignores it.
+        'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': localVolumes.map(({ name }) => name).join(),
+        // A model that changes in place becomes a new revision by its checksum.
+        ...(checksums.length > 0 && { 'matte.dev/checksums': checksums.join() }),
+      },
     },
     spec: buildPodSpec(spec, metadata),
   }
@@ -118,12 +133,13 @@ function buildPodSpec(spec: PoolSpec, metadata: TritonPool['metadata']): JsonObj
       // Better on one node than pending.
       whenUnsatisfiable: 'ScheduleAnyway',
       labelSelector: { matchLabels: poolSelector(metadata.name) },
+      // Pods of the former revision are going, so they must not decide where the new ones start. On by default since
+      // Kubernetes 1.27; an API server without it drops the field and spreads both revisions together.
+      matchLabelKeys: [revisionLabel],
     })),
     containers: [buildContainer(spec, metadata)],
     volumes: [
-      { name: 'tmp', emptyDir: {} },
-      // Python backends pass tensors in shared memory; the runtime's default of 64 MiB is enough for two instances.
-      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '1Gi' } },
+      ...localVolumes,
       ...claimsOf(spec).map((claimName, index) => ({
         name: `models-${index}`,
         persistentVolumeClaim: { claimName, readOnly: true },

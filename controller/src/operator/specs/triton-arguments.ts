@@ -25,12 +25,23 @@ export function repositoryOf(source: ModelSource, claims: readonly string[]): st
   return [claimMountPath(claims.indexOf(claimName)), path].filter((part) => part !== '').join('/')
 }
 
-/** Whether the pods have an accelerator, which decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. */
-const hasGpu = ({ resources }: PoolSpec): boolean =>
+/**
+ * Whether the pods have an accelerator, which decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. A claim of
+ * dynamic resource allocation does not tell its device class here, so each counts as a GPU.
+ */
+const hasGpu = ({ resources, podPatch }: PoolSpec): boolean =>
+  (resources.claims ?? []).length > 0 ||
+  hasClaims(podPatch) ||
   Object.entries({ ...resources.requests, ...resources.limits }).some(
     // A slice of a GPU is called `nvidia.com/mig-1g.5gb`.
     ([name, amount]) => /^nvidia\.com\/|(^|[./-])gpu([./-]|$)/.test(name) && Number(amount) !== 0,
   )
+
+function hasClaims(podPatch: PoolSpec['podPatch']): boolean {
+  const { spec } = (podPatch ?? {}) as { readonly spec?: { readonly resourceClaims?: unknown } | null }
+  const claims = spec?.resourceClaims
+  return Array.isArray(claims) && claims.length > 0
+}
 
 /** Triton reads the file of this name in a model's `configs/`, or `config.pbtxt` without one. */
 export const configName = (spec: PoolSpec): 'gpu' | 'cpu' => (hasGpu(spec) ? 'gpu' : 'cpu')

@@ -113,6 +113,44 @@ describe('the instances of a model on the CPU', () => {
   })
 })
 
+describe('an accelerator by dynamic resource allocation', () => {
+  const claims = [{ name: 'gpu' }]
+  const resourceClaims = [{ name: 'gpu', resourceClaimTemplateName: 'one-gpu' }]
+
+  it.each<[string, Partial<PoolSpecInput>]>([
+    ['a claim of the container', { resources: { claims } }],
+    ['a claim of the pod', { podPatch: { spec: { resourceClaims } } }],
+  ])('counts as a GPU: %s', (_what, spec) => {
+    expect(container({}).args).toContain('--model-config-name=cpu')
+    expect(container(spec).args).toContain('--model-config-name=gpu')
+    expect(container(spec).args).not.toContain('--allow-gpu-metrics=false')
+  })
+
+  it.each([[{ resourceClaims: [] }], [{ resourceClaims: null }]])('is none with %j', (spec) => {
+    expect(container({ resources: { claims: [] }, podPatch: { spec } }).args).toContain('--model-config-name=cpu')
+  })
+
+  it('is passed on to the pod and its container', () => {
+    const spec = { resources: { claims }, podPatch: { spec: { resourceClaims } } }
+    expect(buildTritonDeployment(pool(spec)).spec.template.spec).toMatchObject({
+      resourceClaims,
+      containers: [{ resources: { claims } }],
+    })
+  })
+})
+
+describe('the volumes of a pod', () => {
+  it('have a limit each, and Cluster Autoscaler may remove them', () => {
+    const { metadata, spec } = buildTritonDeployment(pool()).spec.template
+    const { volumes } = spec as unknown as { volumes: { name: string; emptyDir?: { sizeLimit?: string } }[] }
+    const local = volumes.filter(({ emptyDir }) => emptyDir !== undefined)
+    for (const { emptyDir } of local) expect(emptyDir?.sizeLimit).toMatch(/^\d+Gi$/)
+    expect(metadata?.annotations?.['cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes']).toBe(
+      local.map(({ name }) => name).join(),
+    )
+  })
+})
+
 describe('what a configuration leaves out', () => {
   const flag = '--disable-auto-complete-config'
 
@@ -124,6 +162,11 @@ describe('what a configuration leaves out', () => {
 
 describe('the revision', () => {
   const revision = (spec: Partial<PoolSpecInput>) => targetRevision(pool(spec))
+
+  // docs/tritonpool-versions.md promises it: another version of the API must move no pod.
+  it('is the same in another version of the API', () => {
+    expect(targetRevision({ ...pool({}), apiVersion: 'matte.dev/v1beta1' })).toBe(revision({}))
+  })
 
   it('is eight hex digits', () => {
     expect(revision({})).toMatch(/^[0-9a-f]{8}$/)

@@ -2,11 +2,16 @@ import type { Deployment, OwnerReference } from '../kube/objects.ts'
 import { modelsAnnotation, revisionLabel, revisionLabels, revisionName, revisionSelector } from '../pool/labels.ts'
 import { toRevisionModels } from '../pool/revision-models.ts'
 import { kind, type TritonPool } from '../pool/triton-pool.ts'
-import type { JsonObject } from './merge-patch.ts'
-import { buildPodTemplate } from './pod-template.ts'
+import { builderVersion, inputsOf, writeBuilt } from './built.ts'
+import type { TargetBuild } from './choose-target.ts'
+import type { Json, JsonObject } from './merge-patch.ts'
+import { buildPodTemplate, type PodTemplate } from './pod-template.ts'
 import { revisionOf } from './revision.ts'
 
-/** The revision that a pool's spec asks for. */
+/** On Deployments: the pod template as it was built, as JSON. The revision is its hash. */
+export const templateAnnotation = 'matte.dev/template'
+
+/** The revision that today's builder makes of a pool. */
 export const targetRevision = (pool: TritonPool): string => revisionOf(buildPodTemplate(pool) as unknown as JsonObject)
 
 /**
@@ -17,10 +22,51 @@ export const ownerOf = ({ apiVersion, metadata }: TritonPool): OwnerReference[] 
   { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: false },
 ]
 
-/** Of the target revision. It has no `replicas`: only the scale subresource writes them (apply-step.ts). */
-export function buildTritonDeployment(pool: TritonPool): Deployment {
+type Template = {
+  readonly template: Deployment['spec']['template']
+  /** As the builder made it; otherwise as the Deployment has it now. */
+  readonly isAsBuilt: boolean
+}
+
+/**
+ * The template of the target revision: by today's builder, as it was stored, or as the Deployment has it. That of a
+ * Deployment from before templates were stored stays as it is, whatever changed it. Undefined: unknown.
+ */
+export function findTemplate(
+  pool: TritonPool,
+  { revision }: TargetBuild,
+  live: Deployment | undefined,
+): Template | undefined {
+  const ofToday = buildPodTemplate(pool)
+  const isOf = (template: unknown): boolean => revisionOf(template as Json) === revision
+  if (isOf(ofToday)) return { template: ofToday, isAsBuilt: true }
+  if (live === undefined) return undefined
+  const stored = readTemplate(live)
+  // Another one under its name has another hash.
+  return stored !== undefined && isOf(stored)
+    ? { template: stored, isAsBuilt: true }
+    : { template: live.spec.template, isAsBuilt: false }
+}
+
+function readTemplate({ metadata }: Deployment): PodTemplate | undefined {
+  try {
+    return JSON.parse(metadata.annotations?.[templateAnnotation] ?? '') as PodTemplate
+  } catch {
+    return undefined
+  }
+}
+
+function ofTodaysBuilder(pool: TritonPool): Template & { readonly target: TargetBuild } {
   const template = buildPodTemplate(pool)
-  const revision = revisionOf(template as unknown as JsonObject)
+  const revision = revisionOf(template as unknown as Json)
+  return { template, isAsBuilt: true, target: { revision, built: { builder: builderVersion, inputs: inputsOf(pool) } } }
+}
+
+/** Without `replicas`: only the scale subresource writes them (apply-step.ts). */
+export function buildTritonDeployment(
+  pool: TritonPool,
+  { template, isAsBuilt, target: { revision, built } } = ofTodaysBuilder(pool),
+): Deployment {
   const { name } = pool.metadata
   return {
     apiVersion: 'apps/v1',
@@ -28,7 +74,11 @@ export function buildTritonDeployment(pool: TritonPool): Deployment {
     metadata: {
       name: revisionName(name, revision),
       labels: revisionLabels(name, revision),
-      annotations: { [modelsAnnotation]: JSON.stringify(toRevisionModels(pool.spec.models)) },
+      annotations: {
+        [modelsAnnotation]: JSON.stringify(toRevisionModels(pool.spec.models)),
+        ...writeBuilt(built),
+        ...(isAsBuilt && { [templateAnnotation]: JSON.stringify(template) }),
+      },
       ownerReferences: ownerOf(pool),
     },
     spec: {
@@ -40,7 +90,7 @@ export function buildTritonDeployment(pool: TritonPool): Deployment {
       selector: { matchLabels: revisionSelector(name, revision) },
       template: {
         ...template,
-        metadata: { ...template.metadata, labels: { ...template.metadata.labels, [revisionLabel]: revision } },
+        metadata: { ...template.metadata, labels: { ...template.metadata?.labels, [revisionLabel]: revision } },
       },
     },
   }

@@ -16,6 +16,21 @@ type Metric = { readonly kind: string; readonly labels: readonly string[] }
 /** What every series has: from the registry, from Prometheus and, in Kubernetes, from the monitor. */
 const commonLabels = ['process', 'namespace', 'job', 'pod', 'le']
 
+const request = ['model', 'version', 'pool', 'revision']
+const gpu = ['gpu_uuid', 'pool', 'revision']
+
+/** Metrics of Triton that the panels use, as its documentation and `/metrics` of a pod name them. */
+const tritonMetrics = [
+  { name: 'nv_inference_request_success', kind: 'counter', labels: request },
+  { name: 'nv_inference_request_failure', kind: 'counter', labels: [...request, 'reason'] },
+  { name: 'nv_inference_queue_duration_us', kind: 'counter', labels: request },
+  { name: 'nv_inference_compute_infer_duration_us', kind: 'counter', labels: request },
+  { name: 'nv_inference_pending_request_count', kind: 'gauge', labels: request },
+  { name: 'nv_gpu_utilization', kind: 'gauge', labels: gpu },
+  { name: 'nv_gpu_memory_used_bytes', kind: 'gauge', labels: gpu },
+  { name: 'nv_gpu_memory_total_bytes', kind: 'gauge', labels: gpu },
+] as const
+
 const queriesOf = ({ rows }: DashboardSource): readonly Query[] =>
   rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries))
 
@@ -30,11 +45,12 @@ async function listMetrics(): Promise<ReadonlyMap<string, Metric>> {
   for (const { name, type } of await createRegistry('test').getMetricsAsJSON()) {
     if (!metrics.has(name)) metrics.set(name, { kind: String(type), labels: [] })
   }
+  for (const { name, kind, labels } of tritonMetrics) metrics.set(name, { kind, labels })
   return metrics
 }
 
 const selectors = ({ expr }: Query): string[] =>
-  [...expr.matchAll(/\b(?:matte|process|nodejs)_\w+/g)].filter(isMetric).map(([name]) => name)
+  [...expr.matchAll(/\b(?:matte|process|nodejs|nv)_\w+/g)].filter(isMetric).map(([name]) => name)
 
 /** Not a label that begins like one. */
 const isMetric = ({ 0: name, index, input = '' }: RegExpExecArray): boolean =>

@@ -150,6 +150,7 @@ export const operator: Row = {
     {
       title: 'Reconcile passes, by outcome',
       sentence: 'One a second for each pool. Conflicts are tried again; failures are logged with their reason.',
+      runbooks: ['MatteReconcileFailing'],
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_reconcile_total', 'outcome'), legend: '{{outcome}}' }],
@@ -165,6 +166,7 @@ export const operator: Row = {
     {
       title: 'Watches that began again, objects that they had missed',
       sentence: 'Watches end regularly. Missed objects are found by the comparing list, every ten minutes.',
+      runbooks: ['MatteWatchRestarting'],
       kind: 'lines',
       unit: 'ops',
       queries: [
@@ -194,6 +196,14 @@ export const operator: Row = {
       kind: 'lines',
       unit: 'none',
       queries: [{ expr: 'max by (pod) (matte_leader{})', legend: '{{pod}}' }],
+    },
+    {
+      title: 'Pools that are closed',
+      sentence: '1: Kubernetes refuses the fencing token of the leader, so the operator changes nothing of the pool.',
+      runbooks: ['MattePoolClosed'],
+      kind: 'lines',
+      unit: 'none',
+      queries: [{ expr: perPool('matte_pool_closed{}'), legend: '{{pool}}' }],
     },
   ]),
 }

@@ -2,6 +2,7 @@ import type { DashboardSource, Row } from './panel.ts'
 import { quantile, quantiles, shortRoutes } from './quantiles.ts'
 import { perSecond, perSecondSeen, shared } from './rates.ts'
 import { autoscaling, operator, rollouts } from './sre-pools.ts'
+import { triton } from './sre-triton.ts'
 import { badFrom, worseFrom } from './thresholds.ts'
 
 const http = 'matte_http_request_duration_seconds'
@@ -205,5 +206,5 @@ export const sre: DashboardSource = {
   uid: 'matte-sre',
   title: 'Matte / SRE',
   sentence: 'Is work accepted and done in time, what waits where, and what did the autoscaler decide by which rule?',
-  rows: [promises, queue, latency, autoscaling, rollouts, operator],
+  rows: [promises, queue, latency, autoscaling, rollouts, triton, operator],
 }

@@ -76,5 +76,5 @@ export async function serveExternalMetrics(
     const { status } = (await kube.get(apiServices, externalMetricsName)) ?? {}
     return status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True')
   })
-  return () => kube.delete(apiServices, externalMetricsName)
+  return async () => void (await kube.delete(apiServices, externalMetricsName))
 }

@@ -24,6 +24,11 @@ export class KubeError extends Error {
     this.reason = reason
     this.retryAfterMs = retryAfterMs
   }
+
+  /** The deadline of this client (0), or that of the API server (504), has passed. A write may have taken effect. */
+  get isTimeout(): boolean {
+    return (this.status === 0 || this.status === 504) && this.reason === 'Timeout'
+  }
 }
 
 export const localError = (reason: LocalReason, message: string, cause?: unknown): KubeError =>

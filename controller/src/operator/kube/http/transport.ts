@@ -1,4 +1,4 @@
-// One request to the API server over node:https. Credentials are asked of the kubeconfig for every request, because
+// One request to the API server over node:https. Credentials are asked of the configuration for every request, because
 // tokens of service accounts are rotated and exec plugins renew theirs. Every request has a deadline; a request that
 // runs into it takes the idle connections with it, since they most likely lead to the same dead end.
 
@@ -15,7 +15,14 @@ export type KubeRequest = {
   readonly body?: unknown
   readonly contentType?: string
   readonly timeoutMs: number
+  /** A write that may wait for an admission webhook. It uses other connections than reads and Leases. */
+  readonly isSlow?: boolean
   readonly signal?: AbortSignal | undefined
+}
+
+/** Address and credentials of the API server: a KubeConfig, or those of the pod (in-cluster.ts). */
+export type ApiServerAccess = Pick<KubeConfig, 'applyToHTTPSOptions'> & {
+  getCurrentCluster(): { readonly server: string; readonly proxyUrl?: string } | null
 }
 
 export type KubeAnswer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
@@ -38,17 +45,22 @@ const bodyMaxBytes = 64 * 1024 * 1024
 /** Below the 90 s after which the API server closes an idle connection, so that we are the first to. */
 const idleConnectionMs = 60_000
 
-/** Sockets at once: what reconciles and leases need; more requests wait in line, within their deadline. */
+/** Sockets for reads and Leases at once; more requests wait in line, within their deadline. */
 const socketsMax = 32
+/** Sockets for writes: each reconcile pass has 16 at most, and each may wait 30 s for an admission webhook. */
+const writeSocketsMax = 256
 
-export function createTransport(config: KubeConfig, userAgent = 'kube-client') {
+export function createTransport(config: ApiServerAccess, userAgent = 'kube-client') {
   const cluster = config.getCurrentCluster()
   if (!cluster?.server) throw new Error('the kubeconfig has no cluster for its current context: set one')
   const base = new URL(cluster.server)
   if (base.protocol !== 'https:') throw new Error(`the API server's address must begin with https://: ${base.origin}`)
   // Watches have connections of their own: they last for minutes, and would fill the bound of the others.
-  const agent = new Agent({ keepAlive: true, maxSockets: socketsMax, timeout: idleConnectionMs })
-  const watchAgent = new Agent({ keepAlive: false })
+  const agents = {
+    read: new Agent({ keepAlive: true, maxSockets: socketsMax, timeout: idleConnectionMs }),
+    write: new Agent({ keepAlive: true, maxSockets: writeSocketsMax, timeout: idleConnectionMs }),
+    watch: new Agent({ keepAlive: false }),
+  }
 
   async function begin(asked: KubeRequest, pool: Agent, deadline: Deadline): Promise<IncomingMessage> {
     const body = asked.body === undefined ? undefined : Buffer.from(JSON.stringify(asked.body))
@@ -69,15 +81,11 @@ export function createTransport(config: KubeConfig, userAgent = 'kube-client') {
     return await send(options, body, deadline.signal)
   }
 
-  function dropIdleConnections(): void {
-    for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
-  }
-
   async function open(asked: KubeRequest, pool: Agent): Promise<OpenAnswer> {
     const deadline = startDeadline(asked)
     const failure = (error: unknown): KubeError => {
       const failed = deadline.reason() ?? unreachable(asked, error)
-      if (failed.reason === 'Timeout') dropIdleConnections()
+      if (failed.reason === 'Timeout') dropIdleConnections(pool)
       return failed
     }
     try {
@@ -91,14 +99,18 @@ export function createTransport(config: KubeConfig, userAgent = 'kube-client') {
 
   return {
     /** Sends and reads the whole answer within the deadline. @throws KubeError with status 0 when there is none. */
-    send: async (asked: KubeRequest): Promise<KubeAnswer> => await (await open(asked, agent)).read(),
+    send: async (asked: KubeRequest): Promise<KubeAnswer> =>
+      await (await open(asked, asked.isSlow ? agents.write : agents.read)).read(),
     /** Sends, on a connection of its own, and returns once the headers are there. @throws KubeError as `send`. */
-    open: (asked: KubeRequest): Promise<OpenAnswer> => open(asked, watchAgent),
+    open: (asked: KubeRequest): Promise<OpenAnswer> => open(asked, agents.watch),
     close: (): void => {
-      agent.destroy()
-      watchAgent.destroy()
+      for (const agent of Object.values(agents)) agent.destroy()
     },
   }
+}
+
+function dropIdleConnections(pool: Agent): void {
+  for (const sockets of Object.values(pool.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
 }
 
 async function readText(response: AsyncIterable<Buffer>): Promise<string> {

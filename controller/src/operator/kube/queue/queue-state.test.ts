@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue-state.ts'
 
 const never = Number.POSITIVE_INFINITY
-const waiting: KeyState = { state: 'waiting', failures: 0, atMs: 500 }
-const due: KeyState = { state: 'due', failures: 0, atMs: never }
+const waiting: KeyState = { state: 'waiting', failures: 0, conflicts: 0, atMs: 500 }
+const due: KeyState = { state: 'due', failures: 0, conflicts: 0, atMs: never }
 const running = begin(due)
 const backoff = fail(running, 1_000)
 
@@ -36,15 +36,21 @@ describe('the state of a key', () => {
       900,
       { ...due, atMs: 500 },
     ],
-    ['without its failures', { ...running, failures: 3 }, 500, waiting],
+    ['without its failures and conflicts', { ...running, failures: 3, conflicts: 2 }, 500, waiting],
   ])('after a success is %s', (_what, key, requeueAtMs, next) => {
     expect(succeed(key, requeueAtMs)).toEqual(next)
   })
 
   it('counts failures in a row, and forgets in the backoff that it was added', () => {
     const failed = fail({ ...running, again: true, failures: 2 }, 1_000)
-    expect(failed).toEqual({ state: 'backoff', failures: 3, atMs: never, untilMs: 1_000 })
+    expect(failed).toEqual({ state: 'backoff', failures: 3, conflicts: 0, atMs: never, untilMs: 1_000 })
     expect(begin(ring(failed, 1_000))).toMatchObject({ failures: 3, again: false })
+  })
+
+  it('counts conflicts apart from failures, and neither ends the row of the other', () => {
+    const met = fail({ ...running, failures: 2, conflicts: 1 }, 1_000, 'conflicts')
+    expect(met).toEqual({ state: 'backoff', failures: 2, conflicts: 2, atMs: never, untilMs: 1_000 })
+    expect(fail(begin(ring(met, 1_000)), 2_000)).toMatchObject({ failures: 3, conflicts: 2 })
   })
 
   it.each([

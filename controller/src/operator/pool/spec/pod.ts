@@ -13,6 +13,17 @@ const resources = object(
     limits: Type.Optional(
       map('What Triton may use at most; a GPU goes here, as `nvidia.com/gpu: 1`.', quantity(), { maxProperties: 16 }),
     ),
+    claims: Type.Optional(
+      list(
+        'Devices by dynamic resource allocation, at most 8: names in podPatch.spec.resourceClaims. Each counts as a ' +
+          'GPU.',
+        object('One claim.', {
+          name: text('Name of an entry of podPatch.spec.resourceClaims.', { minLength: 1, maxLength: 63 }),
+          request: Type.Optional(text('One request of the claim; default all of them.', { maxLength: 63 })),
+        }),
+        { maxItems: 8 },
+      ),
+    ),
   },
   { default: {} },
 )

@@ -61,7 +61,7 @@ export const scalingDefaults = {
   utilization: 0.75,
   panicWindowSeconds: 6,
   fallbackAfterSeconds: 30,
-  fallbackReplicas: 1,
+  fallbackReplicas: 0,
 } as const
 
 const only = ' Only with owner matte.'
@@ -130,8 +130,9 @@ export const scaling = object(
           { minimum: 5, maximum: 3600, default: scalingDefaults.fallbackAfterSeconds },
         ),
         replicas: replicas(
-          'Fewest pods while the demand is unknown, 0 to 1000; those that run are kept. Default 1: waiting requests ' +
-            `are served.${only}`,
+          'Fewest pods while the demand is unknown, 0 to 1000; those that run are kept. Default 0: an outage of the ' +
+            'database starts no pods in a pool at zero, since workers can claim no tasks for them. Pools that were ' +
+            `stored by version 0.2 or older have 1, the default of that time.${only}`,
           { default: scalingDefaults.fallbackReplicas },
         ),
       },
@@ -170,7 +171,8 @@ export const scaling = object(
           '!has(self.stabilizationWindowSeconds)',
           '!has(self.schedules)',
           `self.fallback.afterSeconds == ${scalingDefaults.fallbackAfterSeconds}`,
-          `self.fallback.replicas == ${scalingDefaults.fallbackReplicas}`,
+          // 1 was the default up to version 0.2, and the API server stored it with the pool.
+          'self.fallback.replicas <= 1',
         ].join(' && ')})`,
         message:
           'an external owner decides alone: remove minReplicas, maxReplicas, target.utilization, panicWindowSeconds, ' +

@@ -45,6 +45,23 @@ describe('the conditions', () => {
     expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason })
   })
 
+  it.each([
+    ['RolloutPaused', 'Unknown'],
+    ['RolloutQueued', 'True'],
+  ] as const)('says why a rollout does not go on: %s', (reason, progressing) => {
+    const of = status({ held: { reason, message: 'Revision bbbbbbbb is held.' } })
+    expect(answerOf('Progressing', of)).toEqual({ status: progressing, reason, message: 'Revision bbbbbbbb is held.' })
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason })
+  })
+
+  it('reports an annotation that has no effect', () => {
+    const ignoredAnnotations = [{ annotation: 'matte.dev/pause', message: 'its value "yes" is not "true" or "false"' }]
+    const of = status({ ignoredAnnotations })
+    expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason: 'AnnotationIgnored' })
+    expect(answerOf('Degraded', of).message).toMatch(/^The annotation matte.dev\/pause has no effect: its value "yes"/)
+    expect(answerOf('Ready', of)).toMatchObject({ status: 'True' })
+  })
+
   it('names how a crash ended', () => {
     const lastExit = { exitCode: 137, reason: 'OOMKilled' }
     const of = status({ pods: [pod('a', { ready: false, restarts: 3, lastExit })] })
@@ -145,6 +162,20 @@ describe('the conditions', () => {
     const of = status({ spec, demand: { ...demand, ageSeconds: 900 } })
     expect(answerOf('ScalingActive', of)).toMatchObject({ status: 'False', reason: 'ExternalOwner' })
     expect(answerOf('Degraded', of).status).toBe('False')
+  })
+
+  it.each([
+    ['a quota', {}, { reason: 'FailedCreate', message: 'pods "a" is forbidden: exceeded quota: q' }],
+    ['a missing node', { pods: [pod('a', { ready: false, unschedulable: '0/3 nodes are available' })] }],
+    ['too few pods', { pods: [], replicas: 40, decision: { rule: 'external' } }],
+  ] as const)('asks an external owner’s pool for no other bounds: %s', (_what, changes, replicaFailure = undefined) => {
+    const deployments = [{ revision: stable, replicas: 2, ...(replicaFailure && { replicaFailure }) }]
+    const spec: Partial<PoolSpecInput> = { replicas: 2, scaling: { owner: 'external' } }
+    const of = status({ spec, deployments, ...changes })
+    const words = of.conditions.map(({ message }) => message).join(' ')
+    expect(words).not.toMatch(/(max|min)Replicas/)
+    expect(of).not.toHaveProperty('bounds')
+    if (replicaFailure) expect(words).toContain('have the external owner ask for fewer pods')
   })
 
   it('does not promise a pod at zero that only an external owner can ask for', () => {

@@ -1,9 +1,11 @@
-// The eight conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
+// The ten conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
 // number that changes by itself, since the status is written again whenever a message differs.
 import type { ConditionAnswer } from '../conditions.ts'
 import type { ModelState, ModelStatus, ScalingEntry } from '../pool-status.ts'
 import { type ConditionType, conditionTypes, loadReasons, type Reason, reasons } from '../reasons.ts'
-import { isDemandStale, type Problem } from './problems.ts'
+import { isDemandStale, lacksRoom, type Problem } from './problems.ts'
+import { describeGap, findPause } from './rollout-waits.ts'
+import { answerReconciling, answerStalled } from './spec-progress.ts'
 import type { PodCounts, StatusInput } from './status-input.ts'
 
 type AnswerInput = StatusInput & {
@@ -24,6 +26,17 @@ const rules: Readonly<Record<ConditionType, (input: AnswerInput) => Answer>> = {
   Progressing: answerProgressing,
   RolledBack: answerRolledBack,
   Degraded: answerDegraded,
+  Reconciling: (input) =>
+    answerReconciling(input, {
+      ready: answerReady(input),
+      progressing: answerProgressing(input),
+      stalled: answerStalledOf(input),
+    }),
+  Stalled: answerStalledOf,
+}
+
+function answerStalledOf(input: AnswerInput): Answer {
+  return answerStalled(input, { ready: answerReady(input), rolledBack: answerRolledBack(input) })
 }
 
 export const answerConditions = (input: AnswerInput): ConditionAnswer[] =>
@@ -41,9 +54,12 @@ function answerReady(input: AnswerInput): Answer {
   if (!canServe(input)) return answerNotReady(input)
   const many = counts.ready < decision.replicas ? `${counts.ready} of ${pods(decision.replicas)}` : pods(counts.ready)
   const serving = `${many} ${counts.ready === 1 ? 'serves' : 'serve'} requests.`
+  const pause = findPause(input)
+  if (pause !== undefined) return yes(pause.reason, `${serving} ${pause.message}`)
   const [worst] = problems
   if (worst !== undefined) return yes(worst.reason, `${serving} ${worst.message}`)
   if (rollout.failed !== undefined) return yes('RolledBack', `${serving} ${answerRolledBack(input).message}`)
+  if (input.held !== undefined) return yes(input.held.reason, `${serving} ${input.held.message}`)
   if (rollout.canary !== undefined && rollout.stable !== undefined) {
     return yes('RolloutInProgress', `${serving} ${answerProgressing(input).message}`)
   }
@@ -78,8 +94,12 @@ const startPatienceSeconds = 120
 
 function answerNotReady(input: AnswerInput): Answer {
   const { counts, decision, problems, observed, models, now } = input
+  const gap = describeGap(input.rollout, observed.startSeconds)
   const blocking = problems.find((problem) => problem.blocking)
-  if (blocking !== undefined) return no(blocking.reason, blocking.message)
+  if (blocking !== undefined) {
+    return no(blocking.reason, gap === undefined ? blocking.message : `${gap} ${blocking.message}`)
+  }
+  if (gap !== undefined) return no('Starting', gap)
   const running = observed.pods.filter(({ draining, phase }) => !draining && phase === 'Running')
   const loading = models.some(({ target }) => target.state === 'Loading')
   const old = running.filter((pod) => now.getTime() - pod.createdAt.getTime() > startPatienceSeconds * 1000)
@@ -178,13 +198,19 @@ function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
 }
 
 function answerProgressing(input: AnswerInput): Answer {
-  const { rollout, problems, target } = input
+  const { rollout, problems, target, held } = input
   const { stable, canary, since, failed } = rollout
+  // Unknown, as of a Deployment that is paused; a queued one goes on by itself.
+  if (held?.reason === 'RolloutPaused') return { status: 'Unknown', ...held }
+  if (held !== undefined) return yes(held.reason, held.message)
+  const pause = findPause(input)
+  if (pause !== undefined) return no(pause.reason, pause.message)
   if (canary !== undefined && stable !== undefined) {
     // It failed, or spec no longer asks for it.
     const isLeaving = canary === failed?.revision || canary !== target
     const awaited = isLeaving ? stable : canary
-    const blocked = problems.find(({ blocking, revision }) => blocking && revision === awaited)
+    // Lack of room is no block before `gate.readySeconds`: the old revision may be about to make some.
+    const blocked = problems.find((one) => one.blocking && one.revision === awaited && !lacksRoom(one))
     if (blocked !== undefined) {
       const what = isLeaving
         ? `Pods of ${stable} do not become ready, so as many pods of ${canary} are kept.`

@@ -3,6 +3,8 @@ import type { Demand } from '@matte/core/scale/demand'
 import type { BoundsInForce } from '../../scale/bounds.ts'
 import type { Decision } from '../../scale/decision.ts'
 import type { ScheduleError } from '../../scale/schedule.ts'
+import type { OwnerRequests } from '../owner-requests.ts'
+import type { PoolStatus } from '../pool-status.ts'
 import type { RevisionModel } from '../revision-models.ts'
 
 type ContainerExit = { readonly exitCode: number; readonly reason?: string; readonly message?: string }
@@ -69,18 +71,28 @@ export type ModelObservation = {
 
 export type DemandObservation = Demand & { readonly at: Date; readonly ageSeconds: number }
 
+type BuiltStatus = Pick<NonNullable<PoolStatus['revisions']>[number], 'builder' | 'inputs' | 'rebuild'>
+
 export type PoolObservation = {
   readonly pods: readonly PodObservation[]
   readonly deployments: readonly DeploymentObservation[]
   readonly models: readonly ModelObservation[]
   /** What each revision serves; absent: what spec asks for. */
   readonly modelsOf?: (revision: string) => readonly RevisionModel[]
+  /** Version of this operator's builder, and what each revision was built from, as far as it is known. */
+  readonly builder?: {
+    readonly newest: number
+    readonly of: (revision: string) => BuiltStatus | undefined
+  }
+  /** Annotations of the pool that have no effect. */
+  readonly ignoredAnnotations?: OwnerRequests['ignored']
   /** What the API server refused to create, update or delete; `what` follows "Kubernetes refuses to". */
   readonly refusedChanges?: readonly {
     readonly what: string
     readonly message: string
     readonly blocking: boolean
     readonly ofPods: boolean
+    readonly timedOut?: boolean
     readonly revision: string | undefined
   }[]
   /** The last demand, however old; undefined: never read. */

@@ -1,6 +1,7 @@
 // The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
 // nothing changes, since the status is written again whenever one differs.
 import { type Reason, reasons } from '../reasons.ts'
+import { findBadRetry, retryAnnotation } from '../retry-annotation.ts'
 import type { PodObservation } from './observation.ts'
 import type { StatusInput } from './status-input.ts'
 
@@ -32,16 +33,35 @@ const configReasons = new Set(['CreateContainerConfigError', 'CreateContainerErr
 /** A container that has restarted this often and is not ready is crashing, even in the moments when it runs. */
 const crashesMin = 2
 
+/** A pod has no node or no quota; its revision is not at fault. */
+export const lacksRoom = ({ reason }: Pick<Problem, 'reason'>): boolean =>
+  reason === 'PodUnschedulable' || reason === 'QuotaRefused'
+
 export function findProblems(input: ProblemInput): Problem[] {
-  return [
+  const problems = [
     ...missingSources(input),
     ...refusals(input),
     ...refusedChanges(input),
     ...podProblems(input),
     ...modelProblems(input),
     ...conflicts(input),
+    ...badRetry(input),
     ...staleDemand(input),
   ]
+  return input.pool.spec.scaling.owner === 'external' ? problems.map(forExternalOwner) : problems
+}
+
+/** Advice in place of `act` for a pool of an external owner, which has no bounds to change. */
+const actsWithExternalOwner: Readonly<Partial<Record<Reason, string>>> = {
+  QuotaRefused:
+    'Raise the quota of the namespace or, if it is a quota of pods, have the external owner ask for fewer pods.',
+}
+
+function forExternalOwner(problem: Problem): Problem {
+  const act = actsWithExternalOwner[problem.reason]
+  return act === undefined
+    ? problem
+    : { ...problem, message: problem.message.replace(reasons[problem.reason].act, act) }
 }
 
 /** The text without line breaks, cut so that `kubectl describe` stays readable. */
@@ -78,6 +98,11 @@ function refusals({ observed }: ProblemInput): Problem[] {
       const what = `This install refuses the pods: ${quote(replicaFailure.message)}`
       return [problem('LicenceRefused', what, { blocking: true, revision, ofPods: true })]
     }
+    if (replicaFailure.reason === 'Timeout') {
+      const words = quote(replicaFailure.message)
+      const what = `Kubernetes does not answer in time when asked to create a Deployment: ${words}`
+      return [problem('ChangeTimedOut', what, { blocking: true, revision, ofPods: true })]
+    }
     const created = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
     const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
     // Each attempt names another pod, which would change the message each time.
@@ -91,13 +116,15 @@ function refusals({ observed }: ProblemInput): Problem[] {
 const isOfQuota = (message: string): boolean => message.includes('exceeded quota')
 
 const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
-  changes.map(({ what, message, blocking, ofPods, revision }) =>
-    problem(isOfQuota(message) ? 'QuotaRefused' : 'ChangeRefused', `Kubernetes refuses to ${what}: ${quote(message)}`, {
+  changes.map(({ what, message, blocking, ofPods, timedOut, revision }) => {
+    const reason = timedOut ? 'ChangeTimedOut' : isOfQuota(message) ? 'QuotaRefused' : 'ChangeRefused'
+    const verb = timedOut ? 'does not answer in time when asked to' : 'refuses to'
+    return problem(reason, `Kubernetes ${verb} ${what}: ${quote(message)}`, {
       blocking,
       ofPods,
       ...(revision !== undefined && { revision }),
-    }),
-  )
+    })
+  })
 
 function podProblems({ pool, observed }: ProblemInput): Problem[] {
   const waiting = observed.pods.filter((pod) => !pod.draining && !pod.ready)
@@ -183,15 +210,19 @@ function conflicts({ observed }: ProblemInput): Problem[] {
     ...observed.badSchedules.map(({ name, message }) =>
       problem('ScheduleInvalid', `Schedule ${name} is not in force: ${quote(message)}`, harmless),
     ),
+    ...(observed.ignoredAnnotations ?? []).map(({ annotation, message }) =>
+      problem('AnnotationIgnored', `The annotation ${annotation} has no effect: ${quote(message)}`, harmless),
+    ),
   ]
 }
 
-/** Whether scaling works without current demand. */
-export function isDemandStale({ pool, observed, decision }: ProblemInput): boolean {
-  const { owner, fallback } = pool.spec.scaling
-  if (owner === 'external') return false
-  return decision.rule === 'fallback' || (observed.demand?.ageSeconds ?? 0) > fallback.afterSeconds
+function badRetry({ pool: { metadata, status } }: ProblemInput): Problem[] {
+  const what = findBadRetry(metadata.annotations?.[retryAnnotation], status?.rollout)
+  return what === undefined ? [] : [problem('RetryInvalid', what, harmless)]
 }
+
+/** Whether Matte scales without current demand. A new leader that still waits for its first reading does not yet. */
+export const isDemandStale = ({ decision }: ProblemInput): boolean => decision.rule === 'fallback'
 
 function staleDemand(input: ProblemInput): Problem[] {
   if (!isDemandStale(input)) return []

@@ -1,4 +1,5 @@
 // What the status of a pool is built from.
+import type { Held } from '../owner-requests.ts'
 import type { PoolStatus, RolloutStatus } from '../pool-status.ts'
 import type { TritonPool } from '../triton-pool.ts'
 import type { PodObservation, PoolDecision, PoolObservation } from './observation.ts'
@@ -10,6 +11,8 @@ export type StatusInput = {
   /** The revision that spec asks for. */
   readonly target: string
   readonly rollout: RolloutStatus
+  /** Set while its owner, or the turn of other pools, keeps the rollout from going on. */
+  readonly held?: Held
   /** The status as it was last written; undefined or incomplete at first. */
   readonly previous: Partial<PoolStatus> | undefined
   /** The term of the leader that writes. */

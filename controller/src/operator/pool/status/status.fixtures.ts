@@ -43,6 +43,7 @@ type Changes = {
   /** By default what is being tried, or was, else what serves. */
   readonly target?: string
   readonly replicas?: number
+  readonly held?: NonNullable<StatusInput['held']>
   readonly previous?: PoolStatus
   readonly decision?: Partial<StatusInput['decision']>
   readonly now?: Date
@@ -56,6 +57,7 @@ export function status({
   rollout,
   target = rollout?.failed?.revision ?? rollout?.canary ?? stable,
   replicas = 1,
+  held,
   previous,
   decision,
   now: at = now,
@@ -85,6 +87,7 @@ export function status({
     decision: { replicas, rule: 'rate', sentence: 'So many.', inputs: { rate: 1 }, ...decision },
     target,
     rollout: { stable, weight: 0, step: -1, since: '2026-11-21T07:00:00Z', ...rollout },
+    ...(held && { held }),
     previous,
     leaderTerm: 3,
     now: at,

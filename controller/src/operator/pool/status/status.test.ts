@@ -4,9 +4,9 @@ import { answerOf, canary, demand, loaded, now, pod, stable, status } from './st
 import { shouldWrite } from './status.ts'
 
 describe('buildStatus', () => {
-  it('gives all eight answers, each a sentence', () => {
+  it('gives all ten answers, each a sentence', () => {
     const { conditions } = status()
-    expect(conditions).toHaveLength(8)
+    expect(conditions).toHaveLength(10)
     for (const { message } of conditions) expect(message).toMatch(/^[A-Z0-9].*\.$/)
   })
 
@@ -148,7 +148,7 @@ describe('buildStatus', () => {
       target: stable,
       models: [loaded(), loaded(canary)],
       pods: [pod('a'), pod('b', { ready: false, waiting: { reason: 'ImagePullBackOff', message: 'not found' } })],
-      rollout: { canary, step: 1, weight: 50, capacity: 2 },
+      rollout: { canary, step: 1, weight: 50 },
     })
     expect(answerOf('Progressing', of)).toMatchObject({ status: 'False', reason: 'RolloutBlocked' })
     expect(answerOf('Progressing', of).message).toMatch(

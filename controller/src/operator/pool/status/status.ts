@@ -33,22 +33,31 @@ export function buildStatus(input: StatusInput): PoolStatus {
     readyReplicas: counts.ready,
     drainingReplicas: counts.draining,
     selector: `${poolLabel}=${pool.metadata.name}`,
-    bounds: observed.bounds,
+    // An external owner decides without them.
+    ...(pool.spec.scaling.owner === 'matte' && { bounds: observed.bounds }),
     ...present('slotsPerPod', observed.slotsPerPod),
     ...(observed.demand === undefined ? {} : { demand: toDemandStatus(observed.demand) }),
     ...present('startSeconds', observed.startSeconds),
     ...present('stabilizationWindowSeconds', observed.stabilizationWindowSeconds),
     rollout,
     ...revisionsOf(input),
+    ...present('newestBuilder', observed.builder?.newest),
     scalingHistory: history,
   }
 }
 
 function revisionsOf({ observed, rollout, pool }: StatusInput): Pick<PoolStatus, 'revisions'> {
-  const used = [...new Set([rollout.stable, rollout.canary])].filter((revision) => revision !== undefined)
-  const { modelsOf = () => pool.spec.models } = observed
-  if (used.length === 0) return {}
-  return { revisions: used.map((revision) => ({ revision, models: toRevisionModels(modelsOf(revision)) })) }
+  const used = [...new Set([rollout.stable, rollout.canary, rollout.failed?.revision])]
+  const known = used.filter((revision) => revision !== undefined)
+  const { modelsOf = () => pool.spec.models, builder } = observed
+  if (known.length === 0) return {}
+  return {
+    revisions: known.map((revision) => ({
+      revision,
+      models: toRevisionModels(modelsOf(revision)),
+      ...builder?.of(revision),
+    })),
+  }
 }
 
 function writeHistory(

@@ -4,17 +4,22 @@ import { liveIndex } from './live-index.ts'
 
 function world() {
   const listeners: ((name: string, object: KubeObject | undefined) => void)[] = []
+  const forgotten: string[] = []
+  const forget = (name: string): void => {
+    for (const listener of listeners) listener(name, undefined)
+  }
   const index = liveIndex<KubeObject>(
-    { items: () => [], onChange: (listener) => void listeners.push(listener) },
+    {
+      items: () => [],
+      onChange: (listener) => void listeners.push(listener),
+      forget: ({ metadata }) => void forgotten.push(metadata.name),
+    },
     ({ metadata }) => metadata.labels?.pool,
   )
   const report = (object: KubeObject): void => {
     for (const listener of listeners) listener(object.metadata.name, object)
   }
-  const forget = (name: string): void => {
-    for (const listener of listeners) listener(name, undefined)
-  }
-  return { index, report, forget, versionOf: (name: string) => index.get(name)?.metadata.resourceVersion }
+  return { index, report, forget, forgotten, versionOf: (name: string) => index.get(name)?.metadata.resourceVersion }
 }
 
 const made = (resourceVersion: string, pool = 'p', name = 'a', uid = 'u'): KubeObject => ({
@@ -65,6 +70,32 @@ describe('liveIndex', () => {
     report(made('3'))
     index.recordWrite(first, made('2'))
     expect(versionOf('a')).toBe('3')
+  })
+
+  it('knows an adapted copy of an object by its version', () => {
+    const { index, report, versionOf } = world()
+    report(made('1'))
+    index.recordWrite({ ...made('1') }, made('2'))
+    expect(versionOf('a')).toBe('2')
+    report(made('1'))
+    expect(versionOf('a')).toBe('2')
+  })
+
+  it('drops an object that is gone without the watch, in the reflector too', () => {
+    const { index, report, forgotten, versionOf } = world()
+    report(made('1'))
+    index.recordGone(made('1'))
+    expect(index.of('p')).toEqual([])
+    expect(forgotten).toEqual(['a'])
+    report(made('5', 'p', 'a', 'new'))
+    expect(versionOf('a')).toBe('5')
+  })
+
+  it('keeps a new object under the name of one that is gone', () => {
+    const { index, report, versionOf } = world()
+    report(made('5', 'p', 'a', 'new'))
+    index.recordGone(made('1'))
+    expect(versionOf('a')).toBe('5')
   })
 
   it('goes on listening after a write that changed nothing', () => {

@@ -9,15 +9,61 @@ export type LiveIndex<T extends KubeObject> = ReturnType<typeof liveIndex<T>>
  * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
  */
 export function liveIndex<T extends KubeObject>(
-  reflector: Pick<Reflector<T>, 'items' | 'onChange'> & { readonly keyOf?: (object: T) => string },
+  reflector: Pick<Reflector<T>, 'items' | 'onChange' | 'forget'> & { readonly keyOf?: (object: T) => string },
   poolOf: (object: T) => string | undefined,
   changed: (pool: string) => void = () => undefined,
 ) {
   const { keyOf = ({ metadata }: T) => metadata.name } = reflector
-  const objects = new Map<string, T>()
-  const pools = new Map<string, Map<string, T>>()
+  const { get, all, of, set, remove } = createMembers(poolOf, keyOf)
   /** For objects that we wrote: the versions before ours, which the watch may still report. */
   const older = new Map<string, Set<string | undefined>>()
+
+  reflector.onChange((name, object) => {
+    if (object !== undefined && older.get(name)?.has(object.metadata.resourceVersion)) return
+    older.delete(name)
+    const known = object ?? get(name)
+    const pool = known && poolOf(known)
+    if (object === undefined) remove(name)
+    else set(object)
+    if (pool !== undefined) changed(pool)
+  })
+  for (const object of reflector.items()) set(object)
+
+  return {
+    get,
+    all,
+    /** The objects of a pool, in no order. */
+    of,
+    /** Records the answer to a write that was based on `base`, or on no object. */
+    recordWrite: (base: T | undefined, written: T): void => {
+      const name = keyOf(written)
+      // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
+      if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
+      // The watch was faster than the answer. Versions are compared, because callers may have an adapted copy.
+      const known = get(name)
+      if (!isSameVersion(known, base) && known?.metadata.uid === written.metadata.uid) return
+      older.set(name, (older.get(name) ?? new Set()).add(base?.metadata.resourceVersion))
+      set(written)
+    },
+    /**
+     * Drops an object of which the API server says that it is gone. A watch may have missed that; until the next
+     * comparing list each pass would try to write to it.
+     */
+    recordGone: (gone: T): void => {
+      const name = keyOf(gone)
+      reflector.forget(gone)
+      // The reflector never had an object that was created and deleted while its watch was interrupted.
+      if (get(name)?.metadata.uid !== gone.metadata.uid) return
+      older.delete(name)
+      remove(name)
+    },
+  }
+}
+
+/** Objects by key and by pool. */
+function createMembers<T extends KubeObject>(poolOf: (object: T) => string | undefined, keyOf: (object: T) => string) {
+  const objects = new Map<string, T>()
+  const pools = new Map<string, Map<string, T>>()
 
   function remove(name: string): void {
     const object = objects.get(name)
@@ -39,30 +85,14 @@ export function liveIndex<T extends KubeObject>(
     pools.set(pool, members.set(name, object))
   }
 
-  reflector.onChange((name, object) => {
-    if (object !== undefined && older.get(name)?.has(object.metadata.resourceVersion)) return
-    older.delete(name)
-    const known = object ?? objects.get(name)
-    const pool = known && poolOf(known)
-    if (object === undefined) remove(name)
-    else set(object)
-    if (pool !== undefined) changed(pool)
-  })
-  for (const object of reflector.items()) set(object)
-
   return {
-    get: (name: string) => objects.get(name),
-    /** The objects of a pool, in no order. */
+    get: (name: string): T | undefined => objects.get(name),
+    all: (): Iterable<T> => objects.values(),
     of: (pool: string): readonly T[] => [...(pools.get(pool)?.values() ?? [])],
-    /** Records the answer to a write that was based on `base`, or on no object. */
-    recordWrite: (base: T | undefined, written: T): void => {
-      const name = keyOf(written)
-      // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
-      if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
-      // The watch was faster than the answer.
-      if (objects.get(name) !== base && objects.get(name)?.metadata.uid === written.metadata.uid) return
-      older.set(name, (older.get(name) ?? new Set()).add(base?.metadata.resourceVersion))
-      set(written)
-    },
+    set,
+    remove,
   }
 }
+
+const isSameVersion = (a: KubeObject | undefined, b: KubeObject | undefined): boolean =>
+  a?.metadata.resourceVersion === b?.metadata.resourceVersion && a?.metadata.uid === b?.metadata.uid

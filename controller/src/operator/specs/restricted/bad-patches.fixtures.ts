@@ -179,6 +179,13 @@ export const taken: readonly (readonly [what: string, patch: Patch])[] = [
       securityContext: { runAsUser: 1_001, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
     }),
   ],
+  [
+    'devices by dynamic resource allocation',
+    ofSpec({
+      resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 'one-gpu' }],
+      containers: [{ ...triton, resources: { claims: [{ name: 'gpu' }] } }],
+    }),
+  ],
   ['an init container', ofSpec({ initContainers: [{ name: 'fetch', image: 'x', command: ['true'] }] })],
   ['other users', ofSpec({ securityContext: { runAsUser: 2_000, fsGroup: null, supplementalGroups: [1] } })],
 ]

@@ -51,8 +51,11 @@ export function createBudget(total: number, waitingMax = 256) {
   }
 
   return {
+    total,
     /** What is taken now. */
     used: (): number => used,
+    /** Sum of the amounts that callers wait for. */
+    waiting: (): number => waiting.reduce((sum, { amount }) => sum + amount, 0),
     acquire,
   }
 }

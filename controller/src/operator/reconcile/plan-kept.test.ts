@@ -1,0 +1,136 @@
+// Revisions that outlive the builder that made them.
+import { describe, expect, it } from 'vitest'
+import type { Deployment } from '../kube/objects.ts'
+import { revisionLabel, revisionSelector } from '../pool/labels.ts'
+import type { TritonPool } from '../pool/triton-pool.ts'
+import { builderVersion, inputsOf, writeBuilt } from '../specs/built.ts'
+import { revisionOf } from '../specs/revision.ts'
+import { targetRevision, templateAnnotation } from '../specs/triton-deployment.ts'
+import { buildTritonService } from '../specs/triton-service.ts'
+import { asked, planOf, podOf, type Seen, settled } from './plan.fixtures.ts'
+import type { Step } from './step.ts'
+
+const builtAnnotation = 'matte.dev/built'
+
+/** The steps as words. */
+const words = (steps: readonly Step[]): string[] =>
+  steps.map((step) => (step.kind === 'record' ? `record ${step.annotations[builtAnnotation]}` : step.kind))
+
+describe('the plan of a pool whose revision another builder made', () => {
+  const former = { priorityClassName: 'former' }
+  /** A pool that an operator with another builder has made: its template has what ours would not have. */
+  async function builtByAnother() {
+    const seen = await settled({}, ['a'])
+    const [today] = seen.deployments ?? []
+    if (today === undefined) throw new Error('no Deployment')
+    const { [templateAnnotation]: text = '', ...annotations } = today.metadata.annotations ?? {}
+    const template = JSON.parse(text)
+    const stored = { ...template, spec: { ...template.spec, ...former } }
+    const revision = revisionOf(stored)
+    const labels = { ...today.metadata.labels, [revisionLabel]: revision }
+    const built = writeBuilt({ builder: 1, inputs: inputsOf(seen.pool) })
+    const live: Deployment = {
+      ...today,
+      metadata: {
+        ...today.metadata,
+        name: `p-${revision}`,
+        labels,
+        annotations: { ...annotations, ...built, [templateAnnotation]: JSON.stringify(stored) },
+      },
+      spec: {
+        ...today.spec,
+        selector: { matchLabels: revisionSelector('p', revision) },
+        template: { ...stored, metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, ...labels } } },
+      },
+    }
+    const rollout = { stable: revision, weight: 0, step: -1, since: '2026-11-21T11:00:00Z' }
+    const world = (deployment: Deployment): Seen & { pool: TritonPool } => ({
+      ...seen,
+      pool: { ...seen.pool, status: { ...seen.pool.status, observedGeneration: 1, rollout, revisions: [] } },
+      deployments: [deployment],
+      services: [asked(buildTritonService(seen.pool, revision))],
+      pods: [podOf(seen.pool, 'a', { labels })],
+    })
+    return { live, revision, world }
+  }
+  const without = (live: Deployment, ...names: string[]): Deployment => {
+    const kept = Object.entries(live.metadata.annotations ?? {}).filter(([name]) => !names.includes(name))
+    return { ...live, metadata: { ...live.metadata, annotations: Object.fromEntries(kept) } }
+  }
+
+  it('keeps it and its pods, and says that a newer builder exists', async () => {
+    const { live, revision, world } = await builtByAnother()
+    const plan = await planOf(world(live))
+    expect(words(plan.steps)).toEqual(['status'])
+    expect(plan.status.rollout).toMatchObject({ stable: revision })
+    expect(plan.status.rollout.canary).toBeUndefined()
+    expect(plan.status.revisions).toMatchObject([{ revision, builder: 1 }])
+    expect(plan.status.newestBuilder).toBe(builderVersion)
+  })
+
+  it('restores the template that was stored', async () => {
+    const { live, world } = await builtByAnother()
+    const { template } = live.spec
+    const edited = { ...live, spec: { ...live.spec, template: { ...template, spec: { containers: [] } } } }
+    const plan = await planOf(world(edited))
+    const restored = plan.steps.find((step) => step.kind === 'restore')
+    expect(restored?.object).toMatchObject({ spec: { template: { spec: former } } })
+  })
+
+  it('adopts one that recorded nothing, and leaves its template alone', async () => {
+    const { live, revision, world } = await builtByAnother()
+    const bare = without(live, builtAnnotation, templateAnnotation)
+    const { [builtAnnotation]: built } = writeBuilt({ builder: 1, inputs: inputsOf(world(bare).pool) })
+    const plan = await planOf(world(bare))
+    expect(words(plan.steps)).toEqual([`record ${built}`, 'status'])
+    expect(plan.status.rollout).toMatchObject({ stable: revision })
+    const edited = { ...bare, spec: { ...bare.spec, template: { ...bare.spec.template, spec: { containers: [] } } } }
+    expect(words((await planOf(world(edited))).steps)).toEqual([`record ${built}`, 'status'])
+  })
+
+  it('does not try again what was rolled back, though its Deployment is gone and bounds change', async () => {
+    const { live, revision, world } = await builtByAnother()
+    const seen = world(without(live, builtAnnotation, templateAnnotation))
+    const failed = {
+      revision: 'bad00000',
+      reason: 'CanaryErrorRate',
+      message: 'no',
+      time: '2026-11-21T11:30:00Z',
+    } as const
+    const rollout = { stable: revision, weight: 0, step: -1, since: '2026-11-21T11:00:00Z', failed }
+    const first = await planOf({ ...seen, pool: { ...seen.pool, status: { ...seen.pool.status, rollout } } })
+    expect(first.status.rollout).toMatchObject({ stable: revision, failed })
+    const metadata = { ...seen.pool.metadata, generation: 2 }
+    const second = await planOf({ ...seen, pool: { ...seen.pool, metadata, status: first.status } })
+    expect(second.status.rollout).toMatchObject({ stable: revision, failed })
+    expect(second.status.rollout.canary).toBeUndefined()
+  })
+
+  it('does not believe a stored template with another hash', async () => {
+    const { live, world } = await builtByAnother()
+    const annotations = { ...live.metadata.annotations, [templateAnnotation]: '{"spec":{"hostNetwork":true}}' }
+    const plan = await planOf(world({ ...live, metadata: { ...live.metadata, annotations } }))
+    expect(words(plan.steps)).toEqual(['status'])
+  })
+
+  it('tries today’s as a canary when its owner asks', async () => {
+    const { live, world } = await builtByAnother()
+    const seen = world(live)
+    const annotations = { 'matte.dev/rebuild': '2026-11-21T12:00:00Z' }
+    const pool = { ...seen.pool, metadata: { ...seen.pool.metadata, annotations } }
+    const plan = await planOf({ ...seen, pool })
+    expect(plan.status.rollout.canary).toBe(targetRevision(seen.pool))
+    expect(plan.status.revisions?.at(-1)).toMatchObject({
+      builder: builderVersion,
+      rebuild: '2026-11-21T12:00:00Z',
+    })
+  })
+
+  it('records a rebuild that changes nothing, and moves no pod', async () => {
+    const seen = await settled({}, ['a'])
+    const annotations = { 'matte.dev/rebuild': '2026-11-21T12:00:00Z' }
+    const plan = await planOf({ ...seen, pool: { ...seen.pool, metadata: { ...seen.pool.metadata, annotations } } })
+    expect(plan.status.rollout.canary).toBeUndefined()
+    expect(plan.steps.filter(({ kind }) => kind === 'record')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,102 @@
+// Plan for the pools of the chart's values, as a pure function: pools to apply, to delete, and to keep for now.
+import { releaseLabel } from '../pool/release.ts'
+import type { TritonPool } from '../pool/triton-pool.ts'
+import { originLabel, type PoolEntry } from './pool-entries.ts'
+import { hasConfigMapOwner, isFrom, type PoolsOrigin } from './values-pool.ts'
+
+/** The last answer of the API server to applying an entry. */
+export type Applied = {
+  readonly text: string
+  readonly uid: string | undefined
+  readonly generation: number | undefined
+  /** The API server rejected the text for this reason. */
+  readonly refusal?: string
+}
+
+type PlanInput = {
+  readonly origin: PoolsOrigin
+  /** Undefined: the ConfigMap does not exist, which changes nothing. */
+  readonly entries: readonly PoolEntry[] | undefined
+  /** All pools of the namespace. */
+  readonly pools: readonly TritonPool[]
+  readonly applied: ReadonlyMap<string, Applied>
+}
+
+export type WaitingPool = { readonly pool: TritonPool; readonly successors: readonly string[] }
+
+export type ValuesPlan = {
+  /** Pools that Kubernetes would delete together with the ConfigMap. */
+  readonly disown: readonly TritonPool[]
+  readonly apply: readonly PoolEntry[]
+  readonly refused: readonly { readonly name: string; readonly message: string }[]
+  /** Pools that left the values and serve until every pool of the values is Ready. */
+  readonly waiting: readonly WaitingPool[]
+  readonly delete: readonly TritonPool[]
+  /** Entries whose pool has the values' spec. */
+  readonly current: readonly string[]
+}
+
+export function planValuesPools(input: PlanInput): ValuesPlan {
+  const { origin, entries, pools } = input
+  const own = pools.filter((pool) => isFrom(origin, pool) && !isGoing(pool))
+  const disown = own.filter(hasConfigMapOwner)
+  if (entries === undefined) return { disown, apply: [], refused: [], waiting: [], delete: [], current: [] }
+  const byName = new Map(pools.map((pool) => [pool.metadata.name, pool]))
+  const refused = entries.flatMap((entry) => {
+    const message = refusalOf(input, entry, byName.get(entry.name))
+    return message === undefined ? [] : [{ name: entry.name, message }]
+  })
+  const rejected = new Set(refused.map(({ name }) => name))
+  const isCurrent = (entry: PoolEntry): boolean => hasValues(input, entry, byName.get(entry.name))
+  const waits = (entry: PoolEntry): boolean =>
+    rejected.has(entry.name) || !isCurrent(entry) || !isReady(byName.get(entry.name))
+  const successors = entries.filter(waits).map(({ name }) => name)
+  const gone = own.filter(({ metadata }) => !entries.some(({ name }) => name === metadata.name))
+  return {
+    disown,
+    apply: entries.filter(
+      (entry) => !rejected.has(entry.name) && !isCurrent(entry) && !isGoing(byName.get(entry.name)),
+    ),
+    refused,
+    waiting: successors.length === 0 ? [] : gone.map((pool) => ({ pool, successors })),
+    delete: successors.length === 0 ? gone : [],
+    current: entries.filter((entry) => !rejected.has(entry.name) && isCurrent(entry)).map(({ name }) => name),
+  }
+}
+
+const isGoing = (pool: TritonPool | undefined): boolean => pool?.metadata.deletionTimestamp !== undefined
+
+function refusalOf({ origin, applied }: PlanInput, entry: PoolEntry, pool: TritonPool | undefined): string | undefined {
+  const { name, text, spec } = entry
+  if (spec === undefined) return `The entry ${name} of ConfigMap ${origin.configMap} is not a JSON object. Correct it.`
+  if (pool !== undefined && !isFrom(origin, pool)) return foreignMessage(origin, pool)
+  const last = applied.get(name)
+  return last?.text === text ? last.refusal : undefined
+}
+
+function foreignMessage({ release, configMap }: PoolsOrigin, { metadata: { name, labels = {} } }: TritonPool): string {
+  const other = labels[releaseLabel]
+  if (other !== undefined && other !== release) {
+    return `TritonPool ${name} belongs to release ${other}. Rename the entry in triton.pools of release ${release}.`
+  }
+  const from = labels[originLabel]
+  const whence = from === undefined ? 'is not from the chart' : `comes from ConfigMap ${from}`
+  return (
+    `TritonPool ${name} exists and ${whence}. Rename the entry in triton.pools, or hand the pool over: ` +
+    `kubectl label tritonpool ${name} ${originLabel}=${configMap} --overwrite`
+  )
+}
+
+/** The pool is as it was when the entry was applied, and has the labels. */
+function hasValues({ origin, applied }: PlanInput, { name, text }: PoolEntry, pool: TritonPool | undefined): boolean {
+  const last = applied.get(name)
+  if (pool === undefined || last === undefined || last.refusal !== undefined || isGoing(pool)) return false
+  const { uid, generation, labels = {} } = pool.metadata
+  const isLabelled = labels[originLabel] === origin.configMap && labels[releaseLabel] === origin.release
+  return last.text === text && last.uid === uid && last.generation === generation && isLabelled
+}
+
+function isReady(pool: TritonPool | undefined): boolean {
+  const ready = pool?.status?.conditions?.find(({ type }) => type === 'Ready')
+  return ready?.status === 'True' && ready.observedGeneration === pool?.metadata.generation
+}

@@ -1,0 +1,30 @@
+import { gauge } from '@matte/core/runtime/metrics/define'
+import type { Registry } from 'prom-client'
+import type { ValuesPlan } from './plan-values-pools.ts'
+
+const states = ['applied', 'refused', 'waiting'] as const
+
+export const valuesPoolMetrics = {
+  pools: gauge({
+    name: 'matte_values_pools',
+    help:
+      "Pools of the chart's values, in the leader only: `applied`; `refused`, which an Event and the log explain; " +
+      '`waiting` to be deleted until every pool of the values is Ready.',
+    labels: { state: states },
+  }),
+}
+
+export function createValuesPoolMetrics(registry: Registry) {
+  const pools = valuesPoolMetrics.pools.register(registry)
+  return {
+    show: ({ current, refused, waiting }: ValuesPlan): void => {
+      pools.set({ state: 'applied' }, current.length)
+      pools.set({ state: 'refused' }, refused.length)
+      pools.set({ state: 'waiting' }, waiting.length)
+    },
+    /** Called by a replica that does not lead. */
+    hide: (): void => {
+      for (const state of states) pools.remove({ state })
+    },
+  }
+}

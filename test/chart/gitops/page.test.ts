@@ -1,0 +1,74 @@
+// The YAML of docs/operations/gitops.md and what the page says of the chart's output as a GitOps tool renders it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { conditionTypes } from '@matte/controller/operator/pool/reasons'
+import { readYamlBlocks } from '@matte/generate/yaml'
+import { rootDir } from '@matte/local/paths'
+import { describe, expect, it } from 'vitest'
+import { chartDir, findMissing, render, runOrThrow } from '../helm.ts'
+
+const page = readFileSync(join(rootDir, 'docs/operations/gitops.md'), 'utf8')
+type Written = {
+  readonly kind: string
+  readonly spec: { readonly source?: { readonly helm: { readonly valuesObject: object } }; readonly values?: object }
+}
+const blocks = readYamlBlocks(page) as Written[]
+const find = (kind: string): Written => {
+  const found = blocks.find((block) => block.kind === kind)
+  if (found === undefined) throw new Error(`the page has no ${kind}`)
+  return found
+}
+
+const autoscaled = { api: { autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 4 } } }
+
+describe('the page about GitOps', () => {
+  it('has a pool, and an object of each kind that its tools need', () => {
+    expect(blocks.map(({ kind }) => kind)).toEqual(['Application', 'TritonPool', 'HelmRelease', 'Kustomization'])
+  })
+
+  it('names the conditions that there are', () => {
+    const named = [...page.matchAll(/condition(?:=|s\[\?\(@\.type==")(\w+)/g)].map(([, name = '']) => name)
+    expect(named.length).toBeGreaterThan(1)
+    for (const name of named) expect(conditionTypes).toContain(name)
+  })
+})
+
+describe.skipIf(findMissing('helm'))('the output of the chart in a GitOps tool', () => {
+  it.each([
+    ['Argo CD', find('Application').spec.source?.helm.valuesObject],
+    ['Flux', find('HelmRelease').spec.values],
+    ['an installation with autoscalers', autoscaled],
+  ])('is the same each time with the values of %s, without Secrets', async (_tool, values) => {
+    expect(values).toBeDefined()
+    const [first, second] = [await render(values), await render(values)]
+    expect(first.refusal).toBe('')
+    expect(second.manifests).toEqual(first.manifests)
+    expect(first.manifests.filter(({ kind }) => kind === 'Secret')).toEqual([])
+  })
+
+  it('leaves the number of pods out where an autoscaler writes it', async () => {
+    const { manifests } = await render(autoscaled)
+    const api = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'matte-api')
+    expect(api?.spec).toBeDefined()
+    expect(api?.spec).not.toHaveProperty('replicas')
+  })
+
+  it('has no hook that runs before the release, which a tool could only run as a sync of its own', async () => {
+    const { manifests } = await render()
+    const hooks = manifests.flatMap(({ metadata }) => metadata.annotations?.['helm.sh/hook'] ?? [])
+    for (const hook of hooks) expect(hook).toMatch(/^(test|post-delete)$/)
+  })
+
+  it('keeps the definition, by the annotation that both tools respect on removal', async () => {
+    const { manifests } = await render()
+    const definition = manifests.find(({ kind }) => kind === 'CustomResourceDefinition')
+    expect(definition?.metadata.annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' })
+  })
+
+  it('names the setup Job by its content, so that a change is another Job', async () => {
+    const nameOf = async (args: readonly string[]) =>
+      /name: (matte-setup-\w{8})/.exec(await runOrThrow('helm', ['template', 'matte', chartDir, ...args]))?.[1]
+    expect(await nameOf([])).toBe(await nameOf([]))
+    expect(await nameOf(['--set', 'setup.workspace=other'])).not.toBe(await nameOf([]))
+  })
+})
