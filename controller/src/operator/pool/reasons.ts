@@ -128,10 +128,6 @@ export const reasons = {
     means: 'A schedule names a time zone or a time that does not exist, so it is not in force.',
     act: 'Correct scaling.schedules.',
   },
-  RetryInvalid: {
-    means: 'The annotation matte.dev/retry is not a time after the last rollback, so nothing is tried again.',
-    act: 'Write the present time in RFC 3339, such as 2026-11-23T16:00:00Z.',
-  },
   AnnotationIgnored: {
     means: 'An annotation that asks something of the rollout has a value without a meaning, or comes too late.',
     act: 'Correct or remove the annotation (docs/operations/rollouts.md).',
