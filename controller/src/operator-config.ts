@@ -9,6 +9,7 @@ export const operatorSchema = {
   natsUrl: worker.natsUrl,
   natsStreamPrefix: worker.natsStreamPrefix,
   kubeNamespace: worker.kubeNamespace,
+  kubeNamespaces: worker.kubeNamespaces,
   poolRelease: worker.poolRelease,
   unlabelledPools: worker.unlabelledPools,
   poolsConfigMap: optionalText('POOLS_CONFIG_MAP', {

@@ -35,6 +35,10 @@ export const reasons = {
     means: 'Pods run but serve no requests, and no other reason is known.',
     act: "Read the log of one of the pool's pods.",
   },
+  NameTaken: {
+    means: 'An older pool of another watched namespace has the same name, so nothing is created for this pool.',
+    act: 'Create the pool under another name and delete this one.',
+  },
   // What can be wrong
   ImagePullFailed: {
     means: 'A node cannot pull the image.',
