@@ -11,7 +11,9 @@ describe.skipIf(findMissing('cluster'))('the page about rollouts', () => {
 
   it('watches, pauses, resumes and promotes', async () => {
     await rollouts('Watch')
-    for (const section of ['Pause', 'Resume', 'Promote']) await rollouts(section)
+    await rollouts('Pause')
+    await rollouts('Resume')
+    await rollouts('Promote')
     expect(await makeTask()).toMatchObject({ status: 'succeeded' })
   })
 
