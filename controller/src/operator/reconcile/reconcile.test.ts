@@ -36,8 +36,6 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
     return object
   }
   const patches: unknown[] = []
-  /** Of the requested clients. */
-  const namespaces = new Set<string>()
   const patch = async (_resource: unknown, _name: string, body: object) => {
     patches.push(body)
     return { metadata: {} }
@@ -47,13 +45,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
       seen === undefined ? { ...worldOf({ pool: poolOf() }), pools: { get: () => undefined } } : worldOf(seen)
     const kube = { create: take, apply: take, mergePatch: patch, delete: async () => undefined }
     const deps = {
-      kube: {
-        namespace: 'home',
-        in: (namespace: string) => {
-          namespaces.add(namespace)
-          return kube
-        },
-      },
+      kube: { ...kube, in: () => kube },
       leadership: { confirm: async () => ({ term: term.count }) },
       world,
       events: { record: () => undefined },
@@ -74,7 +66,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
   /** Those that are not zero, of one metric. */
   const counted = async (name: string) =>
     [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
-  return { registry, metrics, replica, pass, samples, counted, patches, memories, namespaces }
+  return { registry, metrics, replica, pass, samples, counted, patches, memories }
 }
 
 const waking = async (): Promise<Seen> => {
@@ -235,18 +227,6 @@ const refusedToken = (object: string, closesPool: boolean): RefusedToken => ({
   revision: undefined,
   error: new KubeError(403, 'Forbidden', 'denied by a policy'),
   closesPool,
-})
-
-describe('a pool of a watched namespace', () => {
-  it.each<[string, RefusedToken[]]>([
-    ['operated', []],
-    ['closed', [refusedToken('Deployment p-1', true)]],
-  ])('is written there when it is %s', async (_what, refused) => {
-    const { pass, namespaces } = given({ refused })
-    const seen = await waking()
-    await pass({ ...seen, pool: { ...seen.pool, metadata: { ...seen.pool.metadata, namespace: 'team' } } })
-    expect([...namespaces]).toEqual(['team'])
-  })
 })
 
 describe('a pool whose fencing token is refused', () => {
