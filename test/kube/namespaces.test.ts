@@ -95,7 +95,8 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
     expect(first?.namespace).toBe(closed.name())
     // The operator logs it once, and so does the worker.
     expect(more).toHaveLength(1)
-    expect(await inClosed.get('closed')).not.toHaveProperty('status')
+    // The default of the definition.
+    expect((await inClosed.get('closed'))?.status).toEqual({ observedGeneration: 0 })
   })
 
   it('may write in the namespaces of the values and in no other, whatever Role another has', async () => {
@@ -147,6 +148,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
       'is refused',
       (status) => reasonOf(status, 'Ready', 'False') === 'NameTaken',
     )
+    expect(reasonOf(younger.status ?? {}, 'Stalled')).toBe('NameTaken')
     const message = younger.status?.conditions?.[0]?.message
     expect(message).toContain(`the older pool of namespace ${team.name()} has the name twice`)
     await until(

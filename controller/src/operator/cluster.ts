@@ -9,9 +9,9 @@ import { namespaceAccess } from './kube/namespace-access.ts'
 import { type NamespacedReflector, namespacedReflector } from './kube/namespaced-reflector.ts'
 import type { KubeObject } from './kube/objects.ts'
 import { fieldManager, managedSelector } from './pool/labels.ts'
-import { poolsByName } from './pool/pool-names.ts'
 import { ownPools, type Release } from './pool/release.ts'
 import { tritonPools } from './pool/triton-pool.ts'
+import { poolsByName } from './pool-names.ts'
 
 export type ClusterOptions = {
   /** Undefined: the pod's own, or the context's. */
@@ -50,7 +50,7 @@ export async function openCluster(options: ClusterOptions, metrics: ClusterMetri
   return {
     kube,
     watch,
-    /** Those of the release's namespace, whichever release they are of. */
+    /** Pools of the release's namespace, those of other releases too. */
     homePools: allPools.home,
     /** The release's own. */
     pools,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { RefusedToken } from './fencing-tokens.ts'
 import { KubeError } from './kube/client.ts'
 import type { Term } from './kube/fencing-token.ts'
 import { namespaceTerms } from './namespace-terms.ts'
-import type { RefusedToken } from './reconcile/refused/refused-change.ts'
 
 const term: Term = { count: 4, lease: 'lease' }
 

@@ -1,9 +1,9 @@
 // The term of one leader in each watched namespace. Fencing tokens are written namespace by namespace, so one that
 // cannot be read or written holds up its own pools alone.
 import type { Service } from '@matte/core/runtime/service'
+import type { RefusedToken } from './fencing-tokens.ts'
 import type { Term } from './kube/fencing-token.ts'
 import type { leaderTerm } from './leader-term.ts'
-import type { RefusedToken } from './reconcile/refused/refused-change.ts'
 
 type NamespaceTerm = Service & Pick<ReturnType<typeof leaderTerm>, 'current' | 'refusedOf'>
 

@@ -29,10 +29,10 @@ import { leaderTerm } from './leader-term.ts'
 import { namespaceTerms } from './namespace-terms.ts'
 import { managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
-import type { PoolsByName } from './pool/pool-names.ts'
 import { leaseNameOf, ownsPool, type Release } from './pool/release.ts'
 import type { PodPatchForm } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
+import type { PoolsByName } from './pool-names.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
 import { demandReader } from './reconcile/observe/demand-reader.ts'
 import { fitPools } from './reconcile/observe/fitted-pools.ts'
@@ -88,15 +88,15 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { release, kube, kubeMetrics, pools, named, catalogue, source, bus } = options
+  const { release, kube, kubeMetrics, pools, named, catalogue, bus } = options
   const { registry, podPatch, licences, logger } = options
   const leading = leadership({ kube, name: leaseNameOf(release), logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
   const memories = new Map<string, PoolMemory>()
   const reflectors = createReflectors(options)
-  const changed = (pool: string): void => {
-    if (terms.leads()) queue.addAfter(pool, gatherMs)
+  const changed = (key: string): void => {
+    if (terms.leads()) queue.addAfter(key, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
   const turns = rolloutTurns({ max: options.concurrentRollouts, pools: world.pools.all, nowMs: world.clock.nowMs })
@@ -123,15 +123,8 @@ export function operator(options: OperatorOptions): Service {
     logger,
     metrics: kubeMetrics,
   })
-  named.onTaken((key) => {
-    if (terms.leads()) queue.addAfter(key, gatherMs)
-  })
-  const phases = startPhaseRecorder({
-    registry,
-    reports: leading.isLeader,
-    ready: (pool, seconds) => rememberStart(memories.get(pool), seconds),
-  })
-  observeStarts(phases, { pods: reflectors.pods, named, source })
+  named.onTaken(changed)
+  observeStarts(options, reflectors, { reports: leading.isLeader, memories })
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
     // A timer may ring a millisecond early, and a pass before its time would find the old demand.
@@ -197,9 +190,12 @@ function createReflectors({ watch }: OperatorOptions) {
 
 /** A pod of another release is that operator's to measure, and a pool whose name is taken has no pods. */
 function observeStarts(
-  phases: ReturnType<typeof startPhaseRecorder>,
-  { pods: watched, named, source }: Pick<Reflectors, 'pods'> & Pick<OperatorOptions, 'named' | 'source'>,
+  { registry, named, source }: OperatorOptions,
+  { pods: watched }: Reflectors,
+  { reports, memories }: { readonly reports: () => boolean; readonly memories: ReadonlyMap<string, PoolMemory> },
 ): void {
+  const ready = (pool: string, seconds: number): void => rememberStart(memories.get(pool), seconds)
+  const phases = startPhaseRecorder({ registry, reports, ready })
   watched.onChange((key, pod) => {
     const pool = pod?.metadata.labels?.[poolLabel]
     const isOurs = pool === undefined || named.get(pool)?.metadata.namespace === pod?.metadata.namespace

@@ -6,8 +6,8 @@ import type { Leadership } from './kube/leadership.ts'
 import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
 import type { namespaceTerms } from './namespace-terms.ts'
 import { type ConditionAnswer, setCondition } from './pool/conditions.ts'
-import type { PoolsByName } from './pool/pool-names.ts'
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
+import type { PoolsByName } from './pool-names.ts'
 
 type TakenNameDeps = {
   readonly kube: KubeClient

@@ -41,21 +41,11 @@ type NamespacedOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, 'onAnsw
 }
 
 export function namespacedReflector<T extends KubeObject>(options: NamespacedOptions<T>): NamespacedReflector<T> {
-  const { namespaces, access, ...common } = options
-  const { plural } = options.resource
+  const { namespaces } = options
   const listeners = createListeners<[key: string, object: T | undefined]>(options.logger)
   const syncs = createListeners<[]>(options.logger)
   const pending = new Set(namespaces)
-  const members = namespaces.map((namespace) => {
-    const answered = deferred<void>()
-    const onAnswer = (error?: unknown): void => {
-      access.record(namespace, plural, error)
-      if (error === undefined || access.isRefused(namespace, plural)) answered.resolve()
-    }
-    const one = reflector({ ...common, kube: options.kube.in(namespace), onAnswer })
-    one.onChange((name, object) => listeners.notify(objectKey(namespace, name), object))
-    return { namespace, answered, reflector: one }
-  })
+  const members = openMembers(options, listeners.notify)
   const [home] = members
   if (home === undefined) throw new Error('there is no namespace to watch')
   const find = (namespace: string): Reflector<T> | undefined =>
@@ -68,7 +58,7 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
     syncs.notify()
   }
   return {
-    name: `reflectors-${plural}`,
+    name: `reflectors-${options.resource.plural}`,
     namespaces,
     keyOf: keyOfObject,
     start: () => {
@@ -102,6 +92,23 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
       await Promise.all(members.map(({ answered }) => answered.promise))
     },
   }
+}
+
+function openMembers<T extends KubeObject>(
+  { namespaces, access, ...options }: NamespacedOptions<T>,
+  notify: (key: string, object: T | undefined) => void,
+) {
+  const { plural } = options.resource
+  return namespaces.map((namespace) => {
+    const answered = deferred<void>()
+    const onAnswer = (error?: unknown): void => {
+      access.record(namespace, plural, error)
+      if (error === undefined || access.isRefused(namespace, plural)) answered.resolve()
+    }
+    const one = reflector({ ...options, kube: options.kube.in(namespace), onAnswer })
+    one.onChange((name, object) => notify(objectKey(namespace, name), object))
+    return { namespace, answered, reflector: one }
+  })
 }
 
 /** Concatenates the lists, again only after one of them has changed. */

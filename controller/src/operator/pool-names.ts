@@ -1,8 +1,8 @@
 // Which of several pools with one name is operated. Metrics, demand, table `model`, reports of the workers and log
 // fields know a pool by its name alone, so the name is unique over all watched namespaces.
-import type { NamespacedReflector } from '../kube/namespaced-reflector.ts'
-import { keyOfObject, nameInKey } from '../kube/object-key.ts'
-import type { TritonPool } from './triton-pool.ts'
+import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
+import { keyOfObject, nameInKey } from './kube/object-key.ts'
+import type { TritonPool } from './pool/triton-pool.ts'
 
 /**
  * The oldest of these pools, which have one name; undefined when none may be operated. Before every watched namespace

@@ -1,13 +1,26 @@
 import { describe, expect, it } from 'vitest'
+import { ownPools, type Release } from './pool/release.ts'
+import { type TritonPool, withDefaults } from './pool/triton-pool.ts'
 import { ownerOfName, poolsByName } from './pool-names.ts'
-import { type TritonPool, withDefaults } from './triton-pool.ts'
 
-type Given = { readonly namespace: string; readonly name?: string; readonly at?: string; readonly isTaken?: boolean }
+type Given = {
+  readonly namespace: string
+  readonly name?: string
+  readonly at?: string
+  readonly isTaken?: boolean
+  readonly release?: string
+}
 
-const poolOf = ({ namespace, name = 'hd', at = '10', isTaken = false }: Given): TritonPool => ({
+const poolOf = ({ namespace, name = 'hd', at = '10', isTaken = false, release }: Given): TritonPool => ({
   apiVersion: 'matte.dev/v1alpha1',
   kind: 'TritonPool',
-  metadata: { name, namespace, uid: `${namespace}-${name}`, creationTimestamp: `2026-01-01T00:00:${at}Z` },
+  metadata: {
+    name,
+    namespace,
+    uid: `${namespace}-${name}`,
+    creationTimestamp: `2026-01-01T00:00:${at}Z`,
+    ...(release && { labels: { 'matte.dev/release': release } }),
+  },
   spec: withDefaults({ models: [{ name: 'u2netp', modelVersion: name, source: { imagePath: '/models' } }] }),
   ...(isTaken && {
     status: {
@@ -38,18 +51,20 @@ describe('of pools with one name', () => {
   })
 })
 
-function given(isComplete = true) {
+function given({ isComplete = true, release }: { isComplete?: boolean; release?: Release } = {}) {
   const known = new Map<string, TritonPool>()
   const changes: ((key: string) => void)[] = []
   const syncs: (() => void)[] = []
   const state = { isComplete }
-  const named = poolsByName({
+  const pools: Parameters<typeof poolsByName>[0] & Parameters<typeof ownPools>[0] = {
+    get: (key) => known.get(key),
     items: () => [...known.values()],
     forget: ({ metadata }) => void report(`${metadata.namespace}/${metadata.name}`),
     onChange: (listener) => void changes.push((key) => listener(key, known.get(key))),
     isComplete: () => state.isComplete,
     onSynced: (listener) => void syncs.push(listener),
-  })
+  }
+  const named = poolsByName(ownPools(pools, release))
   const heard: string[] = []
   named.onChange((name, pool) => void heard.push(`${name}: ${pool?.metadata.namespace}`))
   named.onTaken((key) => void heard.push(`${key}: taken`))
@@ -88,6 +103,15 @@ describe('the operated pools of several namespaces', () => {
     expect(named.get('hd')?.metadata.namespace).toBe('b')
   })
 
+  it('leave a name to a pool of the release when an older one of another release has it', () => {
+    const { named, report } = given({ release: { name: 'second', unlabelledPools: false } })
+    expect(report('team/hd', poolOf({ namespace: 'team' }))).toEqual([])
+    expect(report('home/hd', poolOf({ namespace: 'home', at: '20', release: 'second' }))).toEqual(['hd: home'])
+    expect(named.items()).toHaveLength(1)
+    expect(report('team/hd', poolOf({ namespace: 'team', release: 'second' }))).toEqual(['hd: team', 'home/hd: taken'])
+    expect(report('team/hd', poolOf({ namespace: 'team', release: 'first' }))).toEqual(['hd: home'])
+  })
+
   it('are the same array until one changes', () => {
     const { named, report } = given()
     report('a/hd', poolOf({ namespace: 'a' }))
@@ -99,7 +123,7 @@ describe('the operated pools of several namespaces', () => {
   })
 
   it('gain a pool whose name was taken when the last namespace was listed without an older one', () => {
-    const { report, complete } = given(false)
+    const { report, complete } = given({ isComplete: false })
     expect(report('b/hd', poolOf({ namespace: 'b', isTaken: true }))).toEqual(['b/hd: taken'])
     expect(complete()).toEqual(['hd: b'])
   })
