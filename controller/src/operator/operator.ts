@@ -25,7 +25,7 @@ import { leaderTerm } from './leader-term.ts'
 import { managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
 import { leaseNameOf, ownsPool, type Release } from './pool/release.ts'
-import type { PodPatchForm } from './pool/spec/pod-patch.ts'
+import type { PodPatchPolicy } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
 import { demandReader } from './reconcile/observe/demand-reader.ts'
@@ -60,7 +60,7 @@ export type OperatorOptions = {
   readonly Stub: TritonStubClass
   readonly db: Db
   readonly plans: Plans
-  readonly podPatch: PodPatchForm
+  readonly podPatch: PodPatchPolicy
   readonly licences: LicencePolicy
   readonly platform: Platform
   /** Pools that may roll out at once. */
