@@ -1,7 +1,18 @@
 // Settings of the operator. It has no setting of the object store: the process holds no key of it (D89).
 import { databaseSettings } from '@matte/core/database-settings'
-import { ConfigError, choice, type Env, flag, type Infer, int, optionalText, parseEnv } from '@matte/core/runtime/env'
+import {
+  ConfigError,
+  choice,
+  type Env,
+  flag,
+  type Infer,
+  int,
+  optionalText,
+  parsed,
+  parseEnv,
+} from '@matte/core/runtime/env'
 import { releaseOf, schema as worker } from './config.ts'
+import { findOwnAccount, parseServiceAccounts } from './operator/specs/restricted/service-accounts.ts'
 
 export const operatorSchema = {
   ...databaseSettings,
@@ -22,6 +33,16 @@ export const operatorSchema = {
       "what podPatch of a TritonPool may do: restricted, within Pod Security's restricted profile, without service " +
       'accounts and Secrets; any, whatever Kubernetes takes (docs/operator.md)',
   }),
+  podServiceAccounts: parsed<readonly string[]>(
+    'POD_SERVICE_ACCOUNTS',
+    {
+      default: [],
+      description:
+        'service accounts that pods of TritonPools can run as in podPatch, separated by commas, such as ' +
+        'models-reader; without it none (docs/operator.md)',
+    },
+    parseServiceAccounts,
+  ),
   podUserIds: flag('POD_USER_IDS', {
     default: true,
     description:
@@ -52,6 +73,13 @@ export type OperatorConfig = Infer<typeof operatorSchema>
 /** @throws ConfigError */
 export function readOperatorConfig(env: Env): OperatorConfig {
   const config = parseEnv(operatorSchema, env)
-  if (releaseOf(config) !== undefined || config.poolsConfigMap === undefined) return config
+  const release = releaseOf(config)
+  const own = findOwnAccount(config.podServiceAccounts, release?.name)
+  if (own !== undefined) {
+    throw new ConfigError(
+      `POD_SERVICE_ACCOUNTS has ${own}, an account of the release: remove it and give the pools another account.`,
+    )
+  }
+  if (release !== undefined || config.poolsConfigMap === undefined) return config
   throw new ConfigError('POOLS_CONFIG_MAP is set: set POOL_RELEASE to the name of the release that owns these pools.')
 }

@@ -25,7 +25,7 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
     poolsConfigMap: config.poolsConfigMap,
     Stub: loadTriton(),
     plans: config.plans,
-    podPatch: config.podPatch,
+    podPatch: { form: config.podPatch, serviceAccounts: config.podServiceAccounts },
     licences: config.modelsAllowedLicences,
     platform: { userIds: config.podUserIds, ipv6: config.podIpv6 },
     concurrentRollouts: config.concurrentRollouts,

@@ -107,13 +107,16 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   })
 
   it('reach the operator, which gets no key of the object store', async () => {
-    const changed = { controller: { podPatch: 'any' }, setUserIds: false, operator: { concurrentRollouts: 5 } }
+    const operator = { concurrentRollouts: 5, podServiceAccounts: ['models-reader', 'other'] }
+    const changed = { controller: { podPatch: 'any' }, setUserIds: false, operator }
     const env = await renderEnv('operator', { ...values, ...changed })
     expect(readOperatorConfig(env)).toMatchObject({
       ...{ podPatch: 'any', podUserIds: false, concurrentRollouts: 5, databasePooler: 'transaction' },
+      podServiceAccounts: ['models-reader', 'other'],
     })
     const unknown = Object.keys(env).filter((name) => !known(operatorSchema).includes(name))
     expect(unknown).toEqual(['MATTE_ENV'])
+    expect(readOperatorConfig(await renderEnv('operator', values)).podServiceAccounts).toEqual([])
   })
 
   it('reach the dispatcher', () => {

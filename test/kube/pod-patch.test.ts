@@ -38,6 +38,12 @@ describe.skipIf(cluster === undefined)('podPatch on an API server', () => {
     seen.push(...said)
   })
 
+  it.each(['Models', 'models/reader', ''])('refuses %j, which is no name of a service account', async (name) => {
+    await expect(create('no-name', { spec: { serviceAccountName: name } })).rejects.toThrow(
+      /spec\.podPatch\.spec\.serviceAccountName.*should match/,
+    )
+  })
+
   it('has no rule that nothing of this breaks', () => {
     expect(messages.length).toBeGreaterThan(5)
     expect(messages.filter((message) => !seen.includes(message))).toEqual([])

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Resource, services } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
+import { listedAccount } from '@matte/controller/operator/specs/restricted/bad-patches.fixtures'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
@@ -11,6 +12,12 @@ import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
 const quotas: Resource<KubeObject> = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota' }
+const serviceAccounts: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  plural: 'serviceaccounts',
+  kind: 'ServiceAccount',
+}
 
 /** What `model.onnx` is in the image of the fake. */
 const fakeModel = 'fake'
@@ -22,7 +29,8 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
   let operator: TestOperator
   beforeAll(async () => {
     if (cluster) await installPoolDefinition(cluster)
-    operator = await startOperator({ db: database.db, namespace: namespace.name() })
+    const podServiceAccounts = [listedAccount]
+    operator = await startOperator({ db: database.db, namespace: namespace.name(), podServiceAccounts })
   })
   afterAll(() => operator?.stop())
 
@@ -100,6 +108,28 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect(await pools.deployments('greedy')).toEqual([])
     await pools.apply('greedy', { podPatch: {} })
     await until('there is a Deployment', async () => (await pools.deployments('greedy')).length === 1)
+  })
+
+  it('says that its service account has left the list, and keeps the pods that run as it', async () => {
+    await namespace.kube().create(serviceAccounts, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: listedAccount },
+    })
+    const podPatch = { spec: { serviceAccountName: listedAccount } }
+    await pools.apply('named', { models: [modelOf('named')], podPatch })
+    await pools.until('named', 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
+    const [before] = await pools.pods('named')
+    expect(before?.spec).toMatchObject({ serviceAccountName: listedAccount, automountServiceAccountToken: false })
+    expect(JSON.stringify(before?.spec)).not.toContain('serviceAccountToken"')
+
+    await operator.stop()
+    operator = await startOperator({ db: database.db, namespace: namespace.name() })
+    await pools.apply('named', { podPatch: { ...podPatch, metadata: { annotations: { note: 'new' } } } })
+    const { status } = await degraded('named', 'PodPatchRefused')
+    expect(messageOf(status ?? {}, 'Degraded')).toMatch(/"models-reader".*add it to operator\.podServiceAccounts/)
+    expect(reasonOf(status ?? {}, 'Ready')).toBe('PodPatchRefused')
+    expect((await pools.pods('named')).map(({ metadata }) => metadata.uid)).toEqual([before?.metadata.uid])
   })
 
   it('says that Triton exits again and again', async () => {

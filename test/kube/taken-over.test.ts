@@ -12,6 +12,7 @@ import type { Deployment, KubeObject } from '@matte/controller/operator/kube/obj
 import { type TritonPool, tritonPools, withDefaults } from '@matte/controller/operator/pool/triton-pool'
 import { buildDisruptionBudget } from '@matte/controller/operator/specs/disruption-budget'
 import {
+  listedAccount,
   refusedByBoth,
   refusedByController,
   taken,
@@ -48,7 +49,8 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     if (cluster === undefined) return
     await installPoolDefinition(cluster)
     const secretName = 'triton.pools.demo.models[0].source.s3.secretName=bucket'
-    accounts = await createChartAccounts(cluster, namespace.name(), ['--set', secretName])
+    const accountName = `operator.podServiceAccounts={${listedAccount}}`
+    accounts = await createChartAccounts(cluster, namespace.name(), ['--set', secretName, '--set', accountName])
     operator = (await openAccounts(namespace, accounts)).operator
     const kube = namespace.kube()
     pool = await kube.create(tritonPools, {

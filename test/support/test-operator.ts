@@ -48,6 +48,8 @@ export type TestOperatorOptions = {
   readonly bus?: Bus
   readonly logger?: Logger
   readonly podPatch?: 'restricted' | 'any'
+  /** Accounts that podPatch can name; default none. */
+  readonly podServiceAccounts?: readonly string[]
   /** Of operator and worker; without it they serve every pool of the namespace. */
   readonly release?: Release
   /** ConfigMap with pools that the operator applies. */
@@ -65,6 +67,7 @@ export async function startOperator({
   bus = deafBus,
   logger,
   podPatch = 'restricted',
+  podServiceAccounts = [],
   release,
   poolsConfigMap,
   concurrentRollouts = 100,
@@ -78,7 +81,7 @@ export async function startOperator({
     operatorMode({
       ...common,
       plans: defaultPlans,
-      podPatch,
+      podPatch: { form: podPatch, serviceAccounts: podServiceAccounts },
       poolsConfigMap,
       platform: { userIds: true, ipv6: false },
       concurrentRollouts,

@@ -30,7 +30,7 @@ import { namespaceTerms } from './namespace-terms.ts'
 import { managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
 import { leaseNameOf, ownsPool, type Release } from './pool/release.ts'
-import type { PodPatchForm } from './pool/spec/pod-patch.ts'
+import type { PodPatchPolicy } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 import type { PoolsByName } from './pool-names.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
@@ -70,7 +70,7 @@ export type OperatorOptions = {
   readonly Stub: TritonStubClass
   readonly db: Db
   readonly plans: Plans
-  readonly podPatch: PodPatchForm
+  readonly podPatch: PodPatchPolicy
   readonly licences: LicencePolicy
   readonly platform: Platform
   /** Pools that may roll out at once. */

@@ -6,7 +6,7 @@ import { runMain } from '@matte/core/runtime/main'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { createKubeClient } from '../operator/kube/client.ts'
 import { createClusterMetrics } from '../operator/kube/cluster-metrics.ts'
-import { loadKubeConfig } from '../operator/kube/load-config.ts'
+import { findClusterAccess } from '../operator/kube/load-config.ts'
 import { deletePools } from './delete-pools.ts'
 import { applyPools } from './pools.ts'
 import { ensureSecret } from './secrets.ts'
@@ -23,7 +23,7 @@ const schema = {
 await runMain(async () => {
   const config = parseEnv(schema, process.env)
   const logger = createLogger('setup', config.logLevel)
-  const loaded = await loadKubeConfig()
+  const loaded = await findClusterAccess()
   if (loaded === undefined) throw new ConfigError('there is no cluster: run this in a pod, or set KUBECONFIG')
   const metrics = createClusterMetrics(createRegistry('setup'))
   const { namespace } = config

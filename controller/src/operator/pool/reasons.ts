@@ -58,9 +58,11 @@ export const reasons = {
   },
   PodPatchRefused: {
     means:
-      'The podPatch asks for more than this install allows a pool: a service account, a Secret, the node, or rights ' +
-      'beyond Pod Security restricted.',
-    act: 'Remove the fields from spec.podPatch, or ask whoever installs the operator for POD_PATCH=any.',
+      'The podPatch asks for more than this install allows a pool: a service account that is not listed, a Secret, ' +
+      'the node, or rights beyond Pod Security restricted.',
+    act:
+      'Remove the fields from spec.podPatch, or ask the administrator of the operator to add the account to ' +
+      'operator.podServiceAccounts or to set POD_PATCH=any.',
   },
   ChangeRefused: {
     means:

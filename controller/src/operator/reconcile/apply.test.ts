@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import type { PodPatchPolicy } from '../pool/spec/pod-patch.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import type { Observed } from './gather.ts'
@@ -43,7 +44,7 @@ const steps = {
 describe('a step that the API server refuses', () => {
   let memory: PoolMemory
   let calls: string[]
-  let podPatch: 'restricted' | 'any'
+  let podPatch: PodPatchPolicy
   /** What is refused, as it is called, and how. */
   let refused: Map<string, number>
   /** Milliseconds that a call takes, as it is called. */
@@ -56,7 +57,7 @@ describe('a step that the API server refuses', () => {
     written = []
     memory = newMemory(pool)
     calls = []
-    podPatch = 'restricted'
+    podPatch = { form: 'restricted', serviceAccounts: [] }
     Object.assign(pool.spec, { models: [] })
     refused = new Map()
     slow = new Map()
@@ -166,10 +167,33 @@ describe('a step that the API server refuses', () => {
       { reason: 'PodPatchRefused', message: expect.stringContaining('spec.hostNetwork') },
     ])
     expect(calls).toEqual(['apply status'])
-    podPatch = 'any'
+    podPatch = { form: 'any', serviceAccounts: [] }
     await carryOut(['createDeployment', 'status'], 10_000)
     expect(memory.refusals.size).toBe(0)
     expect(calls).toEqual(['create Deployment', 'apply status'])
+  })
+
+  it('is one of pods that names a service account, until the install lists it', async () => {
+    const spec = { serviceAccountName: 'models-reader', automountServiceAccountToken: false, hostNetwork: true }
+    const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
+    deployment.spec.template = { metadata: {}, spec: { ...spec, securityContext, containers: [] } }
+    await carryOut(['createDeployment', 'status'])
+    expect([...memory.refusals.values()]).toMatchObject([
+      {
+        reason: 'PodPatchRefused',
+        message:
+          'podPatch sets spec.hostNetwork; the service account "models-reader" is not allowed: add it to ' +
+          'operator.podServiceAccounts',
+      },
+    ])
+    podPatch = { form: 'restricted', serviceAccounts: ['models-reader'] }
+    deployment.spec.template.spec = { ...spec, hostNetwork: false, securityContext, containers: [] }
+    await carryOut(['createDeployment', 'status'], 10_000)
+    expect(memory.refusals.size).toBe(0)
+    expect(calls).toEqual(['create Deployment', 'apply status'])
+    podPatch = { form: 'restricted', serviceAccounts: [] }
+    await carryOut(['up', 'createDeployment', 'status'], 20_000)
+    expect(calls).toEqual(['apply scale', 'apply status'])
   })
 
   it('is one of pods when a licence that spec names is not allowed: none is created', async () => {

@@ -8,7 +8,7 @@ import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import type { Term } from '../kube/fencing-token.ts'
 import { type Leadership, NotLeaderError } from '../kube/leadership.ts'
-import type { PodPatchForm } from '../pool/spec/pod-patch.ts'
+import type { PodPatchPolicy } from '../pool/spec/pod-patch.ts'
 import { refusePods } from '../specs/restricted/refuse-pods.ts'
 import { applyStep, isNameTaken, type StepContext, type StepDeps } from './apply-step.ts'
 import type { Observed } from './gather.ts'
@@ -24,7 +24,7 @@ export type ApplyDeps = StepDeps & {
   readonly events: Pick<EventRecorder, 'record'>
   readonly metrics: ScaleMetrics
   /** What a pool may do with its pods. */
-  readonly podPatch: PodPatchForm
+  readonly podPatch: PodPatchPolicy
   readonly licences: LicencePolicy
 }
 

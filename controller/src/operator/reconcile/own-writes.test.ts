@@ -95,7 +95,7 @@ function given(seen: Seen, gone: readonly string[] = []) {
     leadership: { confirm: async () => ({ term: term.count }) },
     events: { record: () => undefined },
     metrics: createScaleMetrics(new Registry()),
-    podPatch: 'any',
+    podPatch: { form: 'any', serviceAccounts: [] },
     logger: pino({ level: 'silent' }),
     memories: new Map(),
     term: () => term,

@@ -50,7 +50,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
       world,
       events: { record: () => undefined },
       metrics,
-      podPatch: 'restricted',
+      podPatch: { form: 'restricted', serviceAccounts: [] },
       logger: pino({ level: 'silent' }),
       memories,
       turns: rolloutTurns({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 }),

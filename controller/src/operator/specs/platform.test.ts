@@ -23,7 +23,8 @@ describe('a platform that gives out user ids', () => {
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     })
-    expect(findRefusedFields(buildPodTemplate(pool) as unknown as JsonObject, secretOf(pool.spec))).toEqual([])
+    const allowed = { ownSecret: secretOf(pool.spec), serviceAccounts: [] }
+    expect(findRefusedFields(buildPodTemplate(pool) as unknown as JsonObject, allowed)).toEqual([])
   })
 
   it('keeps what the podPatch says, ids included', () => {

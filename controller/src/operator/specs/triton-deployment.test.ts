@@ -105,6 +105,13 @@ describe('the instances of a model on the CPU', () => {
     expect(args).toContain('--model-repository=/tmp/models/models')
   })
 
+  it('has no variable of AWS for models from S3 without a Secret, so the SDK takes the identity of the pod', () => {
+    const s3 = (more: object) => ({ models: [{ ...u2netp, source: { s3: { prefix: 's3://models/all', ...more } } }] })
+    const variables = (more: object) => (container(s3(more)).env as { name: string }[]).map(({ name }) => name)
+    expect(variables({})).toEqual(['HOME'])
+    expect(variables({ secretName: 'bucket' })).toContain('AWS_ACCESS_KEY_ID')
+  })
+
   it('does not touch what Triton downloads from S3', () => {
     const models = [{ ...u2netp, source: { s3: { prefix: 's3://models/all' } } }]
     expect(container({ models, resources: { limits: { cpu: '8' } } }).args).toContain(

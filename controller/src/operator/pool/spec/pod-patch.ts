@@ -5,6 +5,13 @@ import { type TProperties, type TSchema, Type } from 'typebox'
 
 export type PodPatchForm = 'restricted' | 'any'
 
+/** Limits of podPatch in this install. */
+export type PodPatchPolicy = {
+  readonly form: PodPatchForm
+  /** Service accounts that pods of pools can run as, in the form `restricted` (A167). */
+  readonly serviceAccounts: readonly string[]
+}
+
 type Rule = { readonly rule: string; readonly message: string }
 
 /** Fields beyond the declared ones are kept. */
@@ -133,7 +140,12 @@ const volume = open(
 const podSpec = open(
   'Over the spec of the pods.',
   {
-    serviceAccountName: text('Not allowed.'),
+    // A rule in CEL cannot read a setting, so the operator and the admission policy of the chart compare the name.
+    serviceAccountName: Type.String({
+      description: 'A name that operator.podServiceAccounts of the chart (POD_SERVICE_ACCOUNTS) lists.',
+      maxLength: 253,
+      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    }),
     serviceAccount: text('Not allowed.'),
     automountServiceAccountToken: flag('Not true.'),
     hostNetwork: flag('Not true.'),
@@ -146,11 +158,11 @@ const podSpec = open(
   },
   ruleOf(
     [
-      '!has(self.serviceAccountName) && !has(self.serviceAccount)',
+      '!has(self.serviceAccount)',
       ...['automountServiceAccountToken', 'hostNetwork', 'hostPID', 'hostIPC'].map(isFalse),
     ].join(' && '),
-    'pods of a pool have no service account and no namespace of their node: remove serviceAccountName, ' +
-      'serviceAccount, automountServiceAccountToken, hostNetwork, hostPID and hostIPC',
+    'pods of a pool have no token of a service account and no namespace of their node: remove serviceAccount, ' +
+      'automountServiceAccountToken, hostNetwork, hostPID and hostIPC',
   ),
 )
 

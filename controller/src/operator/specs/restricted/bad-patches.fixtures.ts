@@ -10,10 +10,17 @@ const ofVolume = (source: Patch): Patch => ofSpec({ volumes: [{ name: 'v', ...so
 const secured = (securityContext: Patch): Patch => ofContainer({ securityContext })
 const env = (valueFrom: Patch): Patch => ofContainer({ env: [{ name: 'A', valueFrom }] })
 
+/** Name in the list of allowed service accounts of each test. */
+export const listedAccount = 'models-reader'
+
 /** What is wrong, the patch, and where the controller says it is. */
 export const refusedByBoth: readonly Row[] = [
-  ['a service account', ofSpec({ serviceAccountName: 'matte-controller' }), 'spec.serviceAccountName'],
   ['a service account by its former name', ofSpec({ serviceAccount: 'admin' }), 'spec.serviceAccount'],
+  [
+    'the token of a listed account',
+    ofSpec({ serviceAccountName: listedAccount, automountServiceAccountToken: true }),
+    'spec.automountServiceAccountToken',
+  ],
   ['its token', ofSpec({ automountServiceAccountToken: true }), 'spec.automountServiceAccountToken'],
   ['the network of the node', ofSpec({ hostNetwork: true }), 'spec.hostNetwork'],
   ['the processes of the node', ofSpec({ hostPID: true }), 'spec.hostPID'],
@@ -72,8 +79,11 @@ export const refusedByBoth: readonly Row[] = [
   ],
 ]
 
-/** Rare, or unknown to this version: no rule of the definition can see a field that it does not declare. */
+/** Rare, unknown to this version, or a setting: no rule of the definition can see a field that it does not declare. */
 export const refusedByController: readonly Row[] = [
+  ['the service account of the API', ofSpec({ serviceAccountName: 'matte-api' }), 'spec.serviceAccountName'],
+  ['that of the operator', ofSpec({ serviceAccountName: 'matte-operator' }), 'spec.serviceAccountName'],
+  ['a part of a listed name', ofSpec({ serviceAccountName: 'models' }), 'spec.serviceAccountName'],
   // The definition drops a null of a field that it declares, an older one keeps it.
   ['its token by default', ofSpec({ automountServiceAccountToken: null }), 'spec.automountServiceAccountToken'],
   [
@@ -132,6 +142,11 @@ export const refusedByController: readonly Row[] = [
 /** What a pool may have without the flag. */
 export const taken: readonly (readonly [what: string, patch: Patch])[] = [
   ['metadata', { metadata: { labels: { team: 'images' }, annotations: { note: 'x' } } }],
+  ['a listed service account', ofSpec({ serviceAccountName: listedAccount, automountServiceAccountToken: false })],
+  [
+    'the label by which AKS gives an account its identity',
+    { metadata: { labels: { 'azure.workload.identity/use': 'true' } }, spec: { serviceAccountName: listedAccount } },
+  ],
   [
     'scheduling',
     ofSpec({

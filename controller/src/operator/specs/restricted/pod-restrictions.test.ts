@@ -2,16 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { type PoolSpecInput, type TritonPool, withDefaults } from '../../pool/triton-pool.ts'
 import type { JsonObject } from '../merge-patch.ts'
 import { buildPodTemplate, secretOf } from '../pod-template.ts'
-import { refusedByBoth, refusedByController, taken } from './bad-patches.fixtures.ts'
+import { listedAccount, refusedByBoth, refusedByController, taken } from './bad-patches.fixtures.ts'
 import { findRefusedFields } from './pod-restrictions.ts'
 
 const model = { name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }
 const fromS3 = { ...model, source: { s3: { prefix: 's3://models/all', secretName: 'bucket' } } }
 
-function refusedIn(more: Partial<PoolSpecInput>): readonly string[] {
+function refusedIn(more: Partial<PoolSpecInput>, serviceAccounts = [listedAccount]): readonly string[] {
   const spec = withDefaults({ models: [model], ...more })
   const pool = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'p' }, spec } as TritonPool
-  return findRefusedFields(buildPodTemplate(pool) as unknown as JsonObject, secretOf(spec))
+  return findRefusedFields(buildPodTemplate(pool) as unknown as JsonObject, {
+    ownSecret: secretOf(spec),
+    serviceAccounts,
+  })
 }
 
 describe('the pods of a pool', () => {
@@ -41,6 +44,12 @@ describe('the pods of a pool', () => {
 
   it.each(taken)('may have %s', (_what, podPatch) => {
     expect(refusedIn({ podPatch })).toEqual([])
+  })
+
+  it('have no service account by default, not even the namespace’s own by name', () => {
+    for (const serviceAccountName of [listedAccount, 'default']) {
+      expect(refusedIn({ podPatch: { spec: { serviceAccountName } } }, [])).toEqual(['spec.serviceAccountName'])
+    }
   })
 
   it('may repeat the Secret of their models, and name no other', () => {

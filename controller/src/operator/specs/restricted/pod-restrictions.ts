@@ -1,7 +1,7 @@
 // What a pool's pods may be unless the install allows more (A60): within Pod Security `restricted`, without a service
-// account and without a Secret but that of its models. Judged is the pod template that comes of a patch, and by what is
-// allowed: a field of tomorrow's Kubernetes is refused until it is named here. The rules of the definition
-// (pool/spec/pod-patch.ts) say most of it sooner, to whoever writes the pool.
+// account that the install does not list (A167), without a Secret but that of its models. The judge reads the pod
+// template after the patch and knows the allowed fields: a field of tomorrow's Kubernetes is refused until this file
+// names it. The rules of the definition (pool/spec/pod-patch.ts) refuse most of it sooner, when the pool is written.
 import { isObject, type Json, type JsonObject } from '../merge-patch.ts'
 
 type Judge = (value: Json, path: string) => readonly string[]
@@ -140,7 +140,7 @@ const podSecurity = both(
   required('runAsNonRoot', 'seccompProfile'),
 )
 
-const podSpec = (ownSecret: string | undefined): Judge =>
+const podSpec = ({ ownSecret, serviceAccounts }: Allowed): Judge =>
   both(
     members({
       ...named('activeDeadlineSeconds affinity dnsConfig dnsPolicy enableServiceLinks hostAliases hostname'),
@@ -148,6 +148,7 @@ const podSpec = (ownSecret: string | undefined): Judge =>
       ...named('resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates'),
       ...named('setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations'),
       ...named('topologySpreadConstraints'),
+      serviceAccountName: only(...serviceAccounts),
       automountServiceAccountToken: only(false),
       hostNetwork: only(false),
       hostPID: only(false),
@@ -164,8 +165,18 @@ const podSpec = (ownSecret: string | undefined): Judge =>
 const annotations: Judge = (value, path) =>
   isObject(value) && Object.keys(value).some((name) => name.startsWith('container.apparmor.security')) ? [path] : []
 
+/** Names that a pool's pods can refer to. */
+type Allowed = {
+  /** Secret of the pool's models from S3. */
+  readonly ownSecret: string | undefined
+  readonly serviceAccounts: readonly string[]
+}
+
+/** Path of the one refused field that the administrator can allow by name. */
+export const serviceAccountPath = 'spec.serviceAccountName'
+
 /** Paths in a pod template of what no pool may have; none in the template that Matte builds by itself. */
-export function findRefusedFields(template: JsonObject, ownSecret: string | undefined): readonly string[] {
+export function findRefusedFields(template: JsonObject, allowed: Allowed): readonly string[] {
   const { metadata = null, spec = null } = template
-  return [...members({ labels: fine, annotations })(metadata, 'metadata'), ...podSpec(ownSecret)(spec, 'spec')]
+  return [...members({ labels: fine, annotations })(metadata, 'metadata'), ...podSpec(allowed)(spec, 'spec')]
 }

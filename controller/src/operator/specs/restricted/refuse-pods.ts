@@ -1,13 +1,13 @@
 import { judgeLicences, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { KubeError } from '../../kube/client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import type { PodPatchForm } from '../../pool/spec/pod-patch.ts'
+import type { PodPatchPolicy } from '../../pool/spec/pod-patch.ts'
 import type { TritonPool } from '../../pool/triton-pool.ts'
-import { isObject, type Json } from '../merge-patch.ts'
+import { isObject, type Json, type JsonObject } from '../merge-patch.ts'
 import { secretOf } from '../pod-template.ts'
-import { findRefusedFields } from './pod-restrictions.ts'
+import { findRefusedFields, serviceAccountPath } from './pod-restrictions.ts'
 
-type Limits = { readonly podPatch: PodPatchForm; readonly licences: LicencePolicy }
+type Limits = { readonly podPatch: PodPatchPolicy; readonly licences: LicencePolicy }
 
 /**
  * Before an object is written, since the definition that is installed may be older than its rules, or of the other
@@ -18,12 +18,23 @@ type Limits = { readonly podPatch: PodPatchForm; readonly licences: LicencePolic
 export function refusePods({ podPatch, licences }: Limits, pool: TritonPool, object: KubeObject): void {
   if (object.kind !== 'Deployment') return
   refuseLicences(licences, pool)
-  if (podPatch === 'any') return
+  if (podPatch.form === 'any') return
   const { spec } = object as KubeObject & { readonly spec?: { readonly template?: Json } }
   const template = spec?.template ?? null
   if (!isObject(template)) return
-  const fields = findRefusedFields(template, secretOf(pool.spec))
-  if (fields.length > 0) throw new KubeError(422, 'PodPatchRefused', `podPatch sets ${fields.join(', ')}`)
+  const { serviceAccounts } = podPatch
+  const fields = findRefusedFields(template, { ownSecret: secretOf(pool.spec), serviceAccounts })
+  if (fields.length > 0) throw new KubeError(422, 'PodPatchRefused', messageOf(fields, template))
+}
+
+function messageOf(fields: readonly string[], { spec = null }: JsonObject): string {
+  const others = fields.filter((field) => field !== serviceAccountPath)
+  const said = others.length > 0 ? [`podPatch sets ${others.join(', ')}`] : []
+  if (others.length < fields.length) {
+    const name = JSON.stringify(isObject(spec) ? spec.serviceAccountName : null)
+    said.push(`the service account ${name} is not allowed: add it to operator.podServiceAccounts`)
+  }
+  return said.join('; ')
 }
 
 /** A model that spec says nothing of is judged when its pod has said what it is. */
