@@ -18,6 +18,7 @@ import type { RequestCounts } from '../rollout/gate.ts'
 import { boundsInForce } from '../scale/bounds.ts'
 import { stabilizationSecondsFor, startMemory, unmeasuredStartSeconds } from '../scale/decide.ts'
 import type { EffectiveScaling, ScaleInput } from '../scale/decision.ts'
+import type { Built } from '../specs/built.ts'
 import type { TargetBuild } from '../specs/choose-target.ts'
 import type { DemandReader, DemandReading } from './observe/demand-reader.ts'
 import type { LiveIndex } from './observe/live-index.ts'
@@ -45,6 +46,8 @@ type PoolObjects = {
   readonly target: string
   /** The same, and what it was built from. */
   readonly targetBuild: TargetBuild
+  /** Records that Deployments lack, by revision. */
+  readonly missingRecords: ReadonlyMap<string, Built>
   readonly requests: OwnerRequests
   /** By revision, both. */
   readonly deployments: ReadonlyMap<string, Deployment>
@@ -90,7 +93,7 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
     deployments: observeDeployments(objects, memory),
     models: observeModels(modelsOf, reports),
     modelsOf,
-    builder: observeBuilder(pool, objects.deployments, objects.targetBuild),
+    builder: observeBuilder(pool, objects.deployments, objects),
     demand: reading && demand && { ...demand, at: reading.at, ageSeconds: (nowMs - reading.atMs) / 1000 },
     ...(failure !== undefined && { demandFailure: failure }),
     ...conflicts,
@@ -122,10 +125,11 @@ function gatherObjects({ deployments, services, budgets, pods }: World, pool: Tr
   const key = keyOfObject(pool)
   const ofPool = byRevision(deployments.of(key).filter((object) => isOf(pool, object)))
   const requests = readRequests(pool.metadata.annotations)
-  const targetBuild = observeTarget(pool, ofPool, requests)
+  const { targetBuild, missingRecords } = observeTarget(pool, ofPool, requests)
   return {
     target: targetBuild.revision,
     targetBuild,
+    missingRecords,
     requests,
     deployments: ofPool,
     services: byRevision(services.of(key).filter((object) => isOf(pool, object))),

@@ -2,15 +2,21 @@
 import { describe, expect, it } from 'vitest'
 import type { Deployment } from '../kube/objects.ts'
 import { revisionLabel, revisionSelector } from '../pool/labels.ts'
+import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { builderVersion, inputsOf, writeBuilt } from '../specs/built.ts'
 import { revisionOf } from '../specs/revision.ts'
 import { targetRevision, templateAnnotation } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
-import { asked, planOf, podOf, type Seen, settled } from './plan.fixtures.ts'
+import { asked, planOf, podOf, poolOf, type Seen, settled } from './plan.fixtures.ts'
 import type { Step } from './step.ts'
 
 const builtAnnotation = 'matte.dev/built'
+
+type HeldPool = Partial<RolloutStatus> & {
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly observedGeneration?: number
+}
 
 /** The steps as words. */
 const words = (steps: readonly Step[]): string[] =>
@@ -86,6 +92,55 @@ describe('the plan of a pool whose revision another builder made', () => {
     expect(plan.status.rollout).toMatchObject({ stable: revision })
     const edited = { ...bare, spec: { ...bare.spec, template: { ...bare.spec.template, spec: { containers: [] } } } }
     expect(words((await planOf(world(edited))).steps)).toEqual([`record ${built}`, 'status'])
+  })
+
+  describe('that recorded nothing, when its rollout to a new spec is held', () => {
+    const failed = {
+      revision: 'bad00000',
+      reason: 'CanaryErrorRate',
+      message: 'no',
+      time: '2026-11-21T11:30:00Z',
+    } as const
+    const retry = { 'matte.dev/retry': '2026-11-21T11:45:00Z' }
+    const queued = 'CONCURRENT_ROLLOUTS allows 2'
+    async function bareWithNewSpec({ annotations = {}, observedGeneration = 1, ...more }: HeldPool) {
+      const { live, revision, world } = await builtByAnother()
+      const seen = world(without(live, builtAnnotation, templateAnnotation))
+      const { spec } = poolOf({ image: 'nvcr.io/nvidia/tritonserver:99.99-py3' })
+      const rollout = { stable: revision, weight: 0, step: -1, since: '2026-11-21T11:00:00Z', ...more }
+      const metadata = { ...seen.pool.metadata, generation: 2, annotations }
+      const pool = { ...seen.pool, metadata, spec, status: { ...seen.pool.status, observedGeneration, rollout } }
+      return { seen: { ...seen, pool }, revision, today: targetRevision(pool) }
+    }
+
+    it.each<[string, HeldPool, string | undefined]>([
+      ['it waits for its turn', {}, queued],
+      ['its owner has paused it', { annotations: { 'matte.dev/pause': 'true' } }, undefined],
+      ['it waits after another canary', { canary: '0ldbu1ld', observedGeneration: 2 }, queued],
+      ['it waits after a rollback', { failed }, queued],
+      ['it waits for a retry', { failed, annotations: retry, observedGeneration: 2 }, queued],
+    ])('is not adopted for that spec, even if its record is refused: %s', async (_what, held, turn) => {
+      const { seen, revision, today } = await bareWithNewSpec(held)
+      const first = await planOf(seen, undefined, turn)
+      expect(first.rollout.held).toBeDefined()
+      expect(words(first.steps)).toEqual(['record {"builder":1,"inputs":""}', 'status'])
+      expect(first.status.observedGeneration).toBe(2)
+      const metadata = { ...seen.pool.metadata, annotations: held.failed && held.annotations ? retry : {} }
+      const second = await planOf({ ...seen, pool: { ...seen.pool, metadata, status: first.status } })
+      expect(second.status.rollout).toMatchObject({ stable: revision, canary: today })
+    })
+  })
+
+  it('keeps one that recorded nothing when a paused rebuild is withdrawn', async () => {
+    const { live, revision, world } = await builtByAnother()
+    const seen = world(without(live, builtAnnotation, templateAnnotation))
+    const annotations = { 'matte.dev/rebuild': '2026-11-21T12:00:00Z', 'matte.dev/pause': 'true' }
+    const asked = { ...seen.pool, metadata: { ...seen.pool.metadata, annotations } }
+    const paused = await planOf({ ...seen, pool: asked })
+    expect(paused.rollout.held?.reason).toBe('RolloutPaused')
+    const withdrawn = await planOf({ ...seen, pool: { ...seen.pool, status: paused.status } })
+    expect(withdrawn.status.rollout).toMatchObject({ stable: revision })
+    expect(withdrawn.status.rollout.canary).toBeUndefined()
   })
 
   it('does not try again what was rolled back, though its Deployment is gone and bounds change', async () => {

@@ -38,6 +38,18 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
   return [...steps, ...ensure(budget, buildDisruptionBudget(pool, neverReady), context)]
 }
 
+/**
+ * Records for the revisions in use besides the target. They come before a status with the generation of the present
+ * spec, and that status repeats them, so a refused record changes nothing.
+ */
+export const missingRecordSteps = (observed: Observed, { state }: RolloutPlan): Step[] =>
+  [...observed.missingRecords].flatMap(([revision, built]): Step[] => {
+    const object = observed.deployments.get(revision)
+    const isUsed = revision === state.stable || revision === state.canary
+    if (object === undefined || !isUsed || revision === observed.target) return []
+    return [{ kind: 'record', object, annotations: writeBuilt(built) }]
+  })
+
 function recordSteps(object: Deployment | undefined, { built }: TargetBuild): Step[] {
   if (object === undefined || isDeepStrictEqual(readBuilt(object.metadata.annotations), built)) return []
   return [{ kind: 'record', object, annotations: writeBuilt(built) }]

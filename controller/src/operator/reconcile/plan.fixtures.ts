@@ -131,10 +131,10 @@ export function worldOf(seen: Seen): World {
   } as unknown as World
 }
 
-export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool)) {
+export async function planOf(seen: Seen, memory: PoolMemory = newMemory(seen.pool), turn?: string) {
   const observed = await gather(worldOf(seen), 'p', memory)
   if (observed === undefined) throw new Error('the pool is gone')
-  return planPool(observed, { memory, term })
+  return planPool(observed, { memory, term }, turn)
 }
 
 /** A pool with all that belongs to it, and its status as it was last written. */

@@ -16,7 +16,7 @@ import { decideReplicas, followOwner } from '../scale/decide.ts'
 import type { Decision } from '../scale/decision.ts'
 import type { Observed } from './gather.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
-import { objectSteps, scaleSteps } from './plan-steps.ts'
+import { missingRecordSteps, objectSteps, scaleSteps } from './plan-steps.ts'
 import { buildEvents } from './pool-events.ts'
 import { refusedChangesOf } from './refused/refused-change.ts'
 import type { PlanContext, Step } from './step.ts'
@@ -84,7 +84,7 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext, turn
     from,
     rollout,
     status,
-    steps: [...first, ...leftoverSteps(observed, rollout)],
+    steps: [...missingRecordSteps(observed, rollout), ...first, ...leftoverSteps(observed, rollout)],
     requeueAfterMs: decision.requeueAfterMs,
   }
 }

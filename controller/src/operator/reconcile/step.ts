@@ -9,7 +9,7 @@ export type Step =
   | { readonly kind: 'create'; readonly object: OwnedObject }
   /** Apply `object` over `live`, which differs from it. */
   | { readonly kind: 'restore'; readonly object: OwnedObject; readonly live: OwnedObject }
-  /** Write on the Deployment of the target revision what it was built from, when that is missing or has changed. */
+  /** Write on a Deployment what it was built from, when that is missing or has changed. */
   | { readonly kind: 'record'; readonly object: Deployment; readonly annotations: Readonly<Record<string, string>> }
   /** Write the deletion costs that Kubernetes chooses pods by, and the fencing token of this term. */
   | { readonly kind: 'annotate'; readonly changes: readonly PodAnnotations[] }

@@ -10,7 +10,7 @@ export type KnownRevision = {
   readonly built: Built | undefined
 }
 
-type TargetInput = {
+export type TargetInput = {
   /** Digest of the pool's inputs now. */
   readonly inputs: string
   /** Revision that today's builder makes of them. */
@@ -43,6 +43,20 @@ export function chooseTarget(input: TargetInput): TargetBuild {
   const adopted = rebuild === undefined ? findAdoptable(input) : undefined
   if (adopted !== undefined) return { revision: adopted, built: { builder: 1, inputs } }
   return { revision: today, built: { builder: builderVersion, inputs, ...(rebuild !== undefined && { rebuild }) } }
+}
+
+/**
+ * Records for Deployments that have none. A status for the present spec must not exist before them: a held rollout
+ * writes one without a canary, and findAdoptable would then adopt a revision of the former spec. Digest '' equals no
+ * inputs. Only a rebuild replaces a revision that was made for the present inputs.
+ */
+export function findMissingRecords(input: TargetInput): ReadonlyMap<string, Built> {
+  const adoptable = input.rebuild === undefined ? undefined : findAdoptable(input)
+  return new Map(
+    input.known
+      .filter(({ hasDeployment, built }) => hasDeployment && built === undefined)
+      .map(({ revision }) => [revision, { builder: 1, inputs: revision === adoptable ? input.inputs : '' }]),
+  )
 }
 
 /** Without its Deployment the template of a former builder is unknown, which does only while it is rolled back. */

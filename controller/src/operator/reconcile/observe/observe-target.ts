@@ -4,17 +4,28 @@ import type { OwnerRequests } from '../../pool/owner-requests.ts'
 import { isRetryAsked, retryAnnotation } from '../../pool/retry-annotation.ts'
 import type { TritonPool } from '../../pool/triton-pool.ts'
 import { type Built, builderVersion, inputsOf, readBuilt } from '../../specs/built.ts'
-import { chooseTarget, type TargetBuild } from '../../specs/choose-target.ts'
+import { chooseTarget, findMissingRecords, type TargetBuild, type TargetInput } from '../../specs/choose-target.ts'
 import { targetRevision } from '../../specs/triton-deployment.ts'
 
 type Deployments = ReadonlyMap<string, Deployment>
 
-export function observeTarget(pool: TritonPool, deployments: Deployments, requests: OwnerRequests): TargetBuild {
+type ObservedTarget = {
+  readonly targetBuild: TargetBuild
+  /** Records to write on Deployments that have none, by revision. */
+  readonly missingRecords: ReadonlyMap<string, Built>
+}
+
+export function observeTarget(pool: TritonPool, deployments: Deployments, requests: OwnerRequests): ObservedTarget {
+  const input = targetInput(pool, deployments, requests)
+  return { targetBuild: chooseTarget(input), missingRecords: findMissingRecords(input) }
+}
+
+function targetInput(pool: TritonPool, deployments: Deployments, requests: OwnerRequests): TargetInput {
   const { metadata, status } = pool
   const { rollout, revisions = [], observedGeneration } = status ?? {}
   const { rebuild } = requests
   const known = new Set([...deployments.keys(), ...revisions.map(({ revision }) => revision)])
-  return chooseTarget({
+  return {
     inputs: inputsOf(pool),
     today: targetRevision(pool),
     rebuild,
@@ -26,14 +37,20 @@ export function observeTarget(pool: TritonPool, deployments: Deployments, reques
     rollout,
     isSpecSeen: observedGeneration !== undefined && observedGeneration === metadata.generation,
     isRetried: isRetryAsked(metadata.annotations?.[retryAnnotation], rollout),
-  })
+  }
 }
 
 /** The builders, as status shows them. */
-export const observeBuilder = (pool: TritonPool, deployments: Deployments, target: TargetBuild) => ({
+export const observeBuilder = (
+  pool: TritonPool,
+  deployments: Deployments,
+  { targetBuild, missingRecords }: ObservedTarget,
+) => ({
   newest: builderVersion,
   of: (revision: string): Built | undefined =>
-    revision === target.revision ? target.built : builtOf(pool, deployments, revision),
+    revision === targetBuild.revision
+      ? targetBuild.built
+      : (builtOf(pool, deployments, revision) ?? missingRecords.get(revision)),
 })
 
 /** By its Deployment, or by status: the Deployment of a revision that was rolled back is gone. */
