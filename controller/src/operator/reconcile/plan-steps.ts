@@ -39,8 +39,8 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
 }
 
 /**
- * Records for the revisions in use besides the target. They come before a status with the generation of the present
- * spec, and that status repeats them, so a refused record changes nothing.
+ * Writes the missing records of used revisions other than the target. They precede a status with a new generation. That
+ * status repeats them, so a refused record changes nothing.
  */
 export const missingRecordSteps = (observed: Observed, { state }: RolloutPlan): Step[] =>
   [...observed.missingRecords].flatMap(([revision, built]): Step[] => {

@@ -37,6 +37,20 @@ describe('a rollback', () => {
     expect(plan({ state: returning, revisions, rollout: lenient }).pods).toEqual({ old: 2, new: 8 })
   })
 
+  it.each([
+    ['the failed revision', {}, noRoom],
+    ['the stable revision', noRoom, {}],
+  ])('keeps only pods that are ready if %s lacks room, and ends without any', (_what, ofOld, ofNew) => {
+    const stable = seen('old', 4, { replicas: 7, pods: 7, ...ofOld })
+    const partly = [stable, seen('new', 2, { replicas: 4, pods: 4, up: 3, ...ofNew })]
+    expect(plan({ state: returning, revisions: partly }).pods).toEqual({ old: 7, new: 3 })
+    const none = [stable, seen('new', 0, { replicas: 2, pods: 2, ...ofNew })]
+    const over = plan({ state: returning, revisions: none })
+    expect(over.state).toMatchObject({ stable: 'old', weight: 0, failed })
+    expect(over.state.canary).toBeUndefined()
+    expect(over.pods.new).toBe(0)
+  })
+
   it.each(['PodCrashing', 'ModelLoadFailed'] as const)(
     'keeps none of a canary that is down by itself: %s',
     (reason) => {

@@ -43,7 +43,10 @@ export function sharePods(state: RolloutStatus, input: RolloutInput): Map<string
     const growing = { ...old, goal: desired, hasNoRoom: old.noRoom !== undefined }
     const shrinking = { ...fresh, keep: 0, mayGrow: false }
     const numbers = replacePods({ desired, bounds, growing, shrinking, leaving })
-    return new Map([[stable, numbers.growing], [canary, numbers.shrinking], ...none])
+    // Without room an unready pod of the canary holds, or waits for, a slot that a stable pod needs.
+    const isCramped = old.noRoom !== undefined || fresh.noRoom !== undefined
+    const most = isCramped ? Math.max(fresh.ready, fresh.up) : numbers.shrinking
+    return new Map([[stable, numbers.growing], [canary, Math.min(numbers.shrinking, most)], ...none])
   }
   const growing = { ...fresh, goal: podsInStep(input, state.step), hasNoRoom: fresh.noRoom !== undefined }
   const shrinking = { ...old, keep: podsKept(input, state), mayGrow: true }
