@@ -43,9 +43,9 @@ function leaveStart(input: RolloutInput, state: Serving): Next {
   const stable = observationOf(input, state.stable)
   if (desired === 0)
     return promote(input, state, 'It is ready, and the pool is at zero, so there is no traffic to test with.')
-  const problem = stable.problem ?? stable.noRoom
-  if (stable.ready === 0 && stable.up === 0 && problem !== undefined) {
-    return promote(input, state, `It is ready, and ${state.stable} is not: ${problem.message}`)
+  // Lack of room says nothing about the stable revision, so the canary takes all requests and passes its gate first.
+  if (stable.ready === 0 && stable.up === 0 && stable.problem !== undefined) {
+    return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
   }
   // Without a common name no request reaches the new revision before it serves, so there is nothing to watch in steps.
   const hasSteps = rollout.strategy === 'Canary' && sharesNames(input, state.stable, target)

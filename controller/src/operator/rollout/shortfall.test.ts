@@ -184,9 +184,24 @@ describe('a revision that is no good', () => {
   })
 
   it('is not taken for the better one while Kubernetes calls pods of the old one ready', () => {
-    const full = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
-    const revisions = [seen('old', 0, { noRoom: full, pods: 11, up: 10 }), seen('new', 1)]
+    const revisions = [seen('old', 0, { problem: broken, pods: 11, up: 10 }), seen('new', 1)]
     expect(plan({ state: trying(-1, 0), revisions }).state).toMatchObject({ stable: 'old', canary: 'new', step: 0 })
+  })
+
+  it('takes all requests and is judged while the only stable pod lacks room', () => {
+    const noRoom = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
+    const revisions = [seen('old', 0, { replicas: 1, pods: 1, noRoom }), seen('new', 1)]
+    const one = { desired: 1, revisions }
+    const first = plan({ ...one, state: trying(-1, 0) }).state
+    expect(first).toMatchObject({ stable: 'old', canary: 'new', step: 0, weight: 100 })
+    const bad = new Map([['new', did(50, { failed: 50 })]])
+    expect(plan({ ...one, state: first, counts: bad, now: at(60) }).state.failed?.reason).toBe('CanaryErrorRate')
+    const good = new Map([['new', did(100)]])
+    const second = plan({ ...one, state: first, counts: good, now: at(60) }).state
+    expect(second).toMatchObject({ step: 1, weight: 100 })
+    const third = plan({ ...one, state: second, counts: good, now: at(120) }).state
+    expect(third).toMatchObject({ step: 2, weight: 100 })
+    expect(plan({ ...one, state: third, counts: good, now: at(121) }).state).toMatchObject({ stable: 'new' })
   })
 
   it('is replaced without steps when it is the only one and never served', () => {
