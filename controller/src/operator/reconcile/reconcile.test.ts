@@ -35,6 +35,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
     if (options.subresource === 'status') writing()
     return object
   }
+  const turns = rolloutTurns({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 })
   const patches: unknown[] = []
   const patch = async (_resource: unknown, _name: string, body: object) => {
     patches.push(body)
@@ -53,7 +54,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
       podPatch: { form: 'restricted', serviceAccounts: [] },
       logger: pino({ level: 'silent' }),
       memories,
-      turns: rolloutTurns({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 }),
+      turns,
       term: () => (replica.leads ? term : undefined),
       refusedOf: () => refused,
     } as unknown as Parameters<typeof reconcile>[0]
@@ -66,7 +67,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
   /** Those that are not zero, of one metric. */
   const counted = async (name: string) =>
     [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
-  return { registry, metrics, replica, pass, samples, counted, patches, memories }
+  return { registry, metrics, replica, pass, samples, counted, patches, memories, turns }
 }
 
 const waking = async (): Promise<Seen> => {
@@ -253,6 +254,14 @@ describe('a pool whose fencing token is refused', () => {
     ])
     expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
     expect(memories.size).toBe(0)
+  })
+
+  it('gives up its place among the rollouts that wait when it closes', async () => {
+    const { pass, turns } = given({ refused: [refusedToken('Deployment p-1', true)], concurrentRollouts: 1 })
+    turns.note('p', { stable: 'old', weight: 0, step: -1, since: '2026-11-21T11:00:00Z' }, true)
+    expect(turns.ask('q')).toContain('1 pool waits before it')
+    await pass(await seen())
+    expect(turns.ask('q')).toBeUndefined()
   })
 
   it('has no condition when the status itself has no fence', async () => {

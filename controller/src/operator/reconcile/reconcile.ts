@@ -29,6 +29,7 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
   const kube = deps.kube.in(pool?.metadata.namespace ?? deps.kube.namespace)
   if (term !== undefined && pool !== undefined && closing !== undefined) {
     memories.delete(name)
+    turns.forget(name)
     const isNew = metrics.showClosed(name)
     await reportClosedPool({ ...deps, kube }, pool, { refusal: closing, isNew, term, signal })
     return undefined

@@ -54,7 +54,7 @@ export function rolloutTurns({ max, pools, nowMs }: TurnsOptions) {
     failed: (name: string): void => {
       waiting.delete(name)
     },
-    /** The pool is gone, or another replica leads it. */
+    /** The pool is gone or closed, or another replica leads it. */
     forget: (name: string): void => {
       waiting.delete(name)
       decided.delete(name)
