@@ -67,10 +67,11 @@ export const reasons = {
   ChangeRefused: {
     means:
       'Kubernetes refuses to create, update or delete an object of the pool, such as its Service or budget: an ' +
-      'admission policy, a missing permission, or an immutable field. The rest of the pool is not affected.',
+      'admission policy, a missing permission, or an immutable field. Without updates of its pods the operator ' +
+      'lowers no number of pods; otherwise the rest of the pool is not affected.',
     act:
-      'Correct what the message names. A Service or budget that cannot be updated may be deleted: it is created ' +
-      'again.',
+      'Correct what the message names. If it names pods, allow the service account of the operator to patch pods. A ' +
+      'Service or budget that cannot be updated may be deleted: it is created again.',
   },
   ChangeTimedOut: {
     means:
