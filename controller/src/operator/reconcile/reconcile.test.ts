@@ -233,9 +233,11 @@ const refusedToken = (object: string, closesPool: boolean): RefusedToken => ({
 describe('a pool whose fencing token is refused', () => {
   const seen = () => settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
 
-  it('is closed without a fence of a Deployment: conditions and a gauge, and nothing else', async () => {
-    const { pass, samples, patches, memories } = given({ refused: [refusedToken('Deployment p-1', true)] })
+  it('is closed without a fence of a Deployment: conditions, a gauge, and no turn of a rollout', async () => {
+    const { pass, samples, patches, memories, turns } = given({ refused: [refusedToken('Deployment p-1', true)] })
+    for (const name of ['p', 'other']) turns.note(name, { stable: 'old', weight: 0, step: -1, since: '' }, true)
     expect(await pass(await seen())).toBeUndefined()
+    expect(turns.ask('q')).toBeUndefined()
     expect(patches).toMatchObject([
       {
         metadata: { resourceVersion: expect.any(String) },
@@ -254,14 +256,6 @@ describe('a pool whose fencing token is refused', () => {
     ])
     expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
     expect(memories.size).toBe(0)
-  })
-
-  it('gives up its place among the rollouts that wait when it closes', async () => {
-    const { pass, turns } = given({ refused: [refusedToken('Deployment p-1', true)], concurrentRollouts: 1 })
-    turns.note('p', { stable: 'old', weight: 0, step: -1, since: '2026-11-21T11:00:00Z' }, true)
-    expect(turns.ask('q')).toContain('1 pool waits before it')
-    await pass(await seen())
-    expect(turns.ask('q')).toBeUndefined()
   })
 
   it('has no condition when the status itself has no fence', async () => {
