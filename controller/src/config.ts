@@ -17,6 +17,7 @@ import {
   secret,
   text,
 } from '@matte/core/runtime/env'
+import { parseNamespaces } from '@matte/core/runtime/parse-namespaces'
 import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
@@ -53,6 +54,16 @@ export const schema = {
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
     description: "namespace of the TritonPools and of their pods; by default the pod's, or the context's",
   }),
+  kubeNamespaces: parsed<readonly string[]>(
+    'KUBE_NAMESPACES',
+    {
+      default: [],
+      description:
+        'more namespaces whose TritonPools are operated and routed to, separated by commas; each needs the Roles of ' +
+        'the chart (docs/team-namespaces.md)',
+    },
+    parseNamespaces,
+  ),
   poolRelease: optionalText('POOL_RELEASE', {
     description:
       'release whose pools this process serves, as in their label matte.dev/release; without it every pool of the ' +

@@ -12,7 +12,7 @@ import {
   parseEnv,
 } from '@matte/core/runtime/env'
 import { releaseOf, schema as worker } from './config.ts'
-import { findOwnAccount, parseServiceAccounts } from './operator/specs/restricted/service-accounts.ts'
+import { findOwnAccount, parseServiceAccounts } from './pod-service-accounts.ts'
 
 export const operatorSchema = {
   ...databaseSettings,
@@ -20,6 +20,7 @@ export const operatorSchema = {
   natsUrl: worker.natsUrl,
   natsStreamPrefix: worker.natsStreamPrefix,
   kubeNamespace: worker.kubeNamespace,
+  kubeNamespaces: worker.kubeNamespaces,
   poolRelease: worker.poolRelease,
   unlabelledPools: worker.unlabelledPools,
   poolsConfigMap: optionalText('POOLS_CONFIG_MAP', {

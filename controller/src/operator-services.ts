@@ -20,6 +20,7 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
   const mode = await operatorMode({
     ...edges,
     namespace: config.kubeNamespace,
+    moreNamespaces: config.kubeNamespaces,
     release: releaseOf(config),
     poolsConfigMap: config.poolsConfigMap,
     Stub: loadTriton(),

@@ -93,7 +93,8 @@ async function buildServing(config: Config, { db, registry, edges, logger }: Wor
   if (!config.tritonPools) return staticMode({ ...common, models: config.modelsStatic })
   // Not above: it brings the Kubernetes client, which nothing else needs (D84).
   const { poolRouting } = await import('./operator/pool-routing.ts')
-  return poolRouting({ ...common, registry, edges, namespace: config.kubeNamespace, release: releaseOf(config) })
+  const namespaces = { namespace: config.kubeNamespace, moreNamespaces: config.kubeNamespaces }
+  return poolRouting({ ...common, registry, edges, ...namespaces, release: releaseOf(config) })
 }
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }

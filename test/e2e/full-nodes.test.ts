@@ -1,5 +1,6 @@
 // Pools of 1, of 4 and of 40 pods change their model under load on a node with exactly as many GPUs as pods: no task is
 // lost, no attempt is spent, and at most one pod fewer is ready.
+import type { Pod } from '@matte/controller/operator/kube/objects'
 import type { PoolSpecInput, TritonPool } from '@matte/controller/operator/pool/triton-pool'
 import { targetRevision } from '@matte/controller/operator/specs/triton-deployment'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -41,7 +42,7 @@ describe('a pool that uses every GPU', () => {
       resources: oneGpu,
       replicas,
       scaling,
-      drain: { routeStopSeconds: 1, exitTimeoutSeconds: 3, graceSeconds: 8 },
+      drain: { routeStopSeconds: 1, exitTimeoutSeconds: 3, graceSeconds: 10 },
     }
     await operator.applyPool(name, spec)
     const isThere = ({ status }: TritonPool): boolean =>
@@ -75,7 +76,7 @@ describe('a pool that uses every GPU', () => {
         ])
         onPass(pool)
         seen.fewest = Math.min(seen.fewest, pods.filter(isReady).length)
-        seen.most = Math.max(seen.most, pods.length)
+        seen.most = Math.max(seen.most, pods.filter(holdsGpu).length)
         expect(pool.status?.rollout?.failed).toBeUndefined()
         const { stable, canary } = pool.status?.rollout ?? {}
         return stable === revision && canary === undefined && made.length === 1
@@ -137,3 +138,6 @@ describe('a pool that uses every GPU', () => {
     print(`${tasks} tasks: 0 lost, 0 twice, 0 failed, each in one attempt`)
   })
 })
+
+/** A pod whose containers have ended gives its GPU back before its object goes. */
+const holdsGpu = ({ status }: Pod): boolean => status?.phase !== 'Succeeded' && status?.phase !== 'Failed'

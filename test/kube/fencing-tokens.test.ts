@@ -134,7 +134,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     expect(await now(services, service.metadata.name)).toMatchObject({ metadata: { annotations } })
     expect(await now(podDisruptionBudgets, budget.metadata.name)).toMatchObject({ metadata: { annotations } })
     const { status } = await now(tritonPools, pool.metadata.name)
-    expect(status).toEqual({ leaderTerm: successor.count, leaderLease: successor.lease })
+    expect(status).toEqual({ leaderTerm: successor.count, leaderLease: successor.lease, observedGeneration: 0 })
   })
 
   it.each(['scale', 'restore a Deployment', 'delete a Deployment'])(

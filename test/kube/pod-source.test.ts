@@ -72,7 +72,11 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     const { kube, metrics } = namespace.client(proxy.config)
     const slices = reflector({ kube, resource: endpointSlices, labelSelector: 'matte.dev/pool', logger, metrics })
     const listeners: (() => void)[] = []
-    let known = [pool]
+    const here = (one: TritonPool): TritonPool => ({
+      ...one,
+      metadata: { ...one.metadata, namespace: namespace.name() },
+    })
+    let known = [here(pool)]
     const pools = { items: () => known, onChange: (listener: () => void): void => void listeners.push(listener) }
     const source = kubernetesPods({ slices, pools, Stub, logger, metrics: createPodMetrics(createRegistry('test')) })
     await slices.start()
@@ -97,7 +101,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       send,
       names: () => source.pods().map(({ name }) => name),
       setPool: (next: TritonPool): void => {
-        known = [next]
+        known = [here(next)]
         for (const listener of listeners) listener()
       },
       untilPods: (count: number) => until(`${count} pods are in rotation`, () => source.pods().length === count),
@@ -235,11 +239,12 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
       env: { WRONG_SHAPES: 'true' },
     })
     await untilPods(1)
-    const [[name = '', error] = []] = await until('the error is known', () => {
+    const [[address = '', error] = []] = await until('the error is known', () => {
       const errors = [...source.errors()]
       return errors.length > 0 && errors
     })
-    expect(name).toMatch(/^standard-bbbbbbbb-/)
+    const { items } = await namespace.kube().list(pods, { labelSelector: 'matte.dev/revision=bbbbbbbb' })
+    expect(items.map(({ status }) => `${status?.podIP}:8001`)).toEqual([address])
     expect(error).toEqual({
       reason: 'ModelShapeWrong',
       message: expect.stringContaining('model u2netp must take image'),

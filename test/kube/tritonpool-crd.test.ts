@@ -107,6 +107,7 @@ const refused: readonly (readonly [string, object, string])[] = [
     'put the smallest first and none twice',
   ],
   ['one weight twice', { rollout: { steps: [{ weight: 10 }, { weight: 10 }] } }, 'none twice'],
+  ['a rollout of no pod', { rollout: { maxSurge: '0%' } }, 'or set rollout.strategy to Recreate'],
   ['a weight above 100', { rollout: { steps: [{ weight: 101 }] } }, 'should be less than or equal to 100'],
 ]
 

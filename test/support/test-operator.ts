@@ -44,6 +44,7 @@ export type TestOperator = {
 export type TestOperatorOptions = {
   readonly db: Db
   readonly namespace: string
+  readonly moreNamespaces?: readonly string[]
   readonly bus?: Bus
   readonly logger?: Logger
   readonly podPatch?: 'restricted' | 'any'
@@ -62,6 +63,7 @@ export type TestOperatorOptions = {
 export async function startOperator({
   db,
   namespace,
+  moreNamespaces = [],
   bus = deafBus,
   logger,
   podPatch = 'restricted',
@@ -72,7 +74,7 @@ export async function startOperator({
   kubeconfigs,
 }: TestOperatorOptions): Promise<TestOperator> {
   const licences = defaultLicencePolicy
-  const edge = { namespace, db, bus, logger: logger ?? pino({ level: logLevel }) }
+  const edge = { namespace, moreNamespaces, db, bus, logger: logger ?? pino({ level: logLevel }) }
   const common = { ...edge, release, licences, Stub: loadTriton() }
   const registry = createRegistry('test')
   const operator = await withKubeconfig(kubeconfigs?.operator, () =>

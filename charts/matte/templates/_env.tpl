@@ -23,6 +23,13 @@
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 {{- end -}}
 
+{{- define "matte.env.namespaces" -}}
+{{- include "matte.env.namespace" . }}
+{{- with include "matte.namespaces" . | fromJsonArray }}
+- { name: KUBE_NAMESPACES, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- define "matte.env.release" -}}
 - { name: POOL_RELEASE, value: {{ include "matte.fullname" . }} }
 - { name: UNLABELLED_POOLS, value: {{ ternary "on" "off" .Values.operator.unlabelledPools | quote }} }

@@ -23,10 +23,10 @@ app.kubernetes.io/component: {{ .component }}
 {{- merge (include "matte.selector" . | fromYaml) $own (.labels | default dict) .root.Values.commonLabels | toYaml -}}
 {{- end -}}
 
-{{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations" and "labels". */ -}}
+{{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations", "labels" and another "namespace". */ -}}
 {{- define "matte.metadata" -}}
 name: {{ .name }}
-namespace: {{ .root.Release.Namespace | quote }}
+namespace: {{ .namespace | default .root.Release.Namespace | quote }}
 labels:
   {{- include "matte.labels" . | nindent 2 }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}

@@ -12,7 +12,8 @@ import { kubernetesPods } from './pod-source.ts'
 import { poolCatalogue } from './pool/pool-catalogue.ts'
 import { slotReports } from './reconcile/observe/slot-reports.ts'
 
-type Found = 'kube' | 'kubeMetrics' | 'allPools' | 'pools' | 'catalogue' | 'slices' | 'source' | 'slotsUsed'
+type FoundPools = 'homePools' | 'pools' | 'named' | 'catalogue'
+type Found = FoundPools | 'kube' | 'kubeMetrics' | 'watch' | 'slices' | 'source' | 'slotsUsed'
 type OperatorModeOptions = ClusterOptions & Omit<OperatorOptions, Found> & { readonly edges: EdgeMetrics }
 
 type OperatorMode = { readonly source: PodSource; readonly services: readonly Service[] }
@@ -21,16 +22,18 @@ type OperatorMode = { readonly source: PodSource; readonly services: readonly Se
 export async function operatorMode(options: OperatorModeOptions): Promise<OperatorMode> {
   const { registry, edges, bus } = options
   const kubeMetrics = createKubeMetrics(registry, edges)
-  const { client, kube, allPools, pools, slices } = await openCluster(options, kubeMetrics)
-  const source = kubernetesPods({ ...options, slices, pools, metrics: countProbes(edges) })
+  const { client, kube, watch, homePools, pools, named, slices } = await openCluster(options, kubeMetrics)
+  const source = kubernetesPods({ ...options, slices, pools: named, metrics: countProbes(edges) })
   const reports = slotReports(bus)
   const leader = operator({
     ...options,
     kube,
     kubeMetrics,
-    allPools,
+    watch,
+    homePools,
     pools,
-    catalogue: poolCatalogue(pools, systemClock),
+    named,
+    catalogue: poolCatalogue(named, systemClock),
     slices,
     source,
     slotsUsed: reports.slotsUsed,

@@ -13,17 +13,23 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PodSource } from '../worker/routing/pod-source.ts'
 import type { TritonStubClass } from '../worker/triton/triton-protocol.ts'
+import type { Watch } from './cluster.ts'
 import { writeFencingTokens } from './fencing-tokens.ts'
-import { deployments, type KubeClient, podDisruptionBudgets, pods, type Resource, services } from './kube/client.ts'
+import { deployments, type KubeClient, podDisruptionBudgets, pods, services } from './kube/client.ts'
 import { eventRecorder } from './kube/events.ts'
+import type { Term } from './kube/fencing-token.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
-import { leadership } from './kube/leadership.ts'
+import { type Leadership, leadership } from './kube/leadership.ts'
+import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
+import { keyOfObject, nameInKey, objectKey } from './kube/object-key.ts'
 import type { EndpointSlice, KubeObject } from './kube/objects.ts'
-import { type Reflector, reflector } from './kube/reflector.ts'
+import type { Reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
 import { leaderTerm } from './leader-term.ts'
+import { namespaceTerms } from './namespace-terms.ts'
 import { managedSelector, poolLabel } from './pool/labels.ts'
 import type { PoolCatalogue } from './pool/pool-catalogue.ts'
+import type { PoolsByName } from './pool/pool-names.ts'
 import { leaseNameOf, ownsPool, type Release } from './pool/release.ts'
 import type { PodPatchPolicy } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
@@ -38,22 +44,26 @@ import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
 import { rolloutTurns } from './rollout/turns.ts'
 import type { Platform } from './specs/platform.ts'
+import { reportTakenName } from './taken-names.ts'
 import { valuesPools } from './values-pools/values-pools.ts'
 
 export type OperatorOptions = {
   readonly kube: KubeClient
   readonly kubeMetrics: KubeMetrics
   /** Started and stopped by operator-mode.ts, as `slices` and `source` are. */
-  readonly pools: Reflector<TritonPool>
-  /** Pools of other releases too. */
-  readonly allPools: Reflector<TritonPool>
+  readonly pools: NamespacedReflector<TritonPool>
+  readonly watch: Watch
+  /** The operated pools. */
+  readonly named: PoolsByName
+  /** Pools of the release's namespace, those of other releases too. */
+  readonly homePools: Reflector<TritonPool>
   /** Undefined: the pools of every release are this one's. */
   readonly release?: Release | undefined
   /** ConfigMap with the pools of the chart's values; undefined: the values have none. */
   readonly poolsConfigMap?: string | undefined
   readonly catalogue: PoolCatalogue
   /** Where `source` reads pods from. */
-  readonly slices: Pick<Reflector<EndpointSlice>, 'synced'>
+  readonly slices: Pick<NamespacedReflector<EndpointSlice>, 'synced'>
   readonly source: PodSource
   /** Requests that all workers have in flight in the pod at an address. */
   readonly slotsUsed: (address: string) => number
@@ -78,54 +88,59 @@ const gatherMs = 50
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
-  const { release, kube, kubeMetrics, pools, catalogue, source, bus, registry, podPatch, licences, logger } = options
+  const { release, kube, kubeMetrics, pools, named, catalogue, source, bus } = options
+  const { registry, podPatch, licences, logger } = options
   const leading = leadership({ kube, name: leaseNameOf(release), logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
   const memories = new Map<string, PoolMemory>()
   const reflectors = createReflectors(options)
-  const owns = (pool: TritonPool): boolean => ownsPool(release, pool)
-  const leads = (): boolean => term.current() !== undefined
   const changed = (pool: string): void => {
-    if (leads()) queue.addAfter(pool, gatherMs)
+    if (terms.leads()) queue.addAfter(pool, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
   const turns = rolloutTurns({ max: options.concurrentRollouts, pools: world.pools.all, nowMs: world.clock.nowMs })
   const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories, turns }
-  const queue = workQueue({
-    name: 'pools',
-    reconcile: (pool, signal) => reconcile({ ...deps, term: term.current, refusedOf: term.refusedOf }, pool, signal),
-    concurrency,
-    logger,
-    metrics: kubeMetrics,
-  })
-  const term = leaderTerm({
+  const terms = openTerms(options, reflectors, {
     leading,
-    logger,
-    ready: () => untilSynced(options, reflectors),
-    writeTokens: (ofTerm, signal) => writeFencingTokens({ kube, leadership: leading, logger, owns }, ofTerm, signal),
-    begin: () => {
-      for (const { metadata } of pools.items()) queue.add(metadata.name)
-    },
+    add: (key) => queue.add(key),
     end: () => {
       for (const kept of [memories, turns]) kept.clear()
       metrics.hide()
     },
+  })
+  const namespaceOf = (pool: string): string | undefined => named.get(pool)?.metadata.namespace
+  const term = (pool: string): Term | undefined => terms.of(namespaceOf(pool))
+  const refusedOf = (pool: string) => terms.refusedOf(namespaceOf(pool), pool)
+  // A pool that is not operated is in the queue by namespace and name, and no pool's name has a slash.
+  const queue = workQueue({
+    name: 'pools',
+    reconcile: (key, signal) =>
+      key.includes('/')
+        ? reportTakenName({ ...deps, pools, named, terms }, key)
+        : reconcile({ ...deps, term, refusedOf }, key, signal),
+    concurrency,
+    logger,
+    metrics: kubeMetrics,
+  })
+  named.onTaken((key) => {
+    if (terms.leads()) queue.addAfter(key, gatherMs)
   })
   const phases = startPhaseRecorder({
     registry,
     reports: leading.isLeader,
     ready: (pool, seconds) => rememberStart(memories.get(pool), seconds),
   })
-  observeStarts(phases, { pods: reflectors.pods, pools, source })
+  observeStarts(phases, { pods: reflectors.pods, named, source })
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
     // A timer may ring a millisecond early, and a pass before its time would find the old demand.
     if (found) queue.addAfter(found.pool, Math.ceil(world.demand.freshInMs()) + 1)
   }
-  const nudges = nudgeListener({ bus, leads, wake })
-  const values = valuesPoolsOf(options, { leads, leadership: leading, events })
-  const all: Service[] = [events, ...Object.values(reflectors), leading, term, queue, nudges, ...values]
+  const nudges = nudgeListener({ bus, leads: terms.leads, wake })
+  const leadsHome = (): boolean => terms.of(kube.namespace) !== undefined
+  const values = valuesPoolsOf(options, { leads: leadsHome, leadership: leading, events })
+  const all: Service[] = [events, ...Object.values(reflectors), leading, terms, queue, nudges, ...values]
   return {
     name: 'operator',
     start: async () => {
@@ -140,42 +155,66 @@ export function operator(options: OperatorOptions): Service {
 
 type Leader = Pick<Parameters<typeof valuesPools>[0], 'leads' | 'leadership' | 'events'>
 
-function valuesPoolsOf({ release, poolsConfigMap, allPools, ...options }: OperatorOptions, leader: Leader): Service[] {
+function valuesPoolsOf({ release, poolsConfigMap, homePools, ...options }: OperatorOptions, leader: Leader): Service[] {
   if (release === undefined || poolsConfigMap === undefined) return []
   const origin = { release: release.name, configMap: poolsConfigMap }
-  return [valuesPools({ ...options, ...leader, pools: allPools, origin })]
+  return [valuesPools({ ...options, ...leader, pools: homePools, origin })]
+}
+
+type TermsHooks = { readonly leading: Leadership; readonly add: (key: string) => void; readonly end: () => void }
+
+function openTerms(options: OperatorOptions, reflectors: Reflectors, { leading, add, end }: TermsHooks) {
+  const { release, kube, pools, named, logger } = options
+  const owns = (pool: TritonPool): boolean => ownsPool(release, pool)
+  return namespaceTerms(pools.namespaces, (namespace) =>
+    leaderTerm({
+      leading,
+      logger: logger.child({ namespace }),
+      ready: () => untilSynced(options, reflectors, namespace),
+      writeTokens: (term, signal) =>
+        writeFencingTokens({ kube: kube.in(namespace), leadership: leading, logger, owns }, term, signal),
+      begin: () => {
+        for (const pool of pools.items()) {
+          const { name } = pool.metadata
+          if (pool.metadata.namespace === namespace) add(named.get(name) === pool ? name : keyOfObject(pool))
+        }
+      },
+      end,
+    }),
+  )
 }
 
 type Reflectors = ReturnType<typeof createReflectors>
 
-function createReflectors({ kube, logger, kubeMetrics }: OperatorOptions) {
-  const watch = <T extends KubeObject>(resource: Resource<T>): Reflector<T> =>
-    reflector({ kube, resource, labelSelector: managedSelector, logger, metrics: kubeMetrics })
+function createReflectors({ watch }: OperatorOptions) {
   return {
-    deployments: watch(deployments),
-    pods: watch(pods),
-    services: watch(services),
-    budgets: watch(podDisruptionBudgets),
+    deployments: watch(deployments, managedSelector),
+    pods: watch(pods, managedSelector),
+    services: watch(services, managedSelector),
+    budgets: watch(podDisruptionBudgets, managedSelector),
   }
 }
 
-/** A pod of another release is that operator's to measure. */
+/** A pod of another release is that operator's to measure, and a pool whose name is taken has no pods. */
 function observeStarts(
   phases: ReturnType<typeof startPhaseRecorder>,
-  { pods: watched, pools, source }: Pick<Reflectors, 'pods'> & Pick<OperatorOptions, 'pools' | 'source'>,
+  { pods: watched, named, source }: Pick<Reflectors, 'pods'> & Pick<OperatorOptions, 'named' | 'source'>,
 ): void {
-  watched.onChange((name, pod) => {
+  watched.onChange((key, pod) => {
     const pool = pod?.metadata.labels?.[poolLabel]
-    if (pool === undefined || pools.get(pool) !== undefined) phases.observe(name, pod)
+    const isOurs = pool === undefined || named.get(pool)?.metadata.namespace === pod?.metadata.namespace
+    if (isOurs) phases.observe(nameInKey(key), pod)
   })
   source.onChange(() => phases.observeWarm(new Set(source.pods().map(({ name }) => name))))
 }
 
 function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed: (pool: string) => void) {
   const { catalogue, source, slotsUsed, Stub, db, plans, logger } = options
-  const poolOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[poolLabel]
-  const live = <T extends KubeObject>(of: Reflector<T>) => liveIndex(of, poolOf, changed)
-  const pools = liveIndex(options.pools, ({ metadata }) => metadata.name, changed)
+  const poolOf = ({ metadata: { namespace, labels } }: KubeObject): string | undefined =>
+    labels?.[poolLabel] === undefined ? undefined : objectKey(namespace, labels[poolLabel])
+  const ofPoolChanged = (key: string): void => changed(nameInKey(key))
+  const live = <T extends KubeObject>(of: NamespacedReflector<T>) => liveIndex(of, poolOf, ofPoolChanged)
+  const pools = liveIndex(options.named, ({ metadata }) => metadata.name, changed)
   return {
     pools: fitPools(pools, options),
     deployments: live(reflectors.deployments),
@@ -191,8 +230,14 @@ function observeWorld(options: OperatorOptions, reflectors: Reflectors, changed:
   }
 }
 
-async function untilSynced({ pools, slices, source }: OperatorOptions, reflectors: Reflectors): Promise<void> {
-  await Promise.all([pools, slices, ...Object.values(reflectors)].map((one) => one.synced()))
+async function untilSynced(
+  { pools, slices, source }: OperatorOptions,
+  reflectors: Reflectors,
+  namespace: string,
+): Promise<void> {
+  // An older pool of the same name may be in any namespace.
+  await pools.known()
+  await Promise.all([pools, slices, ...Object.values(reflectors)].map((one) => one.synced(namespace)))
   // A leader that has not asked the pods yet would take every revision for one without a usable pod.
   await settledWithin(source.settled(), settleMaxMs)
 }

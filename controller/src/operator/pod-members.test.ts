@@ -64,6 +64,25 @@ describe('the members of the pod list', () => {
     expect(second).toMatchObject({ name: 'b', accepts: true })
   })
 
+  it('makes none of a slice in another namespace than its pool, and keeps pods of one name apart', () => {
+    const inNamespace = (namespace: string, ip: string, poolName = 'standard'): EndpointSlice => {
+      const made = slice(poolName, [endpoint('a', ip)])
+      return { ...made, metadata: { ...made.metadata, namespace } }
+    }
+    const slices = [
+      inNamespace('team', '10.0.0.1'),
+      inNamespace('other', '10.0.0.2'),
+      inNamespace('other', '10.0.0.3', 'fast'),
+    ]
+    const models = [{ name: 'u2netp', modelVersion: 'quick', default: false, source: { imagePath: '/models' } }]
+    const pools = [
+      pool('standard', { metadata: { namespace: 'team' } }),
+      pool('fast', { spec: { models }, metadata: { namespace: 'other' } }),
+    ]
+    const members = membersOf(slices, pools).map(({ name, address }) => `${name} ${address}`)
+    expect(members).toEqual(['a 10.0.0.1:8001', 'a 10.0.0.3:8001'])
+  })
+
   it('sends the old revision what its own model serves while spec asks for another', () => {
     const old = slice('standard', [endpoint('a', '10.0.0.1')], { revision: 'aaaaaaaa' })
     const tried = slice('standard', [endpoint('b', '10.0.0.2')], { revision: 'bbbbbbbb' })

@@ -9,11 +9,11 @@ import type { TritonPool } from './pool/triton-pool.ts'
 
 /** What of a pool decides where requests go: two that are equal here have equal routes. */
 export function routingOf({ metadata, spec, status }: TritonPool): unknown {
-  const { name, creationTimestamp, deletionTimestamp, annotations } = metadata
+  const { namespace, name, creationTimestamp, deletionTimestamp, annotations } = metadata
   const { stable, canary, weight } = status?.rollout ?? {}
   const models = spec.models.map((model) => [model.name, model.modelVersion, model.default, model.licence])
   return [
-    [name, creationTimestamp, deletionTimestamp, annotations?.[simulatedAnnotation]],
+    [namespace, name, creationTimestamp, deletionTimestamp, annotations?.[simulatedAnnotation]],
     [models, spec.default, spec.slotsPerPod],
     [stable, canary, weight, status?.revisions],
   ]
@@ -41,6 +41,8 @@ export function membersOfSlice(slice: EndpointSlice, routes: Routes): MemberSpec
   const { [poolLabel]: poolName = '', [revisionLabel]: revision } = slice.metadata.labels ?? {}
   const route = routes.get(poolName)
   if (route === undefined || revision === undefined) return []
+  // Another namespace may have a pool of this name, which is not operated, or a Service with its labels.
+  if (slice.metadata.namespace !== route.pool.metadata.namespace) return []
   return (slice.endpoints ?? []).flatMap((endpoint) => toMember(endpoint, { slice, revision, route }) ?? [])
 }
 

@@ -22,9 +22,9 @@ type PoolRoutingOptions = ClusterOptions &
 /** @throws ConfigError when this machine knows no cluster. */
 export async function poolRouting(options: PoolRoutingOptions): Promise<Serving> {
   const { db, registry, edges, logger } = options
-  const { client, pools, slices } = await openCluster(options, createClusterMetrics(registry, edges))
-  const catalogue = poolCatalogue(pools, systemClock)
-  const source = kubernetesPods({ ...options, slices, pools })
+  const { client, pools, named, slices } = await openCluster(options, createClusterMetrics(registry, edges))
+  const catalogue = poolCatalogue(named, systemClock)
+  const source = kubernetesPods({ ...options, slices, pools: named })
 
   let known = false
   const models = installModels({
@@ -33,7 +33,7 @@ export async function poolRouting(options: PoolRoutingOptions): Promise<Serving>
     source,
     logger,
   })
-  pools.onChange(() => known && models.wake())
+  named.onChange(() => known && models.wake())
   const onSynced = (): void => {
     known = true
     models.wake()
@@ -42,7 +42,7 @@ export async function poolRouting(options: PoolRoutingOptions): Promise<Serving>
   // Before the first list an empty set of pools means that nothing is known, not that nothing is installed.
   const first = {
     name: 'first-pools',
-    start: () => void pools.synced().then(onSynced, onStopped),
+    start: () => void pools.known().then(onSynced, onStopped),
     stop: () => undefined,
   }
   return { source, services: [client, models, pools, first, slices, source] }

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { chartDir, findMissing, render, runOrThrow } from '../helm.ts'
 import { dependencyCases } from './dependency-cases.ts'
+import { namespaceCases } from './namespace-cases.ts'
 import { objectiveCases } from './objective-cases.ts'
 import { operatorCases } from './operator-cases.ts'
 import { poolCases } from './pool-cases.ts'
@@ -20,6 +21,7 @@ const cases = [
   ...webhookCases,
   ...poolCases,
   ...operatorCases,
+  ...namespaceCases,
   ...dependencyCases,
   ...recordCases,
 ]

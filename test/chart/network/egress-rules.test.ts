@@ -57,6 +57,25 @@ const table: readonly (readonly [string, NetworkPolicy[], Destination, boolean])
     { pod: {}, namespace: { name: 'other' }, port: 1 },
     true,
   ],
+  ...(['Exists', 'DoesNotExist'] as const).flatMap((operator): (typeof table)[number][] => {
+    const rule = policy({ to: [{ podSelector: { matchExpressions: [{ key: 'a', operator }] } }] })
+    return [
+      [`a pod with the label, by ${operator}`, [rule], { pod: { a: 'b' }, port: 1 }, operator === 'Exists'],
+      [`a pod without the label, by ${operator}`, [rule], { pod: {}, port: 1 }, operator === 'DoesNotExist'],
+    ]
+  }),
+  [
+    'a pod whose label has a value of the list',
+    [policy({ to: [{ podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] } }] })],
+    { pod: { a: 'b' }, port: 1 },
+    true,
+  ],
+  [
+    'a pod whose label has another value',
+    [policy({ to: [{ podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] } }] })],
+    { pod: { a: 'c' }, port: 1 },
+    false,
+  ],
   ['a second policy', [policy(), policy({ ports: [{ port: 1 }] })], { pod: {}, port: 1 }, true],
 ]
 

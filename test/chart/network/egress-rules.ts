@@ -3,10 +3,9 @@ import { BlockList, isIPv6 } from 'node:net'
 
 type Labels = Readonly<Record<string, string>>
 
-type Selector = {
-  readonly matchLabels?: Labels
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string }[]
-}
+type Expression = { readonly key: string; readonly operator: string; readonly values?: readonly string[] }
+
+type Selector = { readonly matchLabels?: Labels; readonly matchExpressions?: readonly Expression[] }
 
 type Peer = {
   readonly podSelector?: Selector
@@ -77,9 +76,19 @@ function isIn(cidr: string, address: string): boolean {
 function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
   return (
     Object.entries(matchLabels).every(([name, value]) => labels[name] === value) &&
-    matchExpressions.every(({ key, operator }) => {
-      if (operator !== 'Exists') throw new Error(`operator ${operator} is not evaluated here`)
-      return key in labels
-    })
+    matchExpressions.every((expression) => holds(expression, labels))
   )
+}
+
+function holds({ key, operator, values = [] }: Expression, labels: Labels): boolean {
+  switch (operator) {
+    case 'Exists':
+      return key in labels
+    case 'DoesNotExist':
+      return !(key in labels)
+    case 'In':
+      return values.includes(labels[key] ?? '')
+    default:
+      throw new Error(`operator ${operator} is not evaluated here`)
+  }
 }

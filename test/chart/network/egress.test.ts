@@ -26,6 +26,10 @@ const destinations = {
   'mail 203.0.113.4': { address: '203.0.113.4', port: 587 },
   collector: { pod: { app: 'collector' }, port: 4317 },
   triton: { pod: { 'matte.dev/pool': 'demo', 'app.kubernetes.io/instance': 'matte' }, port: 8001 },
+  'triton of another release': {
+    pod: { 'matte.dev/pool': 'demo', 'matte.dev/release': 'other', 'app.kubernetes.io/instance': 'matte' },
+    port: 8001,
+  },
   'API server 443': { address: '10.96.0.1', port: 443 },
   'API server 6443': { address: '10.0.0.2', port: 6443 },
   'API server 8443': { address: '10.0.0.2', port: 8443 },

@@ -80,6 +80,8 @@ type WatchOptions = {
 export type KubeClient = {
   readonly namespace: string
   readonly fieldManager: string
+  /** A client of another namespace over the same connections; closing one closes all. */
+  in(namespace: string): KubeClient
   /** Undefined: there is none (404). */
   get<T extends KubeObject>(resource: Resource<T>, name: string, options?: CallOptions): Promise<T | undefined>
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions & CallOptions): Promise<ListPage<T>>
@@ -149,9 +151,11 @@ type Target = {
 }
 
 /** @throws Error when the configuration has no cluster that can be spoken to. */
-export function createKubeClient(options: KubeClientOptions): KubeClient {
-  const { config, namespace, fieldManager, metrics, logger } = options
-  const transport = createTransport(config, fieldManager)
+export function createKubeClient(
+  options: KubeClientOptions,
+  transport = createTransport(options.config, options.fieldManager),
+): KubeClient {
+  const { namespace, fieldManager, metrics, logger } = options
   const { call, open } = createCaller(transport, metrics, logger)
 
   const to = (verb: Call['verb'], target: Target): Call => ({
@@ -164,9 +168,10 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     isSlow: requestOf[verb].method !== 'GET' && target.resource.plural !== leases.plural,
   })
 
-  return {
+  const client: KubeClient = {
     namespace,
     fieldManager,
+    in: (other) => (other === namespace ? client : createKubeClient({ ...options, namespace: other }, transport)),
     get: (resource, name, options) => unlessMissing(call({ ...to('get', { resource, name }), ...options })),
     list: async (resource, { signal, timeoutMs = timeouts.list, ...query } = {}) =>
       toPage(resource, await call({ ...to('list', { resource, query }), timeoutMs, signal })),
@@ -198,6 +203,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     },
     close: transport.close,
   }
+  return client
 }
 
 /** Of a group that is not installed the API server answers 404 in plain text: that is an error and not an absence. */

@@ -1,6 +1,6 @@
 // Metrics of requests to the API server, in the worker and the operator.
 import type { ConnectionErrorReason } from '@matte/core/runtime/metrics/connection-error'
-import { counter } from '@matte/core/runtime/metrics/define'
+import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Registry } from 'prom-client'
 import { requestOf, type Verb } from './http/verbs.ts'
@@ -29,6 +29,15 @@ export const clusterMetrics = {
     help: 'Watches that ended and were begun again. `ended` is the limit of time that each has: nothing is wrong.',
     labels: { resource, reason: endReasons },
   }),
+  namespaceReadable: gauge({
+    name: 'matte_kube_namespace_readable',
+    reader: 'alert',
+    help:
+      '1 for a watched namespace; 0 while the API server refuses to list or watch an object there, and its pools ' +
+      'stay as they are.',
+    // The label `namespace` of a scrape is the namespace of the pod that is scraped.
+    labels: { watched_namespace: 'the watched namespaces' },
+  }),
 }
 
 export type ClusterMetrics = ReturnType<typeof createClusterMetrics>
@@ -40,4 +49,5 @@ export const createClusterMetrics = (registry: Registry, edges = createEdgeMetri
   serverFailed: (reason: ConnectionErrorReason): void => edges.count('kubernetes', reason),
   drift: clusterMetrics.drift.register(registry),
   watchRestarts: clusterMetrics.watchRestarts.register(registry),
+  namespaceReadable: clusterMetrics.namespaceReadable.register(registry),
 })

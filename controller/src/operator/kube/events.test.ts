@@ -20,8 +20,9 @@ function given(options: Partial<EventRecorderOptions> & { answer?: () => Promise
   const kept = new Map<string, Event>()
   let now = 0
   const answer = options.answer ?? (async () => undefined)
-  const kube = {
-    namespace: 'default',
+  const clientOf = (namespace: string) => ({
+    namespace,
+    in: clientOf,
     fieldManager: 'the-controller',
     create: async (_: unknown, event: Event) => {
       await answer()
@@ -34,7 +35,8 @@ function given(options: Partial<EventRecorderOptions> & { answer?: () => Promise
       if (event === undefined) throw new KubeError(404, 'NotFound', 'no such Event')
       kept.set(name, { ...event, ...patch })
     },
-  } as unknown as KubeClient
+  })
+  const kube = clientOf('default') as unknown as KubeClient
   const metrics = createKubeMetrics(new Registry())
   const clock = { monotonicMs: () => now, nowMs: () => Date.UTC(2026, 0, 1) + now }
   const subject = eventRecorder({ kube, logger, metrics, clock, ...options })
@@ -71,6 +73,13 @@ describe('the recorder of Events', () => {
         count: 1,
       },
     ])
+  })
+
+  it('writes it into the namespace of its object', async () => {
+    const { subject, all } = given()
+    subject.record({ ...object, metadata: { ...object.metadata, namespace: 'team' } }, scaled)
+    await subject.stop()
+    expect(all()).toMatchObject([{ metadata: { namespace: 'team' }, involvedObject: { namespace: 'team' } }])
   })
 
   it('counts what it wrote within ten minutes, and writes it again later', async () => {

@@ -95,12 +95,12 @@ export function eventRecorder(options: EventRecorderOptions) {
 function eventWriter(kube: KubeClient, clock: Clock, signal: AbortSignal) {
   const call = { timeoutMs, signal }
   const written = new BoundedMap<string, Written>(writtenMax)
-  const from = { namespace: kube.namespace, component: kube.fieldManager, instance: hostname() }
+  const from = { component: kube.fieldManager, instance: hostname() }
 
   /** False: the Event is gone. */
-  async function count({ name, count: times }: Written, at: string): Promise<boolean> {
+  async function count(home: KubeClient, { name, count: times }: Written, at: string): Promise<boolean> {
     try {
-      await kube.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
+      await home.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
       return true
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return false
@@ -110,15 +110,17 @@ function eventWriter(kube: KubeClient, clock: Clock, signal: AbortSignal) {
 
   return async ({ object, note, at }: Pending): Promise<Extract<EventOutcome, 'created' | 'counted'>> => {
     const { kind, metadata } = object
+    // The API server takes an Event only in the namespace of its object.
+    const home = metadata.namespace === undefined ? kube : kube.in(metadata.namespace)
     const key = [kind, metadata.uid ?? metadata.name, note.type, note.reason, note.message].join('\n')
     const before = written.get(key)
     if (before !== undefined && clock.monotonicMs() - before.at < sameWithinMs) {
       before.count += 1
       before.at = clock.monotonicMs()
-      if (await count(before, at)) return 'counted'
+      if (await count(home, before, at)) return 'counted'
     }
     const name = `${metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`
-    await kube.create(events, buildEvent(object, note, { ...from, name, at }), call)
+    await home.create(events, buildEvent(object, note, { ...from, namespace: home.namespace, name, at }), call)
     written.set(key, { name, count: 1, at: clock.monotonicMs() })
     return 'created'
   }

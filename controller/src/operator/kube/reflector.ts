@@ -52,6 +52,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   /** How long what a comparing list knows may be under way in the watch, before it counts as drift. */
   readonly settleMs?: number
   readonly pageSize?: number
+  /** Called when the API server answers a list or a watch, and with the error when it does not. */
+  readonly onAnswer?: (error?: unknown) => void
 }
 
 /**
@@ -76,7 +78,7 @@ type Reflection<T extends KubeObject> = ReflectorOptions<T> & {
 
 export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
   const { resource, relistEveryMs = defaultRelistEveryMs, clock = systemClock } = options
-  const logger = options.logger.child({ resource: resource.plural })
+  const logger = options.logger.child({ resource: resource.plural, namespace: options.kube.namespace })
   const first = deferred<boolean>()
   const listeners = createListeners<[name: string, object: T | undefined]>(logger)
   const store = createStore<T>(listeners.notify)
@@ -130,9 +132,13 @@ async function listAndWatch<T extends KubeObject>(own: Reflection<T>, signal: Ab
     const livedMs = own.clock.monotonicMs() - begun
     if (!signal.aborted) reportEnding(own, ending, livedMs)
     own.state = afterWatch(own.state, ending, livedMs)
+    if (ending.error !== undefined && !signal.aborted) own.onAnswer?.(ending.error)
     error = ending.error
   } catch (failure) {
-    if (!signal.aborted) own.logger.warn({ err: failure }, 'listing failed')
+    if (!signal.aborted) {
+      own.logger.warn({ err: failure }, 'listing failed')
+      own.onAnswer?.(failure)
+    }
     own.state = afterFailedList(own.state)
     error = failure
   }
@@ -144,6 +150,7 @@ async function list<T extends KubeObject>(own: Reflection<T>, signal: AbortSigna
   const { items, resourceVersion } = await listAll(kube, resource, { labelSelector, pageSize, signal })
   own.store.replace(items)
   own.first.resolve(true)
+  own.onAnswer?.()
   const watching = afterList(own.state, resourceVersion)
   own.state = watching
   return watching
@@ -155,6 +162,7 @@ async function watch<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<Ending> {
   const onData = (session: WatchSession): void => {
+    if (own.session !== session) own.onAnswer?.()
     own.session = session
   }
   const onEvent = ({ type, object }: ObjectEvent<T>): void => {

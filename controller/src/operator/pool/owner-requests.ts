@@ -20,7 +20,7 @@ export type Controls = {
 /** Why a rollout does not go on; `message` is a whole sentence. */
 export type Held = { readonly reason: 'RolloutPaused' | 'RolloutQueued'; readonly message: string }
 
-type IgnoredAnnotation = { readonly annotation: string; readonly message: string }
+export type IgnoredAnnotation = { readonly annotation: string; readonly message: string }
 
 export type OwnerRequests = Pick<Controls, 'isPaused' | 'promote'> & {
   readonly rebuild: string | undefined

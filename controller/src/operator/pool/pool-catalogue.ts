@@ -2,7 +2,6 @@
 
 import type { AskedPool } from '@matte/core/scale/demand-queries'
 import { windowSeconds } from '@matte/core/scale/inference-queries'
-import type { Reflector } from '../kube/reflector.ts'
 import { type ElapsedTimes, elapsedSince, keepTimes } from './elapsed-times.ts'
 import { type ServedPools, servedPools } from './served-pools.ts'
 import type { TritonPool } from './triton-pool.ts'
@@ -18,7 +17,7 @@ type Clock = { readonly nowMs: () => number; readonly monotonicMs: () => number 
 /** Inference windows are kept this long. */
 const revisionSecondsMax = 3_600
 
-export function poolCatalogue(pools: Pick<Reflector<TritonPool>, 'items'>, clock: Clock): PoolCatalogue {
+export function poolCatalogue(pools: { items(): readonly TritonPool[] }, clock: Clock): PoolCatalogue {
   const elapsed: ElapsedTimes = new Map()
   let known: readonly TritonPool[] | undefined
   let served: ServedPools = servedPools([])

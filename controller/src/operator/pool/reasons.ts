@@ -35,6 +35,10 @@ export const reasons = {
     means: 'Pods run but serve no requests, and no other reason is known.',
     act: "Read the log of one of the pool's pods.",
   },
+  NameTaken: {
+    means: 'An older pool of another watched namespace has the same name, so nothing is created for this pool.',
+    act: 'Create the pool under another name and delete this one.',
+  },
   // What can be wrong
   ImagePullFailed: {
     means: 'A node cannot pull the image.',
@@ -125,10 +129,6 @@ export const reasons = {
   ScheduleInvalid: {
     means: 'A schedule names a time zone or a time that does not exist, so it is not in force.',
     act: 'Correct scaling.schedules.',
-  },
-  RetryInvalid: {
-    means: 'The annotation matte.dev/retry is not a time after the last rollback, so nothing is tried again.',
-    act: 'Write the present time in RFC 3339, such as 2026-11-23T16:00:00Z.',
   },
   AnnotationIgnored: {
     means: 'An annotation that asks something of the rollout has a value without a meaning, or comes too late.',

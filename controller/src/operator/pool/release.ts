@@ -28,21 +28,24 @@ export function ownsPool(release: Release | undefined, { metadata }: KubeObject)
 export const leaseNameOf = (release: Release | undefined): string =>
   release === undefined || release.unlabelledPools ? leaseName : `${release.name}-operator`
 
+type Pools = Pick<Reflector<TritonPool>, 'get' | 'items' | 'onChange'>
+
 /** The pools that this release serves. Start and stop are those of `all`. */
-export function ownPools(all: Reflector<TritonPool>, release: Release | undefined): Reflector<TritonPool> {
+export function ownPools<T extends Pools>(all: T, release: Release | undefined): T {
   if (release === undefined) return all
   const owned = (pool: TritonPool | undefined) => (pool !== undefined && ownsPool(release, pool) ? pool : undefined)
   let known: readonly TritonPool[] | undefined
   let own: readonly TritonPool[] = []
   return {
     ...all,
-    get: (name) => owned(all.get(name)),
+    get: (key: string) => owned(all.get(key)),
     items: () => {
       const items = all.items()
       if (items !== known) own = items.filter((pool) => ownsPool(release, pool))
       known = items
       return own
     },
-    onChange: (listener) => all.onChange((name, pool) => listener(name, owned(pool))),
+    onChange: (listener: (key: string, pool: TritonPool | undefined) => void) =>
+      all.onChange((key, pool) => listener(key, owned(pool))),
   }
 }

@@ -16,7 +16,7 @@ describe('the annotation matte.dev/retry', () => {
     ['', false],
   ])('with the value %j acts: %s', (value, acts) => {
     expect(isRetryAsked(value, { failed })).toBe(acts)
-    expect(findBadRetry(value, { failed }) === undefined).toBe(acts)
+    expect(findBadRetry(value, { failed }).length === 0).toBe(acts)
     expect(retriedOf(value, { failed })).toEqual(acts ? { retried: value } : {})
   })
 
@@ -24,7 +24,7 @@ describe('the annotation matte.dev/retry', () => {
     const value = '2026-11-23T12:00:01Z'
     const again = { failed: { ...failed, time: '2026-11-23T11:00:00Z' }, retried: value }
     expect(isRetryAsked(value, again)).toBe(false)
-    expect(findBadRetry(value, again)).toBeUndefined()
+    expect(findBadRetry(value, again)).toEqual([])
     expect(retriedOf(value, again)).toEqual({ retried: value })
   })
 
@@ -36,8 +36,12 @@ describe('the annotation matte.dev/retry', () => {
   })
 
   it('says what is wrong with a value', () => {
-    expect(findBadRetry('now', undefined)).toContain('is not a time with a zone: now')
-    expect(findBadRetry('2026-11-23T11:00:00Z', { failed })).toContain(`not after the rollback at ${failed.time}`)
-    expect(findBadRetry(undefined, { failed })).toBeUndefined()
+    const saying = (value: string | undefined, rollout?: { failed: typeof failed }) =>
+      findBadRetry(value, rollout).map(({ message }) => message)
+    expect(saying('now')).toEqual(['its value "now" is not a time in RFC 3339, such as 2026-11-23T12:00:00Z'])
+    expect(saying('2026-11-23T11:00:00Z', { failed })).toEqual([
+      `its time 2026-11-23T11:00:00Z is not after the rollback at ${failed.time}`,
+    ])
+    expect(saying(undefined, { failed })).toEqual([])
   })
 })

@@ -1,4 +1,5 @@
 // The annotation matte.dev/retry: a time after a rollback, at which the rolled-back revision is tried again.
+import type { IgnoredAnnotation } from './owner-requests.ts'
 import type { RolloutStatus } from './pool-status.ts'
 
 /** On a pool. */
@@ -31,13 +32,15 @@ export function retriedOf(value: string | undefined, rollout: Rollout): Pick<Rol
   return retried === undefined ? {} : { retried }
 }
 
-/** Why the annotation has no effect; undefined: it has one, or there is nothing to try again. */
-export function findBadRetry(value: string | undefined, rollout: Rollout): string | undefined {
-  if (value === undefined) return undefined
+/** Why the annotation has no effect; empty if it has one, or if there is nothing to try again. */
+export function findBadRetry(value: string | undefined, rollout: Rollout): IgnoredAnnotation[] {
+  if (value === undefined) return []
   const shown = value.slice(0, charactersMax)
   const ms = parseTime(value)
-  if (ms === undefined) return `The annotation matte.dev/retry is not a time with a zone: ${shown}`
+  if (ms === undefined) return ignore(`its value "${shown}" is not a time in RFC 3339, such as 2026-11-23T12:00:00Z`)
   const { failed, retried } = rollout ?? {}
-  if (failed === undefined || value === retried || ms > Date.parse(failed.time)) return undefined
-  return `The annotation matte.dev/retry, ${shown}, is not after the rollback at ${failed.time}`
+  if (failed === undefined || value === retried || ms > Date.parse(failed.time)) return []
+  return ignore(`its time ${shown} is not after the rollback at ${failed.time}`)
 }
+
+const ignore = (message: string): IgnoredAnnotation[] => [{ annotation: retryAnnotation, message }]

@@ -4,6 +4,7 @@
 import type { Clock } from '@matte/core/runtime/clock'
 import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'
+import { keyOfObject } from '../kube/object-key.ts'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
 import { elapsedSince } from '../pool/elapsed-times.ts'
 import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
@@ -28,6 +29,7 @@ import { countsByRevision } from './observe/revision-counts.ts'
 import { type PoolMemory, startSecondsOf, timetableOf } from './pool-memory.ts'
 
 export type World = PodReporters & {
+  /** By name; the objects of pools by namespace and name, and by their pool's. */
   readonly pools: LiveIndex<TritonPool>
   readonly deployments: LiveIndex<Deployment>
   readonly pods: LiveIndex<Pod>
@@ -117,18 +119,18 @@ export async function gather(world: World, name: string, memory: PoolMemory): Pr
 }
 
 function gatherObjects({ deployments, services, budgets, pods }: World, pool: TritonPool): PoolObjects {
-  const { name, annotations } = pool.metadata
-  const ofPool = byRevision(deployments.of(name).filter((object) => isOf(pool, object)))
-  const requests = readRequests(annotations)
+  const key = keyOfObject(pool)
+  const ofPool = byRevision(deployments.of(key).filter((object) => isOf(pool, object)))
+  const requests = readRequests(pool.metadata.annotations)
   const targetBuild = observeTarget(pool, ofPool, requests)
   return {
     target: targetBuild.revision,
     targetBuild,
     requests,
     deployments: ofPool,
-    services: byRevision(services.of(name).filter((object) => isOf(pool, object))),
-    budget: budgets.get(name),
-    pods: pods.of(name),
+    services: byRevision(services.of(key).filter((object) => isOf(pool, object))),
+    budget: budgets.get(key),
+    pods: pods.of(key),
   }
 }
 

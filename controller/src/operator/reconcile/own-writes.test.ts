@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
+import { objectKey } from '../kube/object-key.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { withDefaults } from '../pool/triton-pool.ts'
 import { rolloutTurns } from '../rollout/turns.ts'
@@ -15,8 +16,10 @@ import { createScaleMetrics } from './scale-metrics.ts'
 
 const term = { count: 4, lease: 'lease-uid' }
 
+const poolKey = objectKey(undefined, 'p')
+
 /** An index over a reflector that has these objects and hears of no change but what is forgotten. */
-function behind<T extends KubeObject>(objects: readonly T[], pool: (object: T) => string = () => 'p') {
+function behind<T extends KubeObject>(objects: readonly T[], pool: (object: T) => string = () => poolKey) {
   const listeners: ((name: string, object: T | undefined) => void)[] = []
   const index = liveIndex<T>(
     {
@@ -73,7 +76,7 @@ function serverOf(seen: Seen, gone: readonly string[]) {
       return stored.delete(`${kind} ${name}`)
     },
   }
-  return { kube, calls }
+  return { kube: { ...kube, in: () => kube }, calls }
 }
 
 /** An operator whose copies have all of `seen`, though the API server has no object of the kinds in `gone`. */
@@ -155,7 +158,7 @@ describe('an object that the copy has and the API server has not', () => {
     const { pass, world } = given({ ...seen, pool: { ...seen.pool, spec } }, ['Pod'])
     const { calls } = await pass()
     expect(calls.filter((call) => call.startsWith('patch Pod')).length).toBeGreaterThan(0)
-    expect(world.pods.of('p')).toEqual([])
+    expect(world.pods.of(poolKey)).toEqual([])
   })
 
   it('is a Deployment that nothing needs: deleted in vain once', async () => {

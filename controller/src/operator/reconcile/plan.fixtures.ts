@@ -1,5 +1,6 @@
 // A pool and what belongs to it, for tests of plans.
 import { emptyBuckets } from '@matte/core/scale/latency'
+import { keyOfObject } from '../kube/object-key.ts'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget } from '../kube/objects.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { servedPools } from '../pool/served-pools.ts'
@@ -87,7 +88,7 @@ export type Seen = {
 }
 
 const indexOf = (objects: readonly KubeObject[]) => ({
-  get: (name: string) => objects.find(({ metadata }) => metadata.name === name),
+  get: (key: string) => objects.find((object) => key === object.metadata.name || key === keyOfObject(object)),
   of: () => objects,
   recordWrite: () => undefined,
   recordGone: () => undefined,

@@ -5,7 +5,7 @@ import type { Pod } from '../kube/objects.ts'
 import { elapsedSince, keepTimes } from '../pool/elapsed-times.ts'
 import { findStalePromotion } from '../pool/owner-requests.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
-import { retryAnnotation } from '../pool/retry-annotation.ts'
+import { findBadRetry, retryAnnotation } from '../pool/retry-annotation.ts'
 import type { PoolDecision } from '../pool/status/observation.ts'
 import { findProblems, lacksRoom } from '../pool/status/problems.ts'
 import { buildStatus, shouldWrite } from '../pool/status/status.ts'
@@ -55,7 +55,11 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext, turn
   const { since, shortfall } = rollout.state
   keepTimes(memory.elapsed, [since, shortfall?.since], { now, nowMs })
   const previous = pool.status
-  const ignoredAnnotations = [...observed.requests.ignored, ...findStalePromotion(observed.requests, rollout.state)]
+  const ignoredAnnotations = [
+    ...observed.requests.ignored,
+    ...findStalePromotion(observed.requests, rollout.state),
+    ...findBadRetry(pool.metadata.annotations?.[retryAnnotation], previous?.rollout),
+  ]
   const status = buildStatus({
     pool,
     observed: { ...observation, ignoredAnnotations },

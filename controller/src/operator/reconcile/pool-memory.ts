@@ -8,6 +8,8 @@ import type { ScaleMemory } from '../scale/stabilization.ts'
 import type { Refusal, RefusedChange, RefusedToken } from './refused/refused-change.ts'
 
 export type PoolMemory = {
+  /** Another pool may have the name later, and starts with an empty memory. */
+  readonly uid: string | undefined
   /** Time of the first pass of this leader over the pool, by the monotonic clock; undefined before it. */
   ledSinceMs: number | undefined
   /** Undefined before the first decision. */
@@ -35,8 +37,9 @@ export type PoolMemory = {
 /** The median of this many starts is used: one pod that waited an hour for its image says little about the next. */
 const startsMax = 15
 
-export function newMemory({ status }: TritonPool): PoolMemory {
+export function newMemory({ metadata, status }: TritonPool): PoolMemory {
   return {
+    uid: metadata.uid,
     ledSinceMs: undefined,
     scale: undefined,
     slotsPerPod: status?.slotsPerPod,

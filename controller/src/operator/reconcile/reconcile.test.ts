@@ -43,8 +43,9 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
   const pass = (seen: Seen | undefined) => {
     const world =
       seen === undefined ? { ...worldOf({ pool: poolOf() }), pools: { get: () => undefined } } : worldOf(seen)
+    const kube = { create: take, apply: take, mergePatch: patch, delete: async () => undefined }
     const deps = {
-      kube: { create: take, apply: take, mergePatch: patch, delete: async () => undefined },
+      kube: { ...kube, in: () => kube },
       leadership: { confirm: async () => ({ term: term.count }) },
       world,
       events: { record: () => undefined },
@@ -72,6 +73,19 @@ const waking = async (): Promise<Seen> => {
   const { pool, ...parts } = await settled({ scaling: { minReplicas: 0, maxReplicas: 3 } }, [])
   return { ...parts, pool, demand: { backlog: 2, oldestSeconds: 1 } }
 }
+
+describe('the memory of a pool', () => {
+  it('starts anew when another pool has the name', async () => {
+    const { pass, memories } = given()
+    const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+    await pass(seen)
+    const first = memories.get('p')
+    await pass(seen)
+    expect(memories.get('p')).toBe(first)
+    await pass({ ...seen, pool: { ...seen.pool, metadata: { ...seen.pool.metadata, uid: 'another' } } })
+    expect(memories.get('p')).not.toBe(first)
+  })
+})
 
 describe('the metrics of a pool in the leader', () => {
   it('show its bounds and each of its conditions, as 1 or 0', async () => {

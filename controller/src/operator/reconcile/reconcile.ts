@@ -10,8 +10,8 @@ import { reportClosedPool } from './refused/closed-pool.ts'
 import type { RefusedToken } from './refused/refused-change.ts'
 
 type ReconcileDeps = ApplyDeps & {
-  /** Undefined: this replica does not lead, or its fencing tokens are not written yet. */
-  readonly term: () => Term | undefined
+  /** Undefined: this replica does not lead the pool's namespace, or its fencing tokens are not written there yet. */
+  readonly term: (pool: string) => Term | undefined
   /** Objects of a pool that refuse the fencing token of the term. */
   readonly refusedOf: (pool: string) => readonly RefusedToken[]
   readonly memories: Map<string, PoolMemory>
@@ -21,20 +21,23 @@ type ReconcileDeps = ApplyDeps & {
 /** Milliseconds until the next pass. Undefined: the pool is gone or closed, or another replica leads. */
 export async function reconcile(deps: ReconcileDeps, name: string, signal: AbortSignal): Promise<number | undefined> {
   const { world, memories, metrics, turns } = deps
-  const term = deps.term()
+  const term = deps.term(name)
   const pool = world.pools.get(name)
   const refused = deps.refusedOf(name)
   const closing = refused.find(({ closesPool }) => closesPool)
+  // Every object of a pool is in its namespace.
+  const kube = deps.kube.in(pool?.metadata.namespace ?? deps.kube.namespace)
   if (term !== undefined && pool !== undefined && closing !== undefined) {
     memories.delete(name)
     const isNew = metrics.showClosed(name)
-    await reportClosedPool(deps, pool, { refusal: closing, isNew, term, signal })
+    await reportClosedPool({ ...deps, kube }, pool, { refusal: closing, isNew, term, signal })
     return undefined
   }
-  const memory = memories.get(name) ?? (pool && newMemory(pool))
+  const known = memories.get(name)
+  const memory = known?.uid === pool?.metadata.uid ? known : pool && newMemory(pool)
   const observed = term === undefined || memory === undefined ? undefined : await gather(world, name, memory)
   // Checked again: metrics that a former leader sets would stay forever.
-  if (term === undefined || deps.term() !== term) {
+  if (term === undefined || deps.term(name) !== term) {
     turns.forget(name)
     return undefined
   }
@@ -53,7 +56,7 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
   turns.note(name, plan.rollout.state, plan.rollout.held?.reason === 'RolloutQueued')
   metrics.show(observed, plan)
   try {
-    await apply(deps, observed, plan, { memory, term, signal })
+    await apply({ ...deps, kube }, observed, plan, { memory, term, signal })
   } catch (error) {
     turns.failed(name)
     throw error

@@ -173,7 +173,7 @@ describe('createPodList', () => {
     await pass(60_000)
     expect(names()).toEqual(['b'])
     const message = 'model u2netp must take image'
-    expect([...list.errors()]).toEqual([['a', { reason: 'ModelShapeWrong', message }]])
+    expect([...list.errors()]).toEqual([['a:8001', { reason: 'ModelShapeWrong', message }]])
     shapes.set('a:8001', shape)
     await pass(30_000)
     expect(names()).toEqual(['a', 'b'])

@@ -260,7 +260,7 @@ const errorsOf = ({ entries }: List): ReadonlyMap<string, PodError> =>
       .map(({ member: { spec, errors } }) => {
         const all = [...errors.values()]
         const reason = all.some((error) => error instanceof LicenceError) ? 'LicenceRefused' : 'ModelShapeWrong'
-        return [spec.name, { reason, message: all.map(({ message }) => message).join('; ') }]
+        return [spec.address, { reason, message: all.map(({ message }) => message).join('; ') }]
       }),
   )
 

@@ -46,7 +46,7 @@ export type PodSource = Service & {
   pods(): readonly Pod[]
   /** How an inference on this pod ended; takes the pod out when it is to blame. */
   report(pod: Pod, outcome: Outcome): void
-  /** Pods that say they are ready and cannot be used: name (static: address) → what is wrong. */
+  /** Pods that report ready and cannot be used, by address: two namespaces may have pods of one name. */
   errors(): ReadonlyMap<string, PodError>
   /** Resolves when every pod that it knows of now has been asked once: before that, none being usable says nothing. */
   settled(): Promise<void>

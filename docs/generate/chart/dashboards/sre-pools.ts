@@ -179,6 +179,17 @@ export const operator: Row = {
       emptyBecause: 'a watch is counted from its first restart on',
     },
     {
+      title: 'Watched namespaces that cannot be read',
+      sentence: 'Pools there stay as they are. The Roles of the chart are missing, or the namespace was deleted.',
+      runbooks: ['MatteNamespaceUnreadable'],
+      kind: 'lines',
+      unit: 'none',
+      queries: [
+        { expr: 'min by (watched_namespace) (matte_kube_namespace_readable{}) == 0', legend: '{{watched_namespace}}' },
+      ],
+      emptyBecause: 'every watched namespace can be read',
+    },
+    {
       title: 'Leader, by pod',
       sentence: 'Which operator leads. A change is a restart, or a Lease that was not renewed in time.',
       runbooks: ['MatteNoLeader', 'MatteTwoLeaders'],

@@ -1,7 +1,6 @@
 // The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
 // nothing changes, since the status is written again whenever one differs.
 import { type Reason, reasons } from '../reasons.ts'
-import { findBadRetry, retryAnnotation } from '../retry-annotation.ts'
 import type { PodObservation } from './observation.ts'
 import type { StatusInput } from './status-input.ts'
 
@@ -45,7 +44,6 @@ export function findProblems(input: ProblemInput): Problem[] {
     ...podProblems(input),
     ...modelProblems(input),
     ...conflicts(input),
-    ...badRetry(input),
     ...staleDemand(input),
   ]
   return input.pool.spec.scaling.owner === 'external' ? problems.map(forExternalOwner) : problems
@@ -214,11 +212,6 @@ function conflicts({ observed }: ProblemInput): Problem[] {
       problem('AnnotationIgnored', `The annotation ${annotation} has no effect: ${quote(message)}`, harmless),
     ),
   ]
-}
-
-function badRetry({ pool: { metadata, status } }: ProblemInput): Problem[] {
-  const what = findBadRetry(metadata.annotations?.[retryAnnotation], status?.rollout)
-  return what === undefined ? [] : [problem('RetryInvalid', what, harmless)]
 }
 
 /** Whether Matte scales without current demand. A new leader that still waits for its first reading does not yet. */

@@ -9,11 +9,12 @@ export type LiveIndex<T extends KubeObject> = ReturnType<typeof liveIndex<T>>
  * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
  */
 export function liveIndex<T extends KubeObject>(
-  reflector: Pick<Reflector<T>, 'items' | 'onChange' | 'forget'>,
+  reflector: Pick<Reflector<T>, 'items' | 'onChange' | 'forget'> & { readonly keyOf?: (object: T) => string },
   poolOf: (object: T) => string | undefined,
   changed: (pool: string) => void = () => undefined,
 ) {
-  const { get, all, of, set, remove } = createMembers(poolOf)
+  const { keyOf = ({ metadata }: T) => metadata.name } = reflector
+  const { get, all, of, set, remove } = createMembers(poolOf, keyOf)
   /** For objects that we wrote: the versions before ours, which the watch may still report. */
   const older = new Map<string, Set<string | undefined>>()
 
@@ -35,7 +36,7 @@ export function liveIndex<T extends KubeObject>(
     of,
     /** Records the answer to a write that was based on `base`, or on no object. */
     recordWrite: (base: T | undefined, written: T): void => {
-      const { name } = written.metadata
+      const name = keyOf(written)
       // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
       if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
       // The watch was faster than the answer. Versions are compared, because callers may have an adapted copy.
@@ -49,18 +50,18 @@ export function liveIndex<T extends KubeObject>(
      * comparing list each pass would try to write to it.
      */
     recordGone: (gone: T): void => {
-      const { name, uid } = gone.metadata
+      const name = keyOf(gone)
       reflector.forget(gone)
       // The reflector never had an object that was created and deleted while its watch was interrupted.
-      if (get(name)?.metadata.uid !== uid) return
+      if (get(name)?.metadata.uid !== gone.metadata.uid) return
       older.delete(name)
       remove(name)
     },
   }
 }
 
-/** Objects by name and by pool. */
-function createMembers<T extends KubeObject>(poolOf: (object: T) => string | undefined) {
+/** Objects by key and by pool. */
+function createMembers<T extends KubeObject>(poolOf: (object: T) => string | undefined, keyOf: (object: T) => string) {
   const objects = new Map<string, T>()
   const pools = new Map<string, Map<string, T>>()
 
@@ -75,7 +76,7 @@ function createMembers<T extends KubeObject>(poolOf: (object: T) => string | und
   }
 
   function set(object: T): void {
-    const { name } = object.metadata
+    const name = keyOf(object)
     remove(name)
     objects.set(name, object)
     const pool = poolOf(object)

@@ -55,7 +55,7 @@ export function collectPodReports({ source, slotsUsed, models }: PodReporters, i
         ? new Set([...served.map(({ tritonModel }) => tritonModel), ...unroutedIn(seen.revision)])
         : undefined,
       forms: new Map(served.map(({ tritonModel, shape }) => [tritonModel, shape])),
-      error: errors.get(pod.metadata.name),
+      error: errors.get(addressOf(pod) ?? ''),
       index: models.of(pod.metadata.uid ?? ''),
     }
     // Without a Service no EndpointSlice lists the pods of a revision, and nobody sends to them.
@@ -64,11 +64,16 @@ export function collectPodReports({ source, slotsUsed, models }: PodReporters, i
   })
 }
 
-function questionFor({ metadata }: TritonPool, { metadata: pod, status }: Pod) {
-  const { phase, podIP } = status ?? {}
-  if (podIP === undefined || phase !== 'Running' || pod.deletionTimestamp !== undefined) return []
-  const host = podIP.includes(':') ? `[${podIP}]` : podIP
-  return [{ uid: pod.uid ?? '', pool: metadata.name, address: `${host}:${ports.grpc}`, poolUid: metadata.uid ?? '' }]
+function questionFor({ metadata }: TritonPool, pod: Pod) {
+  const { uid = '', deletionTimestamp } = pod.metadata
+  const address = addressOf(pod)
+  if (address === undefined || pod.status?.phase !== 'Running' || deletionTimestamp !== undefined) return []
+  return [{ uid, pool: metadata.name, address, poolUid: metadata.uid ?? '' }]
+}
+
+function addressOf({ status: { podIP } = {} }: Pod): string | undefined {
+  if (podIP === undefined) return undefined
+  return `${podIP.includes(':') ? `[${podIP}]` : podIP}:${ports.grpc}`
 }
 
 /** Ready and, if this process connects to it, able to serve every model of its revision. */

@@ -1,0 +1,93 @@
+{{- /* Namespaces that `operator.namespaces` adds to the release's. */ -}}
+{{- define "matte.namespaces" -}}
+{{- without .Values.operator.namespaces .Release.Namespace | uniq | toJson -}}
+{{- end -}}
+
+{{- /*
+The same rules in each of those namespaces: dict "root" $ "component" "worker" "values" .Values.controller "rules" the text.
+The service account stays in the release's namespace, as do the Lease, and the pools of the values with their ConfigMap.
+*/ -}}
+{{- define "matte.rightsElsewhere" -}}
+{{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
+{{- $given := . -}}
+{{- $rules := list -}}
+{{- range $rule := (fromYaml .rules).rules -}}
+{{- if has "tritonpools" $rule.resources -}}{{- $rule = merge (dict "verbs" (list "get" "list" "watch")) $rule -}}{{- end -}}
+{{- if not (or (has "leases" $rule.resources) (has "configmaps" $rule.resources)) -}}{{- $rules = append $rules $rule -}}{{- end -}}
+{{- end -}}
+{{- range $namespace := include "matte.namespaces" .root | fromJsonArray }}
+{{- $metadata := dict "root" $given.root "component" $given.component "name" $name "namespace" $namespace }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  {{- include "matte.metadata" $metadata | nindent 2 }}
+rules:
+  {{- range $rules }}
+  - {{ toJson . }}
+  {{- end }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  {{- include "matte.metadata" $metadata | nindent 2 }}
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $name }} }
+subjects:
+  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" $given }}, namespace: {{ $given.root.Release.Namespace }} }
+{{- end }}
+{{- end -}}
+
+{{- /* Namespaces whose Triton pods a monitor finds: the release's and those. */ -}}
+{{- define "matte.monitoredNamespaces" -}}
+namespaceSelector:
+  matchNames: {{ prepend (include "matte.namespaces" . | fromJsonArray) .Release.Namespace | toJson }}
+{{- end -}}
+
+{{- /* Peer: the pods of a component, for a policy in another namespace than theirs. */ -}}
+{{- define "matte.peerFrom" -}}
+{{- if .namespace }}
+namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Release.Namespace }} } }
+{{- end }}
+{{ include "matte.peer" . }}
+{{- end -}}
+
+{{- /* Peer: pods of pools in those namespaces. */ -}}
+{{- define "matte.poolsElsewhere" -}}
+{{- with include "matte.namespaces" . | fromJsonArray }}
+- namespaceSelector: { matchExpressions: [{ key: kubernetes.io/metadata.name, operator: In, values: {{ toJson . }} }] }
+  podSelector:
+    {{- include "matte.poolPods" $ | nindent 4 }}
+{{- end }}
+{{- end -}}
+
+{{- /* The policy of Triton pods: dict "root" $ and, for another namespace than the release's, "namespace". */ -}}
+{{- define "matte.tritonPolicy" -}}
+{{- $root := .root -}}
+# Triton pods, which the operator makes: inference from the worker, questions from the operator, metrics for Prometheus.
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  {{- include "matte.metadata" (merge (dict "component" "triton" "name" (printf "%s-triton" (include "matte.fullname" $root))) .) | nindent 2 }}
+spec:
+  podSelector:
+    {{- include "matte.poolPods" $root | nindent 4 }}
+  policyTypes: [Ingress, Egress]
+  ingress:
+    # Inference and the models' state, both by gRPC.
+    - from:
+        - {{- include "matte.peerFrom" (merge (dict "component" "worker") .) | trim | nindent 10 }}
+        - {{- include "matte.peerFrom" (merge (dict "component" "operator") .) | trim | nindent 10 }}
+      ports: [{ port: 8001 }]
+    # Prometheus reads Triton's metrics. No policy opens HTTP, because the kubelet's probes need none.
+    - ports: [{ port: 8002 }]
+      {{- with $root.Values.networkPolicy.metricsFrom }}
+      from:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+  {{- with $root.Values.networkPolicy.tritonEgress }}
+  egress:
+    # Rules of networkPolicy.tritonEgress.
+    {{- toYaml . | nindent 4 }}
+    {{- include "matte.egressDns" $root | nindent 4 }}
+  {{- end }}
+{{- end -}}
