@@ -12,7 +12,7 @@ import {
   parseEnv,
 } from '@matte/core/runtime/env'
 import { releaseOf, schema as worker } from './config.ts'
-import { findOwnAccount, parseServiceAccounts } from './operator/specs/restricted/service-accounts.ts'
+import { findOwnAccount, parseServiceAccounts } from './pod-service-accounts.ts'
 
 export const operatorSchema = {
   ...databaseSettings,

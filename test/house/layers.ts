@@ -251,7 +251,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   // Local mode knows the settings of the processes, and nothing else of them. Documents are made of anything.
   'controller/config.ts': ['core', 'controller/worker/routing'],
-  'controller/operator-config.ts': ['core', 'controller/config.ts'],
+  'controller/operator-config.ts': ['core', 'controller/config.ts', 'controller/pod-service-accounts.ts'],
+  'controller/pod-service-accounts.ts': [],
   'dispatcher/config.ts': ['core', 'dispatcher/settings'],
   'dispatcher/settings': ['core'],
   local: ['local', 'core/db', 'core/storage', 'api/config.ts', 'controller/config.ts', 'dispatcher/config.ts'],

@@ -68,10 +68,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
   afterAll(() => accounts?.end())
 
   /** As the operator makes it, of a name that is not taken. */
-  const own = (): Deployment => ({
-    ...buildTritonDeployment(pool),
-    metadata: { ...buildTritonDeployment(pool).metadata },
-  })
+  const own = (): Deployment => buildTritonDeployment(pool)
   /** A probe that begins too early is taken, so its name is its own. */
   const unlabelled = (): Deployment => ({ ...own(), metadata: { ...own().metadata, name: 'probe', labels: {} } })
   function foreignDeployment(): Deployment {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findOwnAccount, parseServiceAccounts } from './service-accounts.ts'
+import { findOwnAccount, parseServiceAccounts } from './pod-service-accounts.ts'
 
 describe('service accounts of pools', () => {
   it.each([
