@@ -32,6 +32,8 @@ export type ValuesPlan = {
   /** Pools that left the values and serve until every pool of the values is Ready. */
   readonly waiting: readonly WaitingPool[]
   readonly delete: readonly TritonPool[]
+  /** Pools that left the values, deleted now or later. */
+  readonly gone: readonly TritonPool[]
   /** Entries whose pool has the values' spec. */
   readonly current: readonly string[]
 }
@@ -40,7 +42,7 @@ export function planValuesPools(input: PlanInput): ValuesPlan {
   const { origin, entries, pools } = input
   const own = pools.filter((pool) => isFrom(origin, pool) && !isGoing(pool))
   const disown = own.filter(hasConfigMapOwner)
-  if (entries === undefined) return { disown, apply: [], refused: [], waiting: [], delete: [], current: [] }
+  if (entries === undefined) return { disown, apply: [], refused: [], waiting: [], delete: [], gone: [], current: [] }
   const byName = new Map(pools.map((pool) => [pool.metadata.name, pool]))
   const refused = entries.flatMap((entry) => {
     const message = refusalOf(input, entry, byName.get(entry.name))
@@ -60,6 +62,7 @@ export function planValuesPools(input: PlanInput): ValuesPlan {
     refused,
     waiting: successors.length === 0 ? [] : gone.map((pool) => ({ pool, successors })),
     delete: successors.length === 0 ? gone : [],
+    gone,
     current: entries.filter((entry) => !rejected.has(entry.name) && isCurrent(entry)).map(({ name }) => name),
   }
 }

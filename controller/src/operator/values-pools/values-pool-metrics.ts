@@ -1,6 +1,7 @@
 import { gauge } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
 import type { ValuesPlan } from './plan-values-pools.ts'
+import type { RefusedWrite } from './write-values.ts'
 
 const states = ['applied', 'refused', 'waiting'] as const
 
@@ -14,12 +15,14 @@ export const valuesPoolMetrics = {
   }),
 }
 
+export type ValuesPoolMetrics = ReturnType<typeof createValuesPoolMetrics>
+
 export function createValuesPoolMetrics(registry: Registry) {
   const pools = valuesPoolMetrics.pools.register(registry)
   return {
-    show: ({ current, refused, waiting }: ValuesPlan): void => {
+    show: ({ current, refused, waiting }: ValuesPlan, refusedWrites: readonly RefusedWrite[]): void => {
       pools.set({ state: 'applied' }, current.length)
-      pools.set({ state: 'refused' }, refused.length)
+      pools.set({ state: 'refused' }, new Set([...refused, ...refusedWrites].map(({ name }) => name)).size)
       pools.set({ state: 'waiting' }, waiting.length)
     },
     /** Called by a replica that does not lead. */
