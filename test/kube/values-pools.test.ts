@@ -11,7 +11,7 @@ import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { buildConfigMap, configMaps } from '../support/config-map.ts'
+import { buildConfigMap, type ConfigMap, configMaps } from '../support/config-map.ts'
 import { countOf, findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
 import { until } from '../support/until.ts'
@@ -59,7 +59,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
 
   const read = (name: string) => kube.get(tritonPools, name)
   const write = (data: Readonly<Record<string, string>>) =>
-    kube.apply(configMaps, buildConfigMap(origin.configMap, data))
+    kube.apply(configMaps, withCount(buildConfigMap(origin.configMap, data)))
   /** An upgrade to these values; the spec of the pool `name` after it. */
   async function upgrade(values: Values, name = Object.keys(values)[0] ?? ''): Promise<TritonPool | undefined> {
     await write(Object.fromEntries(Object.entries(values).map(([pool, spec]) => [pool, JSON.stringify(spec)])))
@@ -169,6 +169,16 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     await until('it is gone', async () => (await read('last')) === undefined)
   })
 
+  it('stay when a blank object replaces their ConfigMap', async () => {
+    await upgrade({ kept: plain })
+    await kube.delete(configMaps, origin.configMap)
+    await kube.apply(configMaps, buildConfigMap(origin.configMap, {}))
+    await leader.passes()
+    expect((await read('kept'))?.metadata.deletionTimestamp).toBeUndefined()
+    await until('an Event says why', async () => (await eventsOf('kept')).join().includes('is missing'))
+    expect(await leader.count('kept')).toBe(1)
+  })
+
   it("do not take another release's pool, nor a user's", async () => {
     const others: [string, Record<string, string>][] = [
       ['theirs', { 'matte.dev/release': 'other', 'matte.dev/from': 'other-pools' }],
@@ -228,6 +238,12 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['mine'])
   })
 })
+
+/** With the number of entries, as the chart writes it. */
+const withCount = (configMap: ConfigMap): ConfigMap => {
+  const annotations = { 'matte.dev/pools': String(Object.keys(configMap.data ?? {}).length) }
+  return { ...configMap, metadata: { ...configMap.metadata, annotations } }
+}
 
 type Leader = ReturnType<typeof createLeader>
 

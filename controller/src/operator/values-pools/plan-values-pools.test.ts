@@ -44,16 +44,21 @@ const appliedTo = (...names: string[]) =>
 
 /** The names in a plan. */
 function plan(input: Partial<Parameters<typeof planValuesPools>[0]>) {
-  const made = planValuesPools({ origin, entries: [], pools: [], applied: new Map(), ...input })
+  const made = planValuesPools({
+    ...{ origin, entries: [], pools: [], applied: new Map() },
+    count: String(input.entries?.length ?? 0),
+    ...input,
+  })
   return {
     apply: made.apply.map(({ name }) => name),
     delete: made.delete.map(({ metadata }) => metadata.name),
     waiting: made.waiting.map(({ pool: { metadata }, successors }) => `${metadata.name} for ${successors.join()}`),
+    kept: made.kept.map(({ message }) => message),
     refused: made.refused.map(({ message }) => message),
     disown: made.disown.map(({ metadata }) => metadata.name),
   }
 }
-const nothing = { apply: [], delete: [], waiting: [], refused: [], disown: [] }
+const nothing = { apply: [], delete: [], waiting: [], kept: [], refused: [], disown: [] }
 
 describe('a pool of the values', () => {
   const entries = named('a')
@@ -135,6 +140,20 @@ describe('a pool that left the values', () => {
 
   it('is deleted at once if no pool is left in the values', () => {
     expect(plan({ entries: [], pools: [pool('gone', { ready: 'False' })] })).toEqual({ ...nothing, delete: ['gone'] })
+  })
+
+  it.each<[string, string | undefined, string]>([
+    ['has no number of entries', undefined, 'is missing'],
+    ['has another number of entries', '2', 'says 2'],
+  ])('stays while the ConfigMap %s, and the entries are applied', (_what, count, says) => {
+    const kept = [expect.stringMatching(new RegExp(`^gone is not in .*which has 1 entries.*${says}`))]
+    const ready = plan({ entries: named('next'), count, pools: pools({}), applied: appliedTo('next') })
+    expect(ready).toEqual({ ...nothing, kept })
+    expect(plan({ entries: named('next'), count, pools: [pool('gone')] })).toEqual({
+      ...nothing,
+      apply: ['next'],
+      kept,
+    })
   })
 
   it.each<[string, Given]>([

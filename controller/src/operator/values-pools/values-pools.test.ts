@@ -21,7 +21,8 @@ const pool = (name: string, metadata: object = {}): TritonPool =>
 type Given = {
   readonly pools?: readonly TritonPool[]
   readonly data?: Readonly<Record<string, string>>
-  /** By verb and name, such as `apply a`. */
+  readonly annotations?: Readonly<Record<string, string>>
+  /** Answers by verb and name, such as `apply a`. */
   readonly errors?: Readonly<Record<string, Error>>
   readonly confirm?: () => Promise<{ term: number }>
 }
@@ -30,7 +31,9 @@ let stop: (() => Promise<void>) | undefined
 afterEach(() => stop?.())
 
 /** One pass. */
-async function pass({ pools = [], data = {}, errors = {}, confirm = async () => ({ term: 1 }) }: Given) {
+async function pass(given: Given) {
+  const { pools = [], data = {}, errors = {}, confirm = async () => ({ term: 1 }) } = given
+  const { annotations = { 'matte.dev/pools': String(Object.keys(data).length) } } = given
   const calls: string[] = []
   const applied: object[] = []
   const warned: unknown[] = []
@@ -44,7 +47,7 @@ async function pass({ pools = [], data = {}, errors = {}, confirm = async () => 
   const byName = (name: string) => pools.find(({ metadata }) => metadata.name === name)
   const kube = {
     namespace: 'n',
-    get: async () => ({ metadata: { name: 'matte-pools' }, data }),
+    get: async () => ({ metadata: { name: 'matte-pools', annotations }, data }),
     apply: async (_resource: unknown, object: TritonPool) => {
       applied.push(object.metadata)
       await answer(`apply ${object.metadata.name}`)
@@ -142,6 +145,13 @@ describe('one pool of the values', () => {
     expect(calls).toEqual(['apply a', 'apply b'])
     expect([warned, recorded]).toEqual([[], []])
   })
+})
+
+it('a blank ConfigMap deletes no pool, and an Event says so', async () => {
+  const { calls, recorded, count } = await pass({ pools: [pool('a')], annotations: {} })
+  expect(calls).toEqual([])
+  expect(recorded).toEqual([expect.stringMatching(/^ValuesIncomplete a is not in .*matte.dev\/pools is missing/)])
+  expect(count('kept')).toBe(1)
 })
 
 it('the end of the term ends the pass', async () => {

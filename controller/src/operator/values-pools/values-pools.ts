@@ -13,7 +13,7 @@ import { type Leadership, NotLeaderError } from '../kube/leadership.ts'
 import type { Reflector } from '../kube/reflector.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { planValuesPools, type ValuesPlan, type WaitingPool } from './plan-values-pools.ts'
-import { configMaps, originLabel, type PoolEntry, readEntries } from './pool-entries.ts'
+import { configMaps, countAnnotation, originLabel, type PoolEntry, readEntries } from './pool-entries.ts'
 import type { PoolsOrigin } from './values-pool.ts'
 import { createValuesPoolMetrics, type ValuesPoolMetrics } from './values-pool-metrics.ts'
 import {
@@ -96,7 +96,9 @@ async function applyValues(deps: Deps, memory: Memory, signal: AbortSignal): Pro
   const configMap = await kube.get(configMaps, origin.configMap, { signal })
   const entries = configMap && readEntries(configMap)
   forgetOld(memory, entries, clock.monotonicMs())
-  const plan = (): ValuesPlan => planValuesPools({ origin, entries, pools: pools.items(), applied: memory.applied })
+  const count = configMap?.metadata.annotations?.[countAnnotation]
+  const plan = (): ValuesPlan =>
+    planValuesPools({ origin, entries, count, pools: pools.items(), applied: memory.applied })
   const before = plan()
   forgetRefusedWrites(memory, { disown: before.disown, gone: before.gone })
   const failures = [
@@ -125,12 +127,13 @@ function forgetOld({ applied, reported }: Memory, entries: readonly PoolEntry[] 
 function report(
   { events, pools, kube, logger }: Deps,
   { reported }: Memory,
-  { refused, waiting }: ValuesPlan,
+  { refused, kept, waiting }: ValuesPlan,
   refusedWrites: readonly RefusedWrite[],
 ): void {
   const notes = [
     ...refused.map((one) => ({ ...one, type: 'Warning' as const, reason: 'EntryRefused' })),
     ...refusedWrites.map(({ name, message }) => ({ name, message, type: 'Warning' as const, reason: 'WriteRefused' })),
+    ...kept.map((one) => ({ ...one, type: 'Warning' as const, reason: 'ValuesIncomplete' })),
     ...waiting.map((one) => ({
       name: one.pool.metadata.name,
       message: waitingMessage(one),

@@ -26,7 +26,7 @@ export type RefusedWrite = { readonly name: string; readonly message: string; re
 
 export type WriteMemory = {
   readonly applied: Map<string, Applied & { readonly atMs: number }>
-  /** By what was to be done and the pool's uid. */
+  /** Refused writes by kind of write and uid of the pool. */
   readonly refusedWrites: Map<string, RefusedWrite>
 }
 
