@@ -15,11 +15,13 @@ type Given = {
   readonly ready?: 'True' | 'False'
   readonly readyFor?: number
   readonly deleting?: boolean
+  /** Pods that serve, of at least so many. */
+  readonly pods?: readonly [number, number]
   readonly owners?: (typeof configMapOwner)[]
 }
 
 function pool(name: string, given: Given = {}): TritonPool {
-  const { labels = own, generation = 1, ready = 'True', readyFor = generation, deleting, owners } = given
+  const { labels = own, generation = 1, ready = 'True', readyFor = generation, deleting, owners, pods } = given
   return {
     apiVersion: 'matte.dev/v1alpha1',
     kind: 'TritonPool',
@@ -32,7 +34,10 @@ function pool(name: string, given: Given = {}): TritonPool {
       ...(owners && { ownerReferences: owners }),
     },
     spec: {},
-    status: { conditions: [{ type: 'Ready', status: ready, observedGeneration: readyFor }] },
+    status: {
+      ...(pods && { readyReplicas: pods[0], bounds: { minReplicas: pods[1], maxReplicas: 20 } }),
+      conditions: [{ type: 'Ready', status: ready, observedGeneration: readyFor }],
+    },
   } as unknown as TritonPool
 }
 
@@ -113,6 +118,7 @@ describe('a pool that left the values', () => {
     ['was Ready for an earlier generation', { readyFor: 0 }],
     ['was changed since it was applied', { generation: 2 }],
     ['is being deleted', { deleting: true }],
+    ['has fewer ready pods than minReplicas', { pods: [9, 10] }],
   ])('serves while its successor %s', (_what, successor) => {
     const made = plan({ entries: named('next'), pools: pools(successor), applied: appliedTo('next') })
     expect(made).toMatchObject({ delete: [], waiting: ['gone for next'] })
@@ -134,8 +140,10 @@ describe('a pool that left the values', () => {
   })
 
   it('is deleted when every pool of the values is Ready', () => {
-    const made = plan({ entries: named('next'), pools: pools({}), applied: appliedTo('next') })
-    expect(made).toEqual({ ...nothing, delete: ['gone'] })
+    for (const successor of [{}, { pods: [10, 10] }, { pods: [0, 0] }] satisfies Given[]) {
+      const made = plan({ entries: named('next'), pools: pools(successor), applied: appliedTo('next') })
+      expect(made).toEqual({ ...nothing, delete: ['gone'] })
+    }
   })
 
   it('is deleted at once if no pool is left in the values', () => {

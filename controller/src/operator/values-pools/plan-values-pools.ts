@@ -116,7 +116,10 @@ function hasValues({ origin, applied }: PlanInput, { name, text }: PoolEntry, po
   return last.text === text && last.uid === uid && last.generation === generation && isLabelled
 }
 
+/** With as many ready pods as its least number in force, which a renamed pool has in place of its demand. */
 function isReady(pool: TritonPool | undefined): boolean {
+  const { bounds, readyReplicas = 0 } = pool?.status ?? {}
+  if (readyReplicas < (bounds?.minReplicas ?? 0)) return false
   const ready = pool?.status?.conditions?.find(({ type }) => type === 'Ready')
   return ready?.status === 'True' && ready.observedGeneration === pool?.metadata.generation
 }
