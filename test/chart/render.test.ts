@@ -94,7 +94,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     }
     const models = [{ name: 'u2netp', modelVersion: 'a', source: { imagePath: '/models' } }]
     expect(await countIn({ demo: null })).toEqual(['0', 0])
-    expect(await countIn({ more: { models } })).toEqual(['2', 2])
+    expect(await countIn({ more: { models }, empty: {} })).toEqual(['2', 2])
   })
 
   it('takes every image from the registry that is given, the pool included', async () => {

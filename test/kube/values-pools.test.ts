@@ -4,6 +4,7 @@ import { events } from '@matte/controller/operator/kube/client'
 import { eventRecorder } from '@matte/controller/operator/kube/events'
 import { type Reflector, reflector } from '@matte/controller/operator/kube/reflector'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { applyPoolOver } from '@matte/controller/operator/values-pools/apply-pool'
 import { valuesPools } from '@matte/controller/operator/values-pools/values-pools'
 import { deletePools } from '@matte/controller/setup/delete-pools'
 import { applyPools } from '@matte/controller/setup/pools'
@@ -123,6 +124,19 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     const spec = { models, slotsPerPod: 9 } as unknown as TritonPool['spec']
     await kube.apply(tritonPools, { ...other, spec }, { fieldManager: 'gitops' })
     await until('the values are back', async () => (await read('applied'))?.spec.slotsPerPod === 2)
+  })
+
+  it('are not overwritten by a leader that has read them before another change, or before their creation', async () => {
+    const made = await upgrade({ fenced: plain })
+    await leader.stop()
+    const pool = { ...made, metadata: { name: 'fenced' }, spec: { ...plain, slotsPerPod: 9 } } as unknown as TritonPool
+    await namespace.client().kube.mergePatch(tritonPools, 'fenced', { spec: { slotsPerPod: 3 } })
+    for (const live of [made, undefined]) {
+      await expect(applyPoolOver(kube, pool, live)).rejects.toMatchObject({ status: 409 })
+    }
+    await kube.delete(tritonPools, 'fenced')
+    await expect(applyPoolOver(kube, pool, made)).rejects.toMatchObject({ status: 409 })
+    expect(await read('fenced')).toBeUndefined()
   })
 
   it('that are wrong are reported, and the others are applied', async () => {

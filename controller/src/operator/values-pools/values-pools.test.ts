@@ -165,10 +165,17 @@ it('the end of the term ends the pass', async () => {
   expect(calls).toEqual(['apply a'])
 })
 
+it('a pool that was created since it was read is left to the next pass', async () => {
+  const message = 'apply b: 422 Invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update'
+  const errors = { 'apply b': new KubeError(422, 'Invalid', message) }
+  const { warned, recorded } = await pass({ data: { b: '{}' }, errors })
+  expect([warned, recorded]).toEqual([[], []])
+})
+
 it('an existing pool is applied over what was read, so that a late write of a former leader conflicts', async () => {
   const { applied } = await pass({ pools: [pool('a')], data: { a: '{}', b: '{}' } })
   expect(applied).toEqual([
     { name: 'a', labels, uid: 'uid-a', resourceVersion: '7' },
-    { name: 'b', labels },
+    { name: 'b', labels, resourceVersion: '0' },
   ])
 })

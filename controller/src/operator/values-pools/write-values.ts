@@ -7,7 +7,7 @@ import type { Leadership } from '../kube/leadership.ts'
 import type { Reflector } from '../kube/reflector.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
 import { isRefusal } from '../reconcile/refusals.ts'
-import { applyPool } from './apply-pool.ts'
+import { applyPoolOver } from './apply-pool.ts'
 import type { Applied } from './plan-values-pools.ts'
 import type { PoolEntry } from './pool-entries.ts'
 import { buildValuesPool, otherOwners, type PoolsOrigin } from './values-pool.ts'
@@ -86,7 +86,7 @@ export async function applyEntry(deps: WriteDeps, { applied }: WriteMemory, entr
   const { kube, origin, clock, logger } = deps
   const { name, text } = entry
   try {
-    const { metadata } = await applyPool(kube, buildValuesPool(origin, entry), deps.pools.get(name))
+    const { metadata } = await applyPoolOver(kube, buildValuesPool(origin, entry), deps.pools.get(name))
     const before = applied.get(name)
     const isSame = before?.uid === metadata.uid && before?.generation === metadata.generation
     applied.set(name, { text, uid: metadata.uid, generation: metadata.generation, atMs: clock.monotonicMs() })
