@@ -12,7 +12,7 @@ import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { buildConfigMap, type ConfigMap, configMaps } from '../support/config-map.ts'
+import { buildConfigMap, configMaps, withCount } from '../support/config-map.ts'
 import { countOf, findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
 import { until } from '../support/until.ts'
@@ -252,12 +252,6 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['mine'])
   })
 })
-
-/** With the number of entries, as the chart writes it. */
-const withCount = (configMap: ConfigMap): ConfigMap => {
-  const annotations = { 'matte.dev/pools': String(Object.keys(configMap.data ?? {}).length) }
-  return { ...configMap, metadata: { ...configMap.metadata, annotations } }
-}
 
 type Leader = ReturnType<typeof createLeader>
 

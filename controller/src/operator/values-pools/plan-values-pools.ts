@@ -1,8 +1,11 @@
 // Plan for the pools of the chart's values, as a pure function: pools to apply, to delete, and to keep for now.
 import { releaseLabel } from '../pool/release.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import { countAnnotation, originLabel, type PoolEntry } from './pool-entries.ts'
+import { originLabel, type PoolEntry } from './pool-entries.ts'
 import { hasConfigMapOwner, isFrom, type PoolsOrigin } from './values-pool.ts'
+
+/** The chart's number of entries. A ConfigMap with another number, or without it, is not the chart's as it wrote it. */
+export const countAnnotation = 'matte.dev/pools'
 
 /** The last answer of the API server to applying an entry. */
 export type Applied = {

@@ -10,9 +10,6 @@ export const configMaps: Resource<ConfigMap> = { group: '', version: 'v1', plura
 /** Marks the pools that come from the ConfigMap, with its name. */
 export const originLabel = 'matte.dev/from'
 
-/** The chart's number of entries. A ConfigMap with another number, or without it, is not the chart's as it wrote it. */
-export const countAnnotation = 'matte.dev/pools'
-
 export type PoolEntry = {
   readonly name: string
   readonly text: string

@@ -12,7 +12,7 @@ import type { Applied } from './plan-values-pools.ts'
 import type { PoolEntry } from './pool-entries.ts'
 import { buildValuesPool, otherOwners, type PoolsOrigin } from './values-pool.ts'
 
-export type WriteDeps = {
+type WriteDeps = {
   readonly kube: KubeClient
   readonly origin: PoolsOrigin
   readonly pools: Pick<Reflector<TritonPool>, 'get'>
