@@ -1,7 +1,7 @@
 import { gauge } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
 import type { ValuesPlan } from './plan-values-pools.ts'
-import type { RefusedWrite } from './write-values.ts'
+import type { RefusedWrite } from './write-memory.ts'
 
 const states = ['applied', 'refused', 'waiting', 'kept'] as const
 

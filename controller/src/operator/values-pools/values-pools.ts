@@ -16,16 +16,8 @@ import { countAnnotation, planValuesPools, type ValuesPlan, type WaitingPool } f
 import { configMaps, originLabel, type PoolEntry, readEntries } from './pool-entries.ts'
 import type { PoolsOrigin } from './values-pool.ts'
 import { createValuesPoolMetrics, type ValuesPoolMetrics } from './values-pool-metrics.ts'
-import {
-  applyEntry,
-  deletePool,
-  disownPool,
-  forgetRefusedWrites,
-  type RefusedWrite,
-  refusedForMs,
-  type WriteMemory,
-  writeEach,
-} from './write-values.ts'
+import { forgetRefusedWrites, refusedForMs, type WriteMemory } from './write-memory.ts'
+import { applyEntry, deletePool, disownPool, writeEach } from './write-values.ts'
 
 type ValuesPoolsOptions = {
   readonly kube: KubeClient
@@ -107,9 +99,8 @@ async function applyValues(deps: Deps, memory: Memory, signal: AbortSignal): Pro
   ]
   const after = plan()
   failures.push(await writeEach(deps, after.delete, (pool) => deletePool(deps, memory, pool)))
-  const refusedWrites = [...memory.refusedWrites.values()]
-  report(deps, memory, after, refusedWrites)
-  metrics.show(after, refusedWrites)
+  report(deps, memory, after)
+  metrics.show(after, [...memory.refusedWrites.values()])
   const failure = failures.find((error) => error !== undefined)
   if (failure !== undefined) throw failure
 }
@@ -126,13 +117,17 @@ function forgetOld({ applied, reported }: Memory, entries: readonly PoolEntry[] 
 /** Log and Event, once for each message. */
 function report(
   { events, pools, kube, logger }: Deps,
-  { reported }: Memory,
+  { reported, refusedWrites }: Memory,
   { refused, kept, waiting }: ValuesPlan,
-  refusedWrites: readonly RefusedWrite[],
 ): void {
   const notes = [
     ...refused.map((one) => ({ ...one, type: 'Warning' as const, reason: 'EntryRefused' })),
-    ...refusedWrites.map(({ name, message }) => ({ name, message, type: 'Warning' as const, reason: 'WriteRefused' })),
+    ...[...refusedWrites.values()].map(({ name, message }) => ({
+      name,
+      message,
+      type: 'Warning' as const,
+      reason: 'WriteRefused',
+    })),
     ...kept.map((one) => ({ ...one, type: 'Warning' as const, reason: 'ValuesIncomplete' })),
     ...waiting.map((one) => ({
       name: one.pool.metadata.name,

@@ -8,9 +8,9 @@ import type { Reflector } from '../kube/reflector.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
 import { isRefusal } from '../reconcile/refusals.ts'
 import { applyPoolOver } from './apply-pool.ts'
-import type { Applied } from './plan-values-pools.ts'
 import type { PoolEntry } from './pool-entries.ts'
 import { buildValuesPool, otherOwners, type PoolsOrigin } from './values-pool.ts'
+import { refusedForMs, type WriteMemory } from './write-memory.ts'
 
 type WriteDeps = {
   readonly kube: KubeClient
@@ -20,18 +20,6 @@ type WriteDeps = {
   readonly logger: Logger
   readonly clock: Clock
 }
-
-/** A pool whose owner or deletion the API server refuses. */
-export type RefusedWrite = { readonly name: string; readonly message: string; readonly atMs: number }
-
-export type WriteMemory = {
-  readonly applied: Map<string, Applied & { readonly atMs: number }>
-  /** Refused writes by kind of write and uid of the pool. */
-  readonly refusedWrites: Map<string, RefusedWrite>
-}
-
-/** How long a refused write is not tried again. */
-export const refusedForMs = 30_000
 
 /**
  * Makes each write. A pool that changed since it was read (409) is left to the next pass. Returns the first error that
@@ -59,7 +47,8 @@ export async function writeEach<T>(
 export function disownPool(deps: WriteDeps, memory: WriteMemory, pool: TritonPool): Promise<void> {
   const { name, resourceVersion } = pool.metadata
   const patch = { metadata: { resourceVersion, ownerReferences: otherOwners(pool) } }
-  return unlessRefused(deps, memory, pool, {
+  return unlessRefused(deps, memory, {
+    pool,
     key: 'disown',
     what: `take TritonPool ${name} from its ConfigMap, with which Kubernetes would delete it`,
     write: async () => {
@@ -72,7 +61,8 @@ export function disownPool(deps: WriteDeps, memory: WriteMemory, pool: TritonPoo
 export function deletePool(deps: WriteDeps, memory: WriteMemory, pool: TritonPool): Promise<void> {
   const { name, uid, resourceVersion } = pool.metadata
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
-  return unlessRefused(deps, memory, pool, {
+  return unlessRefused(deps, memory, {
+    pool,
     key: 'delete',
     what: `delete TritonPool ${name}, which left triton.pools`,
     write: async () => {
@@ -99,6 +89,7 @@ export async function applyEntry(deps: WriteDeps, { applied }: WriteMemory, entr
 }
 
 type PoolWrite = {
+  readonly pool: TritonPool
   readonly key: 'disown' | 'delete'
   /** The end of a sentence that begins with "The API server refuses to". */
   readonly what: string
@@ -108,9 +99,9 @@ type PoolWrite = {
 async function unlessRefused(
   { clock }: WriteDeps,
   { refusedWrites }: WriteMemory,
-  { metadata: { name, uid } }: TritonPool,
-  { key, what, write }: PoolWrite,
+  { pool, key, what, write }: PoolWrite,
 ): Promise<void> {
+  const { name, uid } = pool.metadata
   const id = `${key} ${uid}`
   const last = refusedWrites.get(id)
   const atMs = clock.monotonicMs()
@@ -124,16 +115,4 @@ async function unlessRefused(
     const message = `The API server refuses to ${what}: ${error.message}. Correct what refuses it.`
     refusedWrites.set(id, { name, message, atMs })
   }
-}
-
-/** Forgets refused writes of pools that nothing is to be done about. */
-export function forgetRefusedWrites(
-  { refusedWrites }: WriteMemory,
-  { disown, gone }: { readonly disown: readonly TritonPool[]; readonly gone: readonly TritonPool[] },
-): void {
-  const asked = new Set([
-    ...disown.map(({ metadata }) => `disown ${metadata.uid}`),
-    ...gone.map(({ metadata }) => `delete ${metadata.uid}`),
-  ])
-  for (const key of refusedWrites.keys()) if (!asked.has(key)) refusedWrites.delete(key)
 }
