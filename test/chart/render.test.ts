@@ -86,6 +86,17 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     }
   })
 
+  it('writes the number of pools beside them, without those that are null', async () => {
+    const countIn = async (pools: object) => {
+      const { manifests } = await render({ triton: { pools }, commonAnnotations: { 'matte.dev/pools': '9' } })
+      const { metadata, data } = manifests.find((one) => one.metadata.name === 'matte-pools') ?? {}
+      return [metadata?.annotations?.['matte.dev/pools'], Object.keys(data ?? {}).length]
+    }
+    const models = [{ name: 'u2netp', modelVersion: 'a', source: { imagePath: '/models' } }]
+    expect(await countIn({ demo: null })).toEqual(['0', 0])
+    expect(await countIn({ more: { models }, empty: {} })).toEqual(['2', 2])
+  })
+
   it('takes every image from the registry that is given, the pool included', async () => {
     const { manifests } = await render({ image: { registry: 'mirror.example.com/matte' } })
     const images = podsOf(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image as string))

@@ -7,7 +7,7 @@ import { rootDir } from '@matte/local/paths'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
 import { type ChartAccounts, createChartAccounts } from '../support/chart-accounts.ts'
-import { buildConfigMap, configMaps } from '../support/config-map.ts'
+import { buildConfigMap, configMaps, withCount } from '../support/config-map.ts'
 import { useDatabase } from '../support/database.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
@@ -102,11 +102,11 @@ describe.skipIf(!cluster || findMissing('helm'))('a pool under these permissions
     const kube = namespace.kube()
     const text = JSON.stringify({ models: [modelOf('values')], scaling: { owner: 'external' }, replicas: 0 })
     const uidOf = async () => (await kube.get(tritonPools, 'values'))?.metadata.uid
-    await kube.apply(configMaps, buildConfigMap('matte-pools', { values: text }))
+    await kube.apply(configMaps, withCount(buildConfigMap('matte-pools', { values: text })))
     const first = await until('the pool is there', uidOf)
     await kube.delete(tritonPools, 'values')
     await until('it is there again', async () => ![first, undefined].includes(await uidOf()))
-    await kube.apply(configMaps, buildConfigMap('matte-pools', {}))
+    await kube.apply(configMaps, withCount(buildConfigMap('matte-pools', {})))
     await until('it is gone', async () => (await uidOf()) === undefined)
     expect(await refusalsIn(operator.registry)).toEqual([])
   })

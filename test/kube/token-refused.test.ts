@@ -105,7 +105,7 @@ describe.skipIf(!cluster || findMissing('helm'))('a leader whose fencing token a
     await changeLeader(['apps', 'deployments', 'deployments/scale'])
     const { status = {} } = await pools.until(name, 'is closed', (now) => reasonOf(now, 'Ready', 'False'))
     for (const type of ['Ready', 'ScalingActive']) expect(reasonOf(status, type, 'False')).toBe('FencingRefused')
-    expect(reasonOf(status, 'Degraded')).toBe('FencingRefused')
+    for (const type of ['Degraded', 'Stalled']) expect(reasonOf(status, type)).toBe('FencingRefused')
     expect(messageOf(status, 'Ready')).toMatch(/^Deployment tight-\d+-\w+ refuses the leader's.*not this one.*Allow/)
     await eventOf('FencingRefused')
     expect(await closed()).toBe(1)

@@ -4,6 +4,7 @@ import { events } from '@matte/controller/operator/kube/client'
 import { eventRecorder } from '@matte/controller/operator/kube/events'
 import { type Reflector, reflector } from '@matte/controller/operator/kube/reflector'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { applyPoolOver } from '@matte/controller/operator/values-pools/apply-pool'
 import { valuesPools } from '@matte/controller/operator/values-pools/values-pools'
 import { deletePools } from '@matte/controller/setup/delete-pools'
 import { applyPools } from '@matte/controller/setup/pools'
@@ -11,7 +12,7 @@ import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { buildConfigMap, configMaps } from '../support/config-map.ts'
+import { buildConfigMap, configMaps, withCount } from '../support/config-map.ts'
 import { countOf, findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
 import { until } from '../support/until.ts'
@@ -59,7 +60,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
 
   const read = (name: string) => kube.get(tritonPools, name)
   const write = (data: Readonly<Record<string, string>>) =>
-    kube.apply(configMaps, buildConfigMap(origin.configMap, data))
+    kube.apply(configMaps, withCount(buildConfigMap(origin.configMap, data)))
   /** An upgrade to these values; the spec of the pool `name` after it. */
   async function upgrade(values: Values, name = Object.keys(values)[0] ?? ''): Promise<TritonPool | undefined> {
     await write(Object.fromEntries(Object.entries(values).map(([pool, spec]) => [pool, JSON.stringify(spec)])))
@@ -125,6 +126,19 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     await until('the values are back', async () => (await read('applied'))?.spec.slotsPerPod === 2)
   })
 
+  it('are not overwritten by a leader that has read them before another change, or before their creation', async () => {
+    const made = await upgrade({ fenced: plain })
+    await leader.stop()
+    const pool = { ...made, metadata: { name: 'fenced' }, spec: { ...plain, slotsPerPod: 9 } } as unknown as TritonPool
+    await namespace.client().kube.mergePatch(tritonPools, 'fenced', { spec: { slotsPerPod: 3 } })
+    for (const live of [made, undefined]) {
+      await expect(applyPoolOver(kube, pool, live)).rejects.toMatchObject({ status: 409 })
+    }
+    await kube.delete(tritonPools, 'fenced')
+    await expect(applyPoolOver(kube, pool, made)).rejects.toMatchObject({ status: 409 })
+    expect(await read('fenced')).toBeUndefined()
+  })
+
   it('that are wrong are reported, and the others are applied', async () => {
     const wrong = { ...external, scaling: { owner: 'external', minReplicas: 3 } }
     await write({ broken: '{', fine: JSON.stringify(plain), wrong: JSON.stringify(wrong) })
@@ -167,6 +181,16 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     await upgrade({ last: plain })
     await write({})
     await until('it is gone', async () => (await read('last')) === undefined)
+  })
+
+  it('stay when a blank object replaces their ConfigMap', async () => {
+    await upgrade({ kept: plain })
+    await kube.delete(configMaps, origin.configMap)
+    await kube.apply(configMaps, buildConfigMap(origin.configMap, {}))
+    await leader.passes()
+    expect((await read('kept'))?.metadata.deletionTimestamp).toBeUndefined()
+    await until('an Event says why', async () => (await eventsOf('kept')).join().includes('is missing'))
+    expect(await leader.count('kept')).toBe(1)
   })
 
   it("do not take another release's pool, nor a user's", async () => {

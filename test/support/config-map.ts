@@ -16,3 +16,9 @@ export const buildConfigMap = (name: string, data: Record<string, string>): Conf
   metadata: { name, labels: { [testLabel]: 'true' } },
   data,
 })
+
+/** The ConfigMap of pools with the number of its entries, as the chart writes it. */
+export const withCount = (configMap: ConfigMap): ConfigMap => {
+  const annotations = { 'matte.dev/pools': String(Object.keys(configMap.data ?? {}).length) }
+  return { ...configMap, metadata: { ...configMap.metadata, annotations } }
+}

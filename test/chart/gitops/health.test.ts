@@ -14,6 +14,7 @@ import {
   stable,
   status,
 } from '@matte/controller/operator/pool/status/status.fixtures'
+import { closedConditions } from '@matte/controller/operator/reconcile/refused/closed-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
 import { parse } from 'yaml'
@@ -35,6 +36,11 @@ const young = [pod('a', { ready: false, createdAt: ago(4) })]
 const unpullable = [pod('a', { ready: false, waiting: { reason: 'ErrImagePull', message: 'not found' } })]
 const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
 const broken = (pods = unpullable) => status({ pods, models: [] })
+/** As the leader leaves a pool whose fencing token is refused. */
+function closed(before: PoolStatus): PoolStatus {
+  const written = { metadata: { name: 'pool', generation }, status: before }
+  return { ...before, conditions: closedConditions(written, 'Deployment p refuses the fencing token.', now) }
+}
 const quota = { reason: 'FailedCreate', message: 'pods "a-2" is forbidden: exceeded quota: q' }
 
 /** The status that the API server shows until the operator has written one. */
@@ -132,6 +138,19 @@ const cases: readonly (readonly [string, Pool, KubeStatus, string])[] = [
     pool(status({ demand: { ...demand, ageSeconds: 49 }, decision: { rule: 'fallback' } })),
     'Current',
     'The demand was last read at',
+  ],
+  ['that is closed', pool(closed(status())), 'Failed', 'refuses the fencing token'],
+  [
+    'that is closed while its canary runs',
+    pool(closed(status({ rollout: { canary, step: 0, weight: 10 }, models: [loaded(), loaded(canary)] }))),
+    'Failed',
+    'refuses the fencing token',
+  ],
+  [
+    'whose spec is changed while it is closed',
+    pool(closed(status()), { generation: generation + 1 }),
+    'InProgress',
+    'not reported',
   ],
   ['that is deleted', pool(status(), { deletionTimestamp: time }), 'Terminating', 'being deleted'],
 ]

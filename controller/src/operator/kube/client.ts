@@ -90,7 +90,8 @@ export type KubeClient = {
   /**
    * Server-side apply. What this manager applied before and now leaves out is removed. With `force`, the default,
    * fields that somebody else has set become ours. `metadata.resourceVersion`, when given, must still be current (else
-   * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object again.
+   * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object again. The
+   * version '0' alone creates a custom resource and never changes one: if there is one, the answer is 422.
    * `fieldManager`: another manager than that of this client.
    */
   apply<T extends KubeObject>(
@@ -181,7 +182,7 @@ export function createKubeClient(
     },
     apply: async (resource, object, { subresource, force = true, fieldManager: manager, ...options } = {}) => {
       const { name, resourceVersion, uid } = object.metadata
-      if (resourceVersion !== undefined && uid === undefined) {
+      if (resourceVersion !== undefined && resourceVersion !== '0' && uid === undefined) {
         throw new TypeError(`apply ${resource.kind} ${name}: give metadata.uid together with metadata.resourceVersion`)
       }
       const query = { fieldManager: manager ?? fieldManager, force }

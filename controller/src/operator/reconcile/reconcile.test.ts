@@ -245,6 +245,9 @@ describe('a pool whose fencing token is refused', () => {
           conditions: expect.arrayContaining([
             expect.objectContaining({ type: 'Ready', status: 'False', reason: 'FencingRefused' }),
             expect.objectContaining({ type: 'ScalingActive', status: 'False', reason: 'FencingRefused' }),
+            expect.objectContaining({ type: 'Progressing', status: 'False', reason: 'FencingRefused' }),
+            expect.objectContaining({ type: 'Reconciling', status: 'False', reason: 'FencingRefused' }),
+            expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'FencingRefused' }),
             expect.objectContaining({
               type: 'Degraded',
               status: 'True',

@@ -24,3 +24,25 @@ export async function applyPool(kube: Pick<KubeClient, 'apply'>, pool: TritonPoo
   }
   return kube.apply(tritonPools, pool, options)
 }
+
+/**
+ * The same for the pool as it was read. Undefined: there was none. A POST would leave the fields with another manager,
+ * so the pool is created by an apply of version 0. @throws KubeError 409 if the pool has changed, or was created, since
+ */
+export async function applyPoolOver(
+  kube: Pick<KubeClient, 'apply'>,
+  pool: TritonPool,
+  live: TritonPool | undefined,
+): Promise<TritonPool> {
+  const { uid, resourceVersion } = live?.metadata ?? {}
+  const version = live === undefined ? { resourceVersion: '0' } : { uid, resourceVersion }
+  try {
+    return await applyPool(kube, { ...pool, metadata: { ...pool.metadata, ...version } as TritonPool['metadata'] })
+  } catch (error) {
+    const exists = live === undefined && error instanceof KubeError && error.message.includes(existsAlready)
+    throw exists ? new KubeError(409, 'AlreadyExists', error.message, { cause: error }) : error
+  }
+}
+
+/** The API server's answer to version 0 of an object that exists. */
+const existsAlready = 'metadata.resourceVersion: Invalid value'

@@ -15,11 +15,13 @@ type Given = {
   readonly ready?: 'True' | 'False'
   readonly readyFor?: number
   readonly deleting?: boolean
+  /** Pods that serve, of at least so many. */
+  readonly pods?: readonly [number, number]
   readonly owners?: (typeof configMapOwner)[]
 }
 
 function pool(name: string, given: Given = {}): TritonPool {
-  const { labels = own, generation = 1, ready = 'True', readyFor = generation, deleting, owners } = given
+  const { labels = own, generation = 1, ready = 'True', readyFor = generation, deleting, owners, pods } = given
   return {
     apiVersion: 'matte.dev/v1alpha1',
     kind: 'TritonPool',
@@ -32,7 +34,10 @@ function pool(name: string, given: Given = {}): TritonPool {
       ...(owners && { ownerReferences: owners }),
     },
     spec: {},
-    status: { conditions: [{ type: 'Ready', status: ready, observedGeneration: readyFor }] },
+    status: {
+      ...(pods && { readyReplicas: pods[0], bounds: { minReplicas: pods[1], maxReplicas: 20 } }),
+      conditions: [{ type: 'Ready', status: ready, observedGeneration: readyFor }],
+    },
   } as unknown as TritonPool
 }
 
@@ -44,16 +49,21 @@ const appliedTo = (...names: string[]) =>
 
 /** The names in a plan. */
 function plan(input: Partial<Parameters<typeof planValuesPools>[0]>) {
-  const made = planValuesPools({ origin, entries: [], pools: [], applied: new Map(), ...input })
+  const made = planValuesPools({
+    ...{ origin, entries: [], pools: [], applied: new Map() },
+    count: String(input.entries?.length ?? 0),
+    ...input,
+  })
   return {
     apply: made.apply.map(({ name }) => name),
     delete: made.delete.map(({ metadata }) => metadata.name),
     waiting: made.waiting.map(({ pool: { metadata }, successors }) => `${metadata.name} for ${successors.join()}`),
+    kept: made.kept.map(({ message }) => message),
     refused: made.refused.map(({ message }) => message),
     disown: made.disown.map(({ metadata }) => metadata.name),
   }
 }
-const nothing = { apply: [], delete: [], waiting: [], refused: [], disown: [] }
+const nothing = { apply: [], delete: [], waiting: [], kept: [], refused: [], disown: [] }
 
 describe('a pool of the values', () => {
   const entries = named('a')
@@ -108,6 +118,7 @@ describe('a pool that left the values', () => {
     ['was Ready for an earlier generation', { readyFor: 0 }],
     ['was changed since it was applied', { generation: 2 }],
     ['is being deleted', { deleting: true }],
+    ['has fewer ready pods than minReplicas', { pods: [9, 10] }],
   ])('serves while its successor %s', (_what, successor) => {
     const made = plan({ entries: named('next'), pools: pools(successor), applied: appliedTo('next') })
     expect(made).toMatchObject({ delete: [], waiting: ['gone for next'] })
@@ -129,12 +140,28 @@ describe('a pool that left the values', () => {
   })
 
   it('is deleted when every pool of the values is Ready', () => {
-    const made = plan({ entries: named('next'), pools: pools({}), applied: appliedTo('next') })
-    expect(made).toEqual({ ...nothing, delete: ['gone'] })
+    for (const successor of [{}, { pods: [10, 10] }, { pods: [0, 0] }] satisfies Given[]) {
+      const made = plan({ entries: named('next'), pools: pools(successor), applied: appliedTo('next') })
+      expect(made).toEqual({ ...nothing, delete: ['gone'] })
+    }
   })
 
   it('is deleted at once if no pool is left in the values', () => {
     expect(plan({ entries: [], pools: [pool('gone', { ready: 'False' })] })).toEqual({ ...nothing, delete: ['gone'] })
+  })
+
+  it.each<[string, string | undefined, string]>([
+    ['has no number of entries', undefined, 'is missing'],
+    ['has another number of entries', '2', 'says 2'],
+  ])('stays while the ConfigMap %s, and the entries are applied', (_what, count, says) => {
+    const kept = [expect.stringMatching(new RegExp(`^gone is not in .*which has 1 entries.*${says}`))]
+    const ready = plan({ entries: named('next'), count, pools: pools({}), applied: appliedTo('next') })
+    expect(ready).toEqual({ ...nothing, kept })
+    expect(plan({ entries: named('next'), count, pools: [pool('gone')] })).toEqual({
+      ...nothing,
+      apply: ['next'],
+      kept,
+    })
   })
 
   it.each<[string, Given]>([

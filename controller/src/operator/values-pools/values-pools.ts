@@ -7,17 +7,17 @@ import { type Loop, repeat } from '@matte/core/runtime/loop'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type Backoff, backoffMs } from '../kube/backoff.ts'
-import { type KubeClient, KubeError } from '../kube/client.ts'
+import type { KubeClient } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { type Leadership, NotLeaderError } from '../kube/leadership.ts'
 import type { Reflector } from '../kube/reflector.ts'
-import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
-import { isRefusal } from '../reconcile/refusals.ts'
-import { applyPool } from './apply-pool.ts'
-import { type Applied, planValuesPools, type ValuesPlan, type WaitingPool } from './plan-values-pools.ts'
+import type { TritonPool } from '../pool/triton-pool.ts'
+import { countAnnotation, planValuesPools, type ValuesPlan, type WaitingPool } from './plan-values-pools.ts'
 import { configMaps, originLabel, type PoolEntry, readEntries } from './pool-entries.ts'
-import { buildValuesPool, otherOwners, type PoolsOrigin } from './values-pool.ts'
-import { createValuesPoolMetrics } from './values-pool-metrics.ts'
+import type { PoolsOrigin } from './values-pool.ts'
+import { createValuesPoolMetrics, type ValuesPoolMetrics } from './values-pool-metrics.ts'
+import { forgetRefusedWrites, refusedForMs, type WriteMemory } from './write-memory.ts'
+import { applyEntry, deletePool, disownPool, writeEach } from './write-values.ts'
 
 type ValuesPoolsOptions = {
   readonly kube: KubeClient
@@ -36,25 +36,24 @@ type ValuesPoolsOptions = {
 const everyMs = 5_000
 /** A status changes every few seconds; a successor that becomes Ready need not be noticed sooner. */
 const pauseAtLeastMs = 500
-const refusedForMs = 30_000
 const backoff: Backoff = { baseMs: 1_000, maxMs: 15_000 }
 
-type Memory = {
-  readonly applied: Map<string, Applied & { readonly atMs: number }>
-  /** Messages that were reported, by pool. */
+type Memory = WriteMemory & {
+  /** Messages that were reported, by reason and pool. */
   readonly reported: Map<string, string>
 }
 
 export function valuesPools(options: ValuesPoolsOptions): Loop {
   const { origin, pools, leads, registry, logger, clock = systemClock } = options
   const metrics = createValuesPoolMetrics(registry)
-  const memory: Memory = { applied: new Map(), reported: new Map() }
+  const memory: Memory = { applied: new Map(), refusedWrites: new Map(), reported: new Map() }
   let failures = 0
   let passedMs = Number.NEGATIVE_INFINITY
 
   async function pass(signal: AbortSignal): Promise<number> {
     if (!leads()) {
       memory.applied.clear()
+      memory.refusedWrites.clear()
       memory.reported.clear()
       metrics.hide()
       return pauseAtLeastMs
@@ -63,7 +62,7 @@ export function valuesPools(options: ValuesPoolsOptions): Loop {
     if (earlyMs > 0) return earlyMs
     passedMs = clock.monotonicMs()
     try {
-      metrics.show(await applyValues({ ...options, clock }, memory, signal))
+      await applyValues({ ...options, clock, metrics }, memory, signal)
       failures = 0
       return everyMs
     } catch (error) {
@@ -81,21 +80,29 @@ export function valuesPools(options: ValuesPoolsOptions): Loop {
   return applying
 }
 
-type Deps = ValuesPoolsOptions & { readonly clock: Clock }
+type Deps = ValuesPoolsOptions & { readonly clock: Clock; readonly metrics: ValuesPoolMetrics }
 
-async function applyValues(deps: Deps, memory: Memory, signal: AbortSignal): Promise<ValuesPlan> {
-  const { kube, origin, pools, clock } = deps
+/** @throws Error, the first that is no refusal, after every pool and entry was tried and reported */
+async function applyValues(deps: Deps, memory: Memory, signal: AbortSignal): Promise<void> {
+  const { kube, origin, pools, clock, metrics } = deps
   const configMap = await kube.get(configMaps, origin.configMap, { signal })
   const entries = configMap && readEntries(configMap)
   forgetOld(memory, entries, clock.monotonicMs())
-  const plan = (): ValuesPlan => planValuesPools({ origin, entries, pools: pools.items(), applied: memory.applied })
-  const { disown, apply } = plan()
-  for (const pool of disown) await disownPool(deps, pool)
-  for (const entry of apply) await applyEntry(deps, memory, entry)
+  const count = configMap?.metadata.annotations?.[countAnnotation]
+  const plan = (): ValuesPlan =>
+    planValuesPools({ origin, entries, count, pools: pools.items(), applied: memory.applied })
+  const before = plan()
+  forgetRefusedWrites(memory, { disown: before.disown, gone: before.gone })
+  const failures = [
+    await writeEach(deps, before.disown, (pool) => disownPool(deps, memory, pool)),
+    await writeEach(deps, before.apply, (entry) => applyEntry(deps, memory, entry)),
+  ]
   const after = plan()
-  for (const pool of after.delete) await deletePool(deps, pool)
+  failures.push(await writeEach(deps, after.delete, (pool) => deletePool(deps, memory, pool)))
   report(deps, memory, after)
-  return after
+  metrics.show(after, [...memory.refusedWrites.values()])
+  const failure = failures.find((error) => error !== undefined)
+  if (failure !== undefined) throw failure
 }
 
 function forgetOld({ applied, reported }: Memory, entries: readonly PoolEntry[] | undefined, nowMs: number): void {
@@ -107,56 +114,21 @@ function forgetOld({ applied, reported }: Memory, entries: readonly PoolEntry[] 
   if (reported.size > names.size + 1_000) reported.clear()
 }
 
-/** Kubernetes would delete the pool with its owner. A chart up to 0.2 made the ConfigMap the owner. */
-async function disownPool({ kube, leadership, logger }: Deps, pool: TritonPool): Promise<void> {
-  const { name, resourceVersion } = pool.metadata
-  await leadership.confirm()
-  const patch = { metadata: { resourceVersion, ownerReferences: otherOwners(pool) } }
-  if (await unlessOvertaken(kube.mergePatch(tritonPools, name, patch))) {
-    logger.info({ pool: name }, 'pool belongs to the ConfigMap no more')
-  }
-}
-
-async function applyEntry({ kube, leadership, origin, clock, logger }: Deps, memory: Memory, entry: PoolEntry) {
-  const { name, text } = entry
-  await leadership.confirm()
-  try {
-    const { metadata } = await applyPool(kube, buildValuesPool(origin, entry))
-    const before = memory.applied.get(name)
-    const isSame = before?.uid === metadata.uid && before?.generation === metadata.generation
-    memory.applied.set(name, { text, uid: metadata.uid, generation: metadata.generation, atMs: clock.monotonicMs() })
-    if (!isSame) logger.info({ pool: name, generation: metadata.generation }, 'pool of the values applied')
-  } catch (error) {
-    if (!isRefusal(error)) throw error
-    const refusal = `The API server refuses the entry ${name} of triton.pools: ${error.message}`
-    const atMs = clock.monotonicMs()
-    memory.applied.set(name, { text, uid: undefined, generation: undefined, refusal, atMs })
-  }
-}
-
-async function deletePool({ kube, leadership, logger }: Deps, { metadata }: TritonPool): Promise<void> {
-  const { name, uid, resourceVersion } = metadata
-  await leadership.confirm()
-  const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
-  if (await unlessOvertaken(kube.delete(tritonPools, name, preconditions))) {
-    logger.info({ pool: name }, 'pool deleted, which left the values')
-  }
-}
-
-/** False if the pool was changed or deleted since it was read. The next pass decides again. */
-const unlessOvertaken = (write: Promise<unknown>): Promise<boolean> =>
-  write.then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof KubeError && (error.status === 409 || error.status === 404)) return false
-      throw error
-    },
-  )
-
 /** Log and Event, once for each message. */
-function report({ events, pools, kube, logger }: Deps, { reported }: Memory, { refused, waiting }: ValuesPlan): void {
+function report(
+  { events, pools, kube, logger }: Deps,
+  { reported, refusedWrites }: Memory,
+  { refused, kept, waiting }: ValuesPlan,
+): void {
   const notes = [
     ...refused.map((one) => ({ ...one, type: 'Warning' as const, reason: 'EntryRefused' })),
+    ...[...refusedWrites.values()].map(({ name, message }) => ({
+      name,
+      message,
+      type: 'Warning' as const,
+      reason: 'WriteRefused',
+    })),
+    ...kept.map((one) => ({ ...one, type: 'Warning' as const, reason: 'ValuesIncomplete' })),
     ...waiting.map((one) => ({
       name: one.pool.metadata.name,
       message: waitingMessage(one),
@@ -164,11 +136,12 @@ function report({ events, pools, kube, logger }: Deps, { reported }: Memory, { r
       reason: 'WaitsForSuccessor',
     })),
   ]
-  const names = new Set(notes.map(({ name }) => name))
-  for (const name of reported.keys()) if (!names.has(name)) reported.delete(name)
+  const keys = new Set(notes.map(({ reason, name }) => `${reason} ${name}`))
+  for (const key of reported.keys()) if (!keys.has(key)) reported.delete(key)
   for (const { name, message, type, reason } of notes) {
-    if (reported.get(name) === message) continue
-    reported.set(name, message)
+    const key = `${reason} ${name}`
+    if (reported.get(key) === message) continue
+    reported.set(key, message)
     logger[type === 'Warning' ? 'warn' : 'info'](
       { pool: name, reason, message },
       'pool of the values not as the values',

@@ -37,12 +37,23 @@ export async function reportClosedPool(
   deps.world.pools.recordWrite(pool, written)
 }
 
-/** Conditions that no longer hold as they were. The others describe the last pass before the pool was closed. */
-function closedConditions({ metadata, status }: TritonPool, message: string, now: Date): Condition[] {
+/**
+ * Conditions that no longer hold as they were. The others describe the last pass before the pool was closed.
+ * `status.observedGeneration` stays: from it the next pass tells whether an older revision was chosen for this spec
+ * (`isSpecSeen` in choose-target.ts), and a spec that changes while the pool is closed has no revision yet.
+ */
+export function closedConditions(
+  { metadata, status }: Pick<TritonPool, 'metadata' | 'status'>,
+  message: string,
+  now: Date,
+): Condition[] {
   const answers: ConditionAnswer[] = [
     { type: 'Ready', status: 'False', reason: 'FencingRefused', message },
     { type: 'ScalingActive', status: 'False', reason: 'FencingRefused', message },
+    { type: 'Progressing', status: 'False', reason: 'FencingRefused', message },
     { type: 'Degraded', status: 'True', reason: 'FencingRefused', message },
+    { type: 'Reconciling', status: 'False', reason: 'FencingRefused', message },
+    { type: 'Stalled', status: 'True', reason: 'FencingRefused', message },
   ]
   const generation = metadata.generation ?? 0
   return answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), status?.conditions ?? [])
