@@ -1,6 +1,6 @@
 {{- /* Namespaces that `operator.namespaces` adds to the release's. */ -}}
 {{- define "matte.namespaces" -}}
-{{- without .Values.operator.namespaces .Release.Namespace | uniq | toJson -}}
+{{- without (.Values.operator.namespaces | default list) .Release.Namespace | uniq | toJson -}}
 {{- end -}}
 
 {{- /*
