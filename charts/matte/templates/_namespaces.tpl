@@ -1,6 +1,6 @@
 {{- /* Namespaces that `operator.namespaces` adds to the release's. */ -}}
 {{- define "matte.namespaces" -}}
-{{- without .Values.operator.namespaces .Release.Namespace | uniq | toJson -}}
+{{- without (.Values.operator.namespaces | default list) .Release.Namespace | uniq | toJson -}}
 {{- end -}}
 
 {{- /*
@@ -67,7 +67,9 @@ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Releas
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  {{- include "matte.metadata" (merge (dict "component" "triton" "name" (printf "%s-triton" (include "matte.fullname" $root))) .) | nindent 2 }}
+  {{- /* Pods that outlive the release keep what closes them to others. */}}
+  {{- $kept := $root.Values.pools.keep | ternary (dict "helm.sh/resource-policy" "keep") dict }}
+  {{- include "matte.metadata" (merge (dict "component" "triton" "name" (printf "%s-triton" (include "matte.fullname" $root)) "annotations" $kept) .) | nindent 2 }}
 spec:
   podSelector:
     {{- include "matte.poolPods" $root | nindent 4 }}

@@ -123,7 +123,9 @@ spec:
   {{- $name := printf "%s-%s" (include "matte.fullname" $root) .component }}
   {{- with lookup "apps/v1" "Deployment" $root.Release.Namespace $name }}
   # As many as there are, for the autoscaler to go on from.
-  replicas: {{ max (.spec.replicas | default 1 | int) ($values.autoscaling.minReplicas | int) }}
+  {{- /* The bounds of an external scaler are its own. Zero is also what `stopped` leaves, and many scalers never leave zero. */}}
+  {{- $fewest := ternary 1 $values.autoscaling.minReplicas (and $values.autoscaling.external (gt (int .spec.replicas) 0)) }}
+  replicas: {{ max (int .spec.replicas) (int $fewest) }}
   {{- end }}
   {{- end }}
   selector:

@@ -72,6 +72,13 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     expect(missing).toEqual([])
   })
 
+  it('look up pools and their Events in every namespace, because a pool of a team is elsewhere', () => {
+    const ofPools = pages.filter(({ alert }) => ['MattePoolClosed', 'MattePoolRolledBack'].includes(alert))
+    const commands = ofPools.flatMap(({ shell }) => shell).filter((command) => /\b(events|tritonpools)\b/.test(command))
+    expect(commands).toHaveLength(4)
+    for (const command of commands) expect(command).toMatch(/^kubectl get (events|tritonpools) -A /)
+  })
+
   it('and the rules ask for metrics, labels and values that the processes have', async () => {
     const rules = await renderRules()
     const asked = [

@@ -5,12 +5,19 @@ import { conditionTypes } from '@matte/controller/operator/pool/reasons'
 import { readYamlBlocks } from '@matte/generate/yaml'
 import { rootDir } from '@matte/local/paths'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { chartDir, findMissing, render, runOrThrow } from '../helm.ts'
 
 const page = readFileSync(join(rootDir, 'docs/operations/gitops.md'), 'utf8')
 type Written = {
   readonly kind: string
-  readonly spec: { readonly source?: { readonly helm: { readonly valuesObject: object } }; readonly values?: object }
+  readonly metadata: { readonly name: string }
+  readonly data?: Readonly<Record<string, string>>
+  readonly spec: {
+    readonly source?: { readonly helm: { readonly valuesObject: object } }
+    readonly values?: object
+    readonly valuesFrom?: readonly { readonly kind: string; readonly name: string }[]
+  }
 }
 const blocks = readYamlBlocks(page) as Written[]
 const find = (kind: string): Written => {
@@ -19,11 +26,33 @@ const find = (kind: string): Written => {
   return found
 }
 
+/** Values of the HelmRelease: those of its files, and its own over them. */
+function fluxValues(): object {
+  const { valuesFrom = [], values } = find('HelmRelease').spec
+  const files = valuesFrom.map(({ kind, name }) => {
+    const file = blocks.find((block) => block.kind === kind && block.metadata.name === name)?.data?.['values.yaml']
+    if (file === undefined) throw new Error(`the page has no ${kind} ${name} with values.yaml`)
+    return parse(file) as object
+  })
+  return Object.assign({}, ...files, values)
+}
+
 const autoscaled = { api: { autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 4 } } }
 
 describe('the page about GitOps', () => {
   it('has a pool, and an object of each kind that its tools need', () => {
-    expect(blocks.map(({ kind }) => kind)).toEqual(['Application', 'TritonPool', 'HelmRelease', 'Kustomization'])
+    expect(blocks.map(({ kind }) => kind)).toEqual([
+      'Application',
+      'TritonPool',
+      'HelmRelease',
+      'ConfigMap',
+      'Kustomization',
+    ])
+  })
+
+  it('has no null in the values of a HelmRelease, where the API server drops it from an existing one', () => {
+    expect(JSON.stringify(find('HelmRelease').spec.values)).not.toContain('null')
+    expect(fluxValues()).toMatchObject({ triton: { pools: { demo: null } } })
   })
 
   it('names the conditions that there are', () => {
@@ -36,7 +65,7 @@ describe('the page about GitOps', () => {
 describe.skipIf(findMissing('helm'))('the output of the chart in a GitOps tool', () => {
   it.each([
     ['Argo CD', find('Application').spec.source?.helm.valuesObject],
-    ['Flux', find('HelmRelease').spec.values],
+    ['Flux', fluxValues()],
     ['an installation with autoscalers', autoscaled],
   ])('is the same each time with the values of %s, without Secrets', async (_tool, values) => {
     expect(values).toBeDefined()

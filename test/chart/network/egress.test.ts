@@ -107,7 +107,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     const { database, nats, store } = servers
     const values = {
       ...production,
-      mail: { existingSecret: { name: 'mail' }, from: 'no-reply@example.com' },
+      mail: { existingSecret: { name: 'mail' }, port: 587, from: 'no-reply@example.com' },
       dispatcher: { replicas: 2, egressProxy: { url: 'http://proxy.example.com:3128' } },
       networkPolicy: {
         ...production.networkPolicy,

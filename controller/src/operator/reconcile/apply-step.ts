@@ -189,13 +189,32 @@ async function writeStatus(
     const object = { apiVersion: pool.apiVersion, kind: pool.kind, metadata, status } as TritonPool
     return kube.apply(tritonPools, object, { subresource: 'status', signal })
   }
-  const written = await write(status).catch((error: unknown) => {
-    const known = error instanceof KubeError ? withoutUndeclared(status, error.message) : undefined
-    if (known === undefined) throw error
+  const written = await writeKnown(status, write, (error) => {
     if (!memory.definitionIsOlder) logger.warn({ err: error }, 'the definition of TritonPools is older: upgrade it')
     memory.definitionIsOlder = true
-    return write(known)
   })
   world.pools.recordWrite(pool, written)
   memory.statusAtMs = nowMs
+}
+
+/** More fields than a release has added to the status. The API server may name one at a time. */
+const undeclaredMax = 20
+
+/** Writes the status without the fields that the definition does not declare. @throws KubeError for any other refusal */
+async function writeKnown(
+  status: PoolStatus,
+  write: (status: PoolStatus) => Promise<TritonPool>,
+  onOlder: (error: unknown) => void,
+): Promise<TritonPool> {
+  let left = status
+  for (let removed = 0; ; removed++) {
+    try {
+      return await write(left)
+    } catch (error) {
+      const known = error instanceof KubeError ? withoutUndeclared(left, error.message) : undefined
+      if (known === undefined || removed >= undeclaredMax) throw error
+      onOlder(error)
+      left = known
+    }
+  }
 }
