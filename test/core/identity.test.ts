@@ -27,8 +27,10 @@ describe('the store by the identity of a pod', () => {
   let session: Session
   let tokens: string[]
   let signers: string[]
-  let refuse: string | undefined
+  let refuse: RegExp | undefined
   let failures: Error[]
+  let endSlow: () => void
+  let refusal: string
 
   async function listen(server: Server): Promise<string> {
     servers.push(server)
@@ -69,11 +71,17 @@ describe('the store by the identity of a pod', () => {
       const id = /Credential=(\w+)/.exec(request.headers.authorization ?? '')?.[1] ?? 'nobody'
       signers.push(`${id} ${request.headers['x-amz-security-token']}`)
       request.resume().on('end', () => {
-        if (id === refuse) {
-          response.writeHead(400).end('<Error><Code>ExpiredToken</Code></Error>')
+        if (refuse?.test(id)) {
+          response.writeHead(400).end(`<Error><Code>${refusal}</Code></Error>`)
           return
         }
-        response.end(request.method === 'GET' ? 'pixels' : '')
+        if (request.url?.includes('/slow')) {
+          response.write('pix')
+          endSlow = () => void response.end('els')
+          return
+        }
+        const isList = request.url?.includes('list-type=2')
+        response.end(isList ? '<ListBucketResult/>' : request.method === 'GET' ? 'pixels' : '')
       })
     })
 
@@ -83,6 +91,7 @@ describe('the store by the identity of a pod', () => {
     signers = []
     failures = []
     refuse = undefined
+    refusal = 'ExpiredToken'
     session = { minutes: 60 }
     writeFileSync(tokenFile, tokenOf('first'))
     for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
@@ -128,10 +137,69 @@ describe('the store by the identity of a pod', () => {
   it('takes the rotated token of the file and new keys when the store refuses the old ones', async () => {
     await bucket.put('a', Buffer.from('pixels'), png)
     writeFileSync(tokenFile, tokenOf('second'))
-    refuse = 'ASIA1'
+    refuse = /^ASIA1$/
     expect((await bucket.get('a', { maxBytes: 100 })).toString()).toBe('pixels')
     expect(tokens).toEqual([tokenOf('first'), tokenOf('second')])
     expect(signers.at(-1)).toBe('ASIA2 session-2')
+  })
+
+  const operations: Record<string, () => Promise<unknown>> = {
+    open: async () => (await bucket.open('a')).body?.resume(),
+    'open without the body': () => bucket.open('a', { headOnly: true }),
+    delete: () => bucket.delete('a'),
+    list: () => bucket.list('a'),
+    probe: async () => expect(await bucket.probe(5_000)).toBe(true),
+    ensure: () => bucket.ensure(),
+  }
+
+  it.each(Object.entries(operations))(
+    'fetches new keys for %s when the store refuses the old ones',
+    async (_name, operate) => {
+      await bucket.put('a', Buffer.from('pixels'), png)
+      refuse = /^ASIA1$/
+      await operate()
+      expect(tokens).toHaveLength(2)
+      expect(signers.at(-1)).toBe('ASIA2 session-2')
+    },
+  )
+
+  it('goes on with a download whose keys are replaced', async () => {
+    const { body } = await bucket.open('slow')
+    refuse = /^ASIA1$/
+    await bucket.delete('a')
+    endSlow()
+    expect(Buffer.concat((await body?.toArray()) ?? []).toString()).toBe('pixels')
+  })
+
+  it('asks for keys once more, and not for each request, while the store refuses all', async () => {
+    refuse = /./
+    for (let i = 0; i < 5; i++) {
+      const refused = { name: 'StorageError', kind: 'unavailable' }
+      await expect(bucket.put('a', Buffer.from('pixels'), png)).rejects.toMatchObject(refused)
+      await expect(bucket.open('a')).rejects.toMatchObject({ ...refused, cause: { name: 'ExpiredToken' } })
+      expect(await bucket.probe(5_000)).toBe(false)
+    }
+    expect(tokens).toHaveLength(2)
+  })
+
+  it('does not ask for the code of a refusal that has one', async () => {
+    refusal = 'AccessDenied'
+    refuse = /./
+    await expect(bucket.open('a')).rejects.toMatchObject({ kind: 'unavailable', cause: { name: 'AccessDenied' } })
+    expect(await bucket.probe(5_000)).toBe(false)
+    // The open, the probe, and a list for the probe's code.
+    expect(signers).toHaveLength(3)
+    expect(tokens).toHaveLength(1)
+  })
+
+  it('says what the store says when the token service fails too', async () => {
+    await bucket.put('a', Buffer.from('pixels'), png)
+    refuse = /./
+    session = { minutes: 60, status: 403 }
+    await expect(bucket.open('a')).rejects.toMatchObject({ kind: 'unavailable', cause: { name: 'ExpiredToken' } })
+    expect(failures).toHaveLength(1)
+    // The put, and the open once: the same keys would be refused again.
+    expect(signers).toHaveLength(2)
   })
 
   it('makes upload links of 15 minutes, or as long as a shorter session lasts', async () => {

@@ -1,5 +1,5 @@
 // The steps of docs/tritonpool-versions.md on an API server: a second version with the same schema and no conversion
-// webhook, its storage, the end of the first version. On a definition of its own, since the real one is shared.
+// webhook, its storage, the end of the first version. The real definition is shared, so this file makes another one.
 import type { Resource } from '@matte/controller/operator/kube/client'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import { buildCrd } from '@matte/controller/operator/pool/crd'
@@ -99,7 +99,7 @@ describe.skipIf(cluster === undefined)('the graduation of TritonPool', () => {
     expect((await apply(next)).metadata).toMatchObject({ uid, generation })
     expect((await read(old))?.spec).toEqual(seen?.spec)
 
-    // Second release: the new one is stored, and a write of status stores each pool anew.
+    // Second release: the new one is stored, and a write of status stores each pool again.
     const before = await storageHash()
     expect(await define(old, { ...next, storage: true })).toBe('')
     await until('the API server stores the new version', async () => (await storageHash()) !== before)

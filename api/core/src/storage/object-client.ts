@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
+import { refusesKeys } from './credentials/refused-keys.ts'
 import { credentialsOf, type KeysOrCredentials, keysFor, withLastKeys } from './credentials/store-credentials.ts'
 import { createRequestSigner, type StorePlace } from './signature-v4.ts'
 import { getErrorOf, StorageError, storeUnavailable } from './storage-error.ts'
@@ -46,10 +47,11 @@ export function createObjectClient(options: StorePlace & KeysOrCredentials): Obj
     const answer = await dispatch(pool, { method, ...signed, body: body ?? null }, { maxBytes, signal })
     if (isGood(answer.status)) return answer
     const said = answer.bytes.toString()
-    if (refusesKeys.test(said)) credentials.refused(keys)
+    const code = /<Code>(\w+)<\/Code>/.exec(said)?.[1]
+    if (refusesKeys(code)) credentials.refused(keys)
     if (said.includes('RequestTimeTooSkewed')) offsetMs = Date.parse(answer.headers.date ?? '') - Date.now() || 0
     if (method !== 'GET') throw storeUnavailable(said)
-    throw getErrorOf({ status: answer.status, code: /<Code>(\w+)<\/Code>/.exec(said)?.[1] }, said)
+    throw getErrorOf({ status: answer.status, code }, said)
   }
 
   return {
@@ -65,9 +67,6 @@ export function createObjectClient(options: StorePlace & KeysOrCredentials): Obj
     close: () => void pool.destroy(),
   }
 }
-
-/** Codes of a store that no longer takes temporary keys; new ones may work. */
-const refusesKeys = /<Code>(ExpiredToken|InvalidToken|InvalidAccessKeyId|TokenRefreshRequired)<\/Code>/
 
 /** Answers that say try again, and everything that is no answer: connection refused, reset, too slow. */
 const isTransient = (error: unknown): boolean => !(error instanceof StorageError) || error.kind === 'unavailable'

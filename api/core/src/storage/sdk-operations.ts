@@ -9,12 +9,15 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   S3Client,
+  type S3ClientConfig,
 } from '@aws-sdk/client-s3'
+import { refusesKeys } from './credentials/refused-keys.ts'
 import {
   credentialsOf,
   type KeysOrCredentials,
   keysFor,
   type StoreCredentials,
+  withLastKeys,
 } from './credentials/store-credentials.ts'
 import type { StorePlace } from './signature-v4.ts'
 import { getErrorOf, httpStatusOf, objectMissing, type StorageError, storeUnavailable } from './storage-error.ts'
@@ -44,28 +47,20 @@ export type OpenOptions = {
 
 export function openSdk(options: StorePlace & KeysOrCredentials) {
   const { bucket: Bucket } = options
-  const client = newClient(options)
-  const credentials = credentialsOf(options)
-  // The SDK's own wait for keys ignores the signal of a request.
-  const ready = (signal?: AbortSignal) => keysFor(credentials, signal)
-  const open = streamOpener(client, Bucket)
+  const { send, close } = keyedSender(options)
   return {
-    open: async (key: string, options?: OpenOptions): Promise<OpenObject> => {
-      await ready(options?.signal).catch((error: unknown) => Promise.reject(storeUnavailable(error)))
-      return open(key, options)
-    },
+    open: streamOpener(send, Bucket),
     delete: async (Key: string, signal?: AbortSignal): Promise<void> => {
       try {
-        await ready(signal)
-        await client.send(new DeleteObjectCommand({ Bucket, Key }), optionsOf(signal))
+        await send((client) => client.send(new DeleteObjectCommand({ Bucket, Key }), optionsOf(signal)), signal)
       } catch (error) {
         if (codeOf(error) !== 'NoSuchKey') throw storeUnavailable(error)
       }
     },
     list: async (Prefix: string, signal?: AbortSignal): Promise<string[]> => {
+      const command = new ListObjectsV2Command({ Bucket, Prefix })
       try {
-        await ready(signal)
-        const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }), optionsOf(signal))
+        const { Contents = [] } = await send((client) => client.send(command, optionsOf(signal)), signal)
         return Contents.flatMap(({ Key }) => Key ?? [])
       } catch (error) {
         throw storeUnavailable(error)
@@ -74,30 +69,80 @@ export function openSdk(options: StorePlace & KeysOrCredentials) {
     /** Rejects with what the client says unless the bucket answers in time. */
     probe: async (timeoutMs: number): Promise<void> => {
       const signal = AbortSignal.timeout(timeoutMs)
-      await ready(signal)
-      await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: signal }).catch((error: unknown) => {
+      await headBucket(send, Bucket, signal).catch((error: unknown) => {
         // The client's own error for that says only that somebody aborted.
         throw signal.aborted ? signal.reason : error
       })
     },
     ensure: async (signal?: AbortSignal): Promise<void> => {
-      const options = optionsOf(signal)
       try {
-        await ready(signal)
-        await client.send(new HeadBucketCommand({ Bucket }), options)
+        await headBucket(send, Bucket, signal)
       } catch (error) {
         if (httpStatusOf(error) !== 404) throw storeUnavailable(error)
-        await client.send(new CreateBucketCommand({ Bucket }), options).catch((failure: unknown) => {
+        const create = (client: S3Client) => client.send(new CreateBucketCommand({ Bucket }), optionsOf(signal))
+        await send(create, signal).catch((failure: unknown) => {
           if (httpStatusOf(failure) !== 409) throw storeUnavailable(failure) // another process made it meanwhile
         })
       }
     },
-    close: () => client.destroy(),
+    close,
   }
 }
 
+type Request<T> = (client: S3Client) => Promise<T>
+
+/** Sends by a client of the current keys; once more with other keys if the store refuses these. */
+type Send = <T>(request: Request<T>, signal?: AbortSignal, method?: 'HEAD') => Promise<T>
+
+function keyedSender(options: StorePlace & KeysOrCredentials): { readonly send: Send; close(): void } {
+  const credentials = credentialsOf(options)
+  // The clients share connections, so a download goes on after its keys are replaced.
+  const { requestHandler } = newClient(options).config
+  const clientOf = withLastKeys(({ accessKeyId, secretAccessKey, sessionToken }) => {
+    const keys = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
+    return clientWith(options, { credentials: keys, requestHandler })
+  })
+  return {
+    send: async (request, signal, method) => {
+      // The SDK's own wait for keys ignores the signal of a request.
+      const keys = await keysFor(credentials, signal)
+      try {
+        return await request(clientOf(keys))
+      } catch (error) {
+        if (credentials.fixed !== undefined) throw error
+        const ask = { client: clientOf(keys), Bucket: options.bucket, signal }
+        const refusal = method === 'HEAD' ? await codedRefusal(error, ask) : error
+        if (!refusesKeys(codeOf(refusal))) throw error
+        credentials.refused(keys)
+        const others = await keysFor(credentials, signal)
+        if (others === keys) throw refusal
+        return await request(clientOf(others))
+      }
+    },
+    close: () => requestHandler.destroy?.(),
+  }
+}
+
+type Ask = { readonly client: S3Client; readonly Bucket: string; readonly signal: AbortSignal | undefined }
+
+/** Statuses of refused keys, by store. */
+const refusalStatuses = new Set([400, 401, 403])
+
+/** The store's error with its code. The answer to a HEAD has no body for a code, so a list of one key asks for it. */
+async function codedRefusal(error: unknown, { client, Bucket, signal }: Ask): Promise<unknown> {
+  if (!refusalStatuses.has(httpStatusOf(error) ?? 0)) return error
+  const command = new ListObjectsV2Command({ Bucket, MaxKeys: 1 })
+  return client.send(command, optionsOf(signal)).then(
+    () => error,
+    (coded: unknown) => coded,
+  )
+}
+
+const headBucket = (send: Send, Bucket: string, signal: AbortSignal | undefined) =>
+  send((client) => client.send(new HeadBucketCommand({ Bucket }), optionsOf(signal)), signal, 'HEAD')
+
 const streamOpener =
-  (client: S3Client, Bucket: string) =>
+  (send: Send, Bucket: string) =>
   async (Key: string, { headOnly = false, range, ifNoneMatch, signal }: OpenOptions = {}): Promise<OpenObject> => {
     const input = {
       Bucket,
@@ -107,9 +152,10 @@ const streamOpener =
     }
     const options = optionsOf(signal)
     try {
+      const head = (client: S3Client) => client.send(new HeadObjectCommand(input), options)
       const answer = headOnly
-        ? { ...(await client.send(new HeadObjectCommand(input), options)), Body: undefined }
-        : await client.send(new GetObjectCommand(input), options)
+        ? { ...(await send(head, signal, 'HEAD')), Body: undefined }
+        : await send((client) => client.send(new GetObjectCommand(input), options), signal)
       return {
         etag: answer.ETag ?? '',
         lengthBytes: answer.ContentLength ?? 0,
@@ -122,15 +168,15 @@ const streamOpener =
         return { etag: etagOf(error), lengthBytes: 0, contentRange: undefined, unchanged: true, body: undefined }
       }
       // The answer to a HEAD has no body that could say what is missing, so the bucket is asked for.
-      if (headOnly && httpStatusOf(error) === 404) throw await missingFrom(client, { Bucket, options, cause: error })
+      if (headOnly && httpStatusOf(error) === 404) throw await missingFrom(send, { Bucket, signal, cause: error })
       throw getErrorOf({ status: httpStatusOf(error), code: codeOf(error) }, error)
     }
   }
 
-type Missing = { readonly Bucket: string; readonly options: ReturnType<typeof optionsOf>; readonly cause: unknown }
+type Missing = { readonly Bucket: string; readonly signal: AbortSignal | undefined; readonly cause: unknown }
 
-const missingFrom = (client: S3Client, { Bucket, options, cause }: Missing): Promise<StorageError> =>
-  client.send(new HeadBucketCommand({ Bucket }), options).then(() => objectMissing(cause), storeUnavailable)
+const missingFrom = (send: Send, { Bucket, signal, cause }: Missing): Promise<StorageError> =>
+  headBucket(send, Bucket, signal).then(() => objectMissing(cause), storeUnavailable)
 
 const optionsOf = (signal: AbortSignal | undefined) => ({ ...(signal && { abortSignal: signal }) })
 
@@ -153,18 +199,19 @@ const sdkProvider = (credentials: StoreCredentials) => async () => {
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }), expiration }
 }
 
-export function newClient(options: StorePlace & KeysOrCredentials): S3Client {
-  const { endpoint, region } = options
-  const credentials = credentialsOf(options)
-  return new S3Client({
+export const newClient = (options: StorePlace & KeysOrCredentials): S3Client =>
+  clientWith(options, { credentials: sdkProvider(credentialsOf(options)), requestHandler: timeouts })
+
+type Connection = Required<Pick<S3ClientConfig, 'credentials' | 'requestHandler'>>
+
+const clientWith = ({ endpoint, region }: StorePlace, connection: Connection): S3Client =>
+  new S3Client({
     endpoint,
     region,
-    credentials: sdkProvider(credentials),
     forcePathStyle: true,
     // The default adds checksums that a store may not know.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 2,
-    requestHandler: timeouts,
+    ...connection,
   })
-}

@@ -200,7 +200,7 @@ async function writeStatus(
 /** More fields than a release has added to the status. The API server may name one at a time. */
 const undeclaredMax = 20
 
-/** Writes the status without the fields that the definition does not declare. @throws KubeError for any other refusal */
+/** Writes the status without fields that the definition does not declare. @throws KubeError for any other refusal */
 async function writeKnown(
   status: PoolStatus,
   write: (status: PoolStatus) => Promise<TritonPool>,

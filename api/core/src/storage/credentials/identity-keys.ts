@@ -15,7 +15,12 @@ type Options = {
 }
 
 export const identityCredentials = ({ region, fetchFailed = () => undefined }: Options): StoreCredentials =>
-  renewedCredentials({ fetchKeys: () => fetchIdentityKeys(region), nowMs: Date.now, fetchFailed })
+  renewedCredentials({
+    fetchKeys: () => fetchIdentityKeys(region),
+    nowMs: Date.now,
+    random: Math.random,
+    fetchFailed,
+  })
 
 /** @throws Error without tokens and keys in its message */
 async function fetchIdentityKeys(region: string): Promise<StoreKeys> {

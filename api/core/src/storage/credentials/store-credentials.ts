@@ -19,7 +19,7 @@ export type StoreCredentials = {
    * @throws StorageError `unavailable` without valid keys
    */
   keys(validMs?: number): Promise<StoreKeys>
-  /** Fetches keys again at the next call: the store refused these. */
+  /** The store refused these keys: a later call fetches others, at the next call or after a pause. */
   refused(keys: StoreKeys): void
 }
 
