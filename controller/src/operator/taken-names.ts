@@ -66,6 +66,7 @@ export async function reportTakenName(deps: TakenNameDeps, key: string): Promise
   const conditions = answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), kept)
   const status = { observedGeneration: generation, leaderTerm: term.count, conditions }
   const { apiVersion, kind } = pool
+  // A server-side apply of the status carries no spec, which the type requires.
   const object = { apiVersion, kind, metadata: { name, uid, resourceVersion }, status } as unknown as TritonPool
   await leadership.confirm()
   await kube.in(namespace).apply(tritonPools, object, { subresource: 'status' })

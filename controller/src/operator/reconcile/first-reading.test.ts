@@ -1,4 +1,4 @@
-// A leader that begins while the database does not answer: the first reading may take as long as any later one.
+// A leader that begins while the database does not answer: the first reading may take as long as every later one.
 import { describe, expect, it } from 'vitest'
 import type { PoolSpecInput } from '../pool/triton-pool.ts'
 import { gather, type World } from './gather.ts'

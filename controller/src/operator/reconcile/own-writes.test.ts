@@ -114,7 +114,7 @@ function given(seen: Seen, gone: readonly string[] = []) {
   return { pass, world }
 }
 
-/** A pool at rest whose status is one write behind. */
+/** An idle pool whose status is one write behind. */
 async function outdated(podNames: readonly string[] = ['a']): Promise<Seen> {
   const { pool, ...parts } = await settled({ scaling: { minReplicas: podNames.length } }, podNames)
   return { ...parts, pool: { ...pool, status: { ...pool.status, observedGeneration: 0 } } }
@@ -132,7 +132,7 @@ describe('a pass right after a write', () => {
 })
 
 describe('an object that the copy has and the API server has not', () => {
-  it('is a Deployment: scaled in vain once, and made again by the next pass', async () => {
+  it('is a Deployment: scaled once without success, and made again by the next pass', async () => {
     const seen = await outdated(['a', 'b'])
     const spec = withDefaults({ models: seen.pool.spec.models, scaling: { minReplicas: 3 } })
     const { pass } = given({ ...seen, pool: { ...seen.pool, spec } }, ['Deployment'])
@@ -143,7 +143,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect(next.calls[0]).toBe(`create Deployment ${name}`)
   })
 
-  it('is a Service that was changed: restored in vain once, and made again by the next pass', async () => {
+  it('is a Service that was changed: restored once without success, and made again by the next pass', async () => {
     const seen = await outdated()
     const services = (seen.services ?? []).map((service) => ({ ...service, spec: { ports: [] } }))
     const { pass } = given({ ...seen, services }, ['Service'])
@@ -152,7 +152,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect((await pass()).calls).toEqual([`create Service ${name}`, ...status])
   })
 
-  it('is a pod: chosen in vain once, and no longer counted', async () => {
+  it('is a pod: chosen once without success, and no longer counted', async () => {
     const seen = await outdated(['a', 'b', 'c'])
     const spec = withDefaults({ models: seen.pool.spec.models, scaling: { minReplicas: 2, maxReplicas: 2 } })
     const { pass, world } = given({ ...seen, pool: { ...seen.pool, spec } }, ['Pod'])
@@ -161,7 +161,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect(world.pods.of(poolKey)).toEqual([])
   })
 
-  it('is a Deployment that nothing needs: deleted in vain once', async () => {
+  it('is a Deployment that nothing needs: deleted once without success', async () => {
     const seen = await outdated()
     const [deployment] = seen.deployments ?? []
     if (deployment === undefined) throw new Error('there is no Deployment')
@@ -175,7 +175,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect((await all.pass()).calls).toEqual([])
   })
 
-  it('is the pool itself: its status is written in vain once, and nothing is left to do', async () => {
+  it('is the pool itself: its status is written once without success, and nothing is left to do', async () => {
     const { pass } = given(await outdated(), ['TritonPool'])
     expect(await pass()).toEqual({ outcome: 'conflict', calls: status })
     expect(await pass()).toEqual({ outcome: 'gone', calls: [] })

@@ -76,7 +76,7 @@ const waking = async (): Promise<Seen> => {
 }
 
 describe('the memory of a pool', () => {
-  it('starts anew when another pool has the name', async () => {
+  it('starts again when another pool has the name', async () => {
     const { pass, memories } = given()
     const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
     await pass(seen)

@@ -61,7 +61,7 @@ const currentDemand = ({ demand, demandAgeSeconds, scaling }: ScaleInput): Deman
 const termsOf = ({ scaling, slotsPerPod, pods }: ScaleInput, demand: Demand): Terms =>
   countTerms(demand, { scaling, slotsPerPod, readySlots: clampValue(pods.ready) * slotsPerPod })
 
-/** A new leader, or a new pool: the first reading may take as long as any later one. */
+/** A new leader, or a new pool: the first reading may take as long as every later one. */
 function awaitDemand(input: ScaleInput): Decision {
   const kept = clampValue(input.pods.current)
   const { burstUntilSeconds } = input.memory

@@ -58,6 +58,7 @@ function readTemplate({ metadata }: Deployment): PodTemplate | undefined {
 
 function ofTodaysBuilder(pool: TritonPool): Template & { readonly target: TargetBuild } {
   const template = buildPodTemplate(pool)
+  // A template is JSON, but an interface has no index signature to say so.
   const revision = revisionOf(template as unknown as Json)
   return { template, isAsBuilt: true, target: { revision, built: { builder: builderVersion, inputs: inputsOf(pool) } } }
 }

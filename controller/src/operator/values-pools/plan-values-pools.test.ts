@@ -76,7 +76,7 @@ describe('a pool of the values', () => {
     ['is left alone while it is as applied', [pool('a')], applied, []],
     ['is applied again after a change', [pool('a', { generation: 2 })], applied, ['a']],
     ['is applied again after a change of its labels', [pool('a', { labels: old })], applied, ['a']],
-    ['is applied again after another client created it anew', [pool('a')], createdBefore, ['a']],
+    ['is applied again after another client created it again', [pool('a')], createdBefore, ['a']],
     ['waits for the end of its deletion', [pool('a', { deleting: true })], applied, []],
   ])('%s', (_what, pools, memory, apply) => {
     expect(plan({ entries, pools, applied: memory })).toEqual({ ...nothing, apply })

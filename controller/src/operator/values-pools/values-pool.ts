@@ -6,7 +6,7 @@ import { originLabel, type PoolEntry } from './pool-entries.ts'
 /** The release and the ConfigMap that the pools come from. */
 export type PoolsOrigin = { readonly release: string; readonly configMap: string }
 
-/** The object to apply for an entry. */
+/** The object to apply for an entry. The API server checks the spec, which is what the values say. */
 export const buildValuesPool = ({ release, configMap }: PoolsOrigin, { name, spec }: PoolEntry): TritonPool =>
   ({
     apiVersion: 'matte.dev/v1alpha1',

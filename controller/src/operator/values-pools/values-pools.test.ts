@@ -11,6 +11,7 @@ const origin = { release: 'matte', configMap: 'matte-pools' }
 const labels = { 'matte.dev/from': 'matte-pools', 'matte.dev/release': 'matte' }
 const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'matte-pools', uid: 'c' }
 
+/** With the fields that the decision reads, out of all that a pool has. */
 const pool = (name: string, metadata: object = {}): TritonPool =>
   ({
     metadata: { name, uid: `uid-${name}`, resourceVersion: '7', generation: 1, labels, ...metadata },
