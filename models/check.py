@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares the committed u2netp with the file it was derived from, and writes the tests' reference images.
+"""Compares the committed u2netp with its source file, and writes the reference images of the tests.
 
-    /tmp/derive/bin/pip install onnxruntime==1.31.1 pillow==13.0.0      # beside what derive.py asks for
+    /tmp/derive/bin/pip install onnxruntime==1.31.1 pillow==13.0.0      # in addition to those of derive.py
     /tmp/derive/bin/python models/check.py package/u2netp.onnx models/u2netp/1/model.onnx
     /tmp/derive/bin/python models/check.py --write-references package/u2netp.onnx models/u2netp/1/model.onnx
 
@@ -29,7 +29,7 @@ def resized(photo):
 
 
 def original_alpha(session, image):
-    """The published pipeline with the division by 255: float planes in, first map out."""
+    """Runs the published pipeline with division by 255: float planes in, first map out."""
     planes = ((image / 255 - MEAN) / DEVIATION).astype(np.float32).transpose(2, 0, 1)[None]
     (probability,) = session.run([session.get_outputs()[0].name], {session.get_inputs()[0].name: planes})
     return np.round(probability[0, 0] * 255).astype(np.uint8)

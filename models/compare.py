@@ -4,11 +4,11 @@
     /tmp/derive/bin/python models/compare.py models/u2netp/1/model.onnx models/u2netp/1/model.int8.onnx \
         [--openvino] [FOLDER…]
 
-Needs what quantise.py needs. With --openvino (and the package openvino==2026.4.1) the int8 form is run as
-models/u2netp/1/openvino_model.py runs it. MAD is the mean absolute difference of masks over 255, IoU that of their
-pixels from 128 on. Photos, crops that quantise.py did not see, the lemur over other grounds with its true matte, and
-pictures that show nothing, whose masks must stay below 128. FOLDER: photos of your own, compared like the bundled
-ones. Fails if the forms are further apart than the bounds below.
+Needs the packages of quantise.py. With --openvino (and the package openvino==2026.4.1) the int8 form runs as in
+models/u2netp/1/openvino_model.py. MAD is the mean absolute difference of the masks divided by 255; IoU is computed on
+pixels of at least 128. Compares photos, crops that quantise.py did not use, the lemur over other backgrounds with its
+true matte, and blanks (images without a subject), whose masks must stay below 128. FOLDER: more photos to compare.
+Fails if the forms differ by more than the bounds below.
 """
 import pathlib
 import sys
@@ -28,7 +28,7 @@ FADES = {
     "day": ((60, 120, 210), (215, 235, 250)), "dusk": ((30, 20, 60), (250, 140, 60)),
     "sand": ((230, 210, 170), (150, 110, 70)), "black to white": ((0, 0, 0), (255, 255, 255)),
 }
-# Mean over the photos' crops, and of the worst blank.
+# Means over the crops of the photos, and highest level of the worst blank.
 MAD_MAX, IOU_MIN, BLANK_MAX = 0.01, 0.97, 127
 
 
@@ -123,12 +123,12 @@ def main():
         errors = [mad(mask, 255 * alpha[..., 0]) for mask in own]
         overlaps = [iou(mask, 255 * alpha[..., 0]) for mask in own]
         found = f"MAD {np.mean(errors):.4f}, IoU {np.mean(overlaps):.4f}"
-        print(f"lemur on {len(own)} grounds, {name}, against its true matte: {found}")
+        print(f"lemur on {len(own)} backgrounds, {name}, against its true matte: {found}")
 
     worst = [max((int(mask.max()), name) for name, mask in zip(empty, own)) for own in zip(*map(masks, empty.values()))]
-    print(f"{len(empty)} pictures that show nothing: fp32 at most {worst[0]}, int8 {worst[1]}")
+    print(f"{len(empty)} blanks: fp32 at most {worst[0]}, int8 {worst[1]}")
     if difference > MAD_MAX or overlap < IOU_MIN or worst[1][0] > BLANK_MAX:
-        sys.exit("compare.py: the int8 form is further from the fp32 one than the bounds allow")
+        sys.exit("compare.py: the int8 and fp32 forms differ by more than the bounds")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@
     /tmp/derive/bin/python models/derive.py package/u2netp.onnx models/u2netp/1/model.onnx
     /tmp/derive/bin/python models/derive.py package/u2netp.onnx models/u2netp/1/model.gpu.onnx --batch 8
 
-The same input and the same versions give the same bytes. Before: float [1,3,320,320], already normalised, and
-seven probability maps. After: `image` UINT8 [N,320,320,3] (RGB) and `alpha` UINT8 [N,320,320], the first map x 255.
-The weights stay as they are, save that the first layer's take over the division by 255 and by the deviation.
+The same input and versions give the same bytes. Source: normalised floats [1,3,320,320] in, seven probability maps out.
+Result: `image` UINT8 [N,320,320,3] (RGB) in, `alpha` UINT8 [N,320,320] out, the first map x 255. The weights are
+unchanged, except that those of the first layer include the division by 255 and by the deviation.
 """
 import argparse
 import hashlib
@@ -23,7 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 SOURCE_SHA256 = "309c8469258dda742793dce0ebea8e6dd393174f89934733ecc8b14c76f4ddd8"
 SIZE = 320
-# ImageNet statistics, on the 0..1 scale: what U²-Net was trained with.
+# ImageNet statistics on the 0..1 scale, as in the training of U²-Net.
 MEAN = np.array([0.485, 0.456, 0.406])
 DEVIATION = np.array([0.229, 0.224, 0.225])
 
@@ -33,7 +33,7 @@ def constant(name, value, dtype):
 
 
 def halvings_of(nodes, graph_input):
-    """How often each feature map's side has been halved: it turns every computed Resize target into a constant."""
+    """Number of halvings of each feature map's side, which makes every computed Resize target a constant."""
     producer = {output: node for node in nodes for output in node.output}
     halvings = {graph_input: 0}
     for node in nodes:
@@ -51,11 +51,11 @@ def halvings_of(nodes, graph_input):
 
 
 def with_constant_scales(nodes, halvings):
-    """Resizes by a constant factor.
+    """Replaces the computed sizes of Resize nodes by constant factors.
 
     ONNX Runtime keeps feature maps in its blocked layout through a Resize only if the factor is a constant integer and
     the coordinates are `half_pixel`, which equals `pytorch_half_pixel` for every output longer than one pixel.
-    Otherwise it converts the largest maps there and back, which costs more than half as much as all convolutions.
+    Otherwise it converts the largest maps back and forth, which costs more than half of all convolutions.
     """
     scales = {}
     resized = []
@@ -110,10 +110,10 @@ def without_dead_nodes(nodes, outputs):
 
 
 def with_fixed_batch(nodes, batch):
-    """The network computes `batch` images whatever comes: black ones fill up what is missing, and are cut off again.
+    """Makes the network always compute `batch` images: black ones are added and their masks removed.
 
-    ONNX Runtime's CUDA provider plans every convolution again when the size of the batch is another than the last time
-    (0.35 s for this network), and a server that joins the requests which wait changes it all the time.
+    ONNX Runtime's CUDA provider plans every convolution again when the batch size changes (0.35 s for this network).
+    With dynamic batching it changes all the time.
     """
     for node in nodes:
         for names, old, new in ((node.input, "image", "filled"), (node.output, "alpha", "alphas")):
@@ -143,8 +143,8 @@ def derive(source, batch=None):
     nodes, scales = with_constant_scales(graph.node, halvings_of(graph.node, graph_input))
     nodes, taps = with_tap_sides(nodes, weights)
 
-    # (x / 255 - mean) / deviation is (x - 255 mean) / (255 deviation). The subtraction cannot move into the weights as
-    # the division does: the layer pads with zeros, and they stand for the mean, not for black.
+    # (x / 255 - mean) / deviation is (x - 255 mean) / (255 deviation). Only the division moves into the
+    # weights: the layer pads with zeros, which must mean the average colour, not black.
     first = next(node for node in nodes if graph_input in node.input)
     kernel = numpy_helper.to_array(weights[first.input[1]])
     weights[first.input[1]] = constant(
@@ -191,12 +191,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("target", type=pathlib.Path)
-    parser.add_argument("--batch", type=int, help="compute this many images, however many come")
+    parser.add_argument("--batch", type=int, help="always compute this many images")
     options = parser.parse_args()
     source = options.source.read_bytes()
     found = hashlib.sha256(source).hexdigest()
     if found != SOURCE_SHA256:
-        expected = f"{SOURCE_SHA256}: take the file named in the heading"
+        expected = f"{SOURCE_SHA256}: use the file named at the top of this script"
         sys.exit(f"derive.py: {options.source} has SHA-256 {found}, not {expected}")
     derived = derive(source, options.batch)
     options.target.write_bytes(derived)

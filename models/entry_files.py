@@ -1,14 +1,14 @@
-"""The texts of a repository entry: configurations for Triton, README, LICENSE, and its line in models.json."""
+"""Text files of a repository entry: configurations for Triton, README, LICENSE, and its entry in models.json."""
 import dataclasses
 import hashlib
 import json
 
 from matting_graph import Result, Settings
 
-# On a GPU: one image at a time, since ONNX Runtime's CUDA provider plans all convolutions again whenever the size of a
-# batch changes; in two instances, so that one's copies and launches go on while the other computes.
+# On a GPU: one image at a time, because ONNX Runtime's CUDA provider plans all convolutions again when the batch size
+# changes; two instances, so one copies and launches while the other computes.
 GPU_INSTANCES = 2
-# Multiply-adds of one image up to which a model is fast, medium; beyond, slow. docs/models.md says what that means.
+# Upper bounds of multiply-adds per image for each speed; above both, a model is slow (docs/models.md).
 SPEEDS = [("fast", 20_000_000_000), ("medium", 100_000_000_000)]
 
 
@@ -18,7 +18,7 @@ class Entry:
     model_version: str
     licence: str
     views: int
-    # Whether it has a form for processors with AMX.
+    # Has a form for processors with AMX.
     bf16: bool
     origin: str
     source_sha256: str
@@ -40,7 +40,7 @@ def parameter(key, value):
 
 
 def head(entry, comment, batch):
-    """`batch` 0: the graph's own first axis is 1, and Triton refuses such a graph where it may send batches."""
+    """`batch` 0: the graph's first axis is 1, which Triton accepts only without batching."""
     return [
         *(f"# {line}" for line in comment),
         f'name: "{entry.name}"',
@@ -61,7 +61,7 @@ def tensors(size, axis):
 
 def properties(entry, form):
     return [
-        "# What Matte reads of it; docs/models.md has the list.",
+        "# Parameters that Matte reads (docs/models.md).",
         parameter("matte.form", form),
         parameter("matte.licence", entry.licence),
         parameter("matte.speed", entry.speed),
@@ -79,26 +79,26 @@ THREADS = [parameter("intra_op_thread_count", 1), parameter("inter_op_thread_cou
 
 
 def configurations(entry):
-    """By path in the entry. They are u2netp's, whose README has the measurements behind them."""
+    """Configurations by path in the entry. The numbers are those of u2netp; its README has the measurements."""
     is_single = entry.result.single_reason != ""
     on_cpu, on_gpu = (0, 0) if is_single else (2, 1)
-    only = ["The graph takes one image at a time: README.md says why."] if is_single else []
+    only = ["The graph takes one image at a time; README.md has the reason."] if is_single else []
     memory = parameter("enable_mem_pattern", 0)
     last = warmup(entry.result.size, "1, " if is_single else "")
     files = {
         "config.pbtxt": [
-            *head(entry, ["In force without --model-config-name; configs/ holds the tuned forms.", *only], on_cpu),
+            *head(entry, ["Used without --model-config-name; configs/ has the tuned configurations.", *only], on_cpu),
             "instance_group [ { kind: KIND_AUTO count: 1 } ]", *THREADS, memory, "", *last,
         ],
         "configs/cpu.pbtxt": [
-            *head(entry, ["For the CPU (--model-config-name=cpu): an instance to a core, no batches.", *only], on_cpu),
-            "# The count is written at start from the cores allowed; as it stands here it suits one core.",
+            *head(entry, ["For the CPU (--model-config-name=cpu): an instance per core, no batches.", *only], on_cpu),
+            "# At start the count is set to the number of allowed cores; 1 suits one core.",
             "instance_group [ { kind: KIND_CPU count: 1 } ]", *THREADS, memory, "", *last,
         ],
         "configs/gpu.pbtxt": [
-            *head(entry, ["For a GPU (--model-config-name=gpu): an image at a time (docs/models.md).", *only], on_gpu),
+            *head(entry, ["For a GPU (--model-config-name=gpu): one image at a time (docs/models.md).", *only], on_gpu),
             f"instance_group [ {{ kind: KIND_GPU count: {GPU_INSTANCES} }} ]", *THREADS,
-            "# 1 = heuristic; the exhaustive search makes the start three times as long.",
+            "# 1 = heuristic; the exhaustive search takes three times as long at start.",
             parameter("cudnn_conv_algo_search", 1), "", *last,
         ],
     }
@@ -108,9 +108,9 @@ def configurations(entry):
 
 
 def under_openvino(entry):
-    """The program sends the graph one image at a time, so it needs no batches of it."""
+    """The program sends one image at a time, so the graph needs no batch axis."""
     return [
-        "# Takes the place of cpu.pbtxt where the processor has AMX and Triton has OpenVINO: the same file, in bf16.",
+        "# Replaces cpu.pbtxt if the processor has AMX and Triton has OpenVINO: the same file, in bf16.",
         f'name: "{entry.name}"',
         'backend: "python"',
         'default_model_filename: "openvino_model.py"',
@@ -120,7 +120,7 @@ def under_openvino(entry):
         *tensors(entry.result.size, ""),
         *properties(entry, "bf16"),
         "",
-        "# The count is written at start from the cores allowed; as it stands here it suits one core.",
+        "# At start the count is set to the number of allowed cores; 1 suits one core.",
         "instance_group [ { kind: KIND_CPU count: 1 } ]", *warmup(entry.result.size, ""),
     ]
 
@@ -141,7 +141,7 @@ def readme(entry):
         ("in the graph", f"(value ÷ {settings.scale:g} − mean) ÷ deviation; mean {three(settings.mean)}, "
                          f"deviation {three(settings.std)}"),
         ("batch", batch),
-        ("weights", f"{result.form}{', computed in bf16 under OpenVINO where there is AMX' if entry.bf16 else ''}"),
+        ("weights", f"{result.form}{', computed in bf16 under OpenVINO with AMX' if entry.bf16 else ''}"),
         ("multiply-adds", f"{result.multiply_adds / 1e9:.1f} billion an image, which makes it {entry.speed}"
                           f"{f' with {entry.views} views' if entry.views != 1 else ''}"),
     ]
@@ -150,12 +150,12 @@ def readme(entry):
 
 
 def licence_text(licence, text):
-    """An identifier is a statement of whoever adds the model; most licences want their text to go with the weights."""
+    """Most licences require their text beside the weights; without one, only the identifier is written."""
     return text or f"SPDX-License-Identifier: {licence}\n\nNo text was given when the model was added.\n"
 
 
 def with_line(models_json, entry):
-    """models.json with this entry; whatever else served this folder is replaced."""
+    """models.json with this entry; replaces other entries for the same folder."""
     known = json.loads(models_json) if models_json else {}
     kept = {name: one for name, one in known.items() if one.get("folder") != entry.name}
     line = {

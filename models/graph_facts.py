@@ -1,5 +1,5 @@
-"""What is known of a network by its graph: the numbers it computes with, and what one picture costs, the same on every
-machine: the multiply-adds of its convolutions and products."""
+"""Facts about a network from its graph: its number format, and its cost per image in multiply-adds of convolutions and
+matrix products, the same on every machine."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -7,7 +7,7 @@ COUNTED = ("Conv", "ConvTranspose", "Gemm", "MatMul", "QLinearConv", "DeformConv
 
 
 def add_shapes(graph):
-    """Adds the shapes that multiply_adds needs as outputs: only a run knows them all."""
+    """Adds the shapes that multiply_adds needs as outputs; they are known only after a run."""
     counted, added = [], {}
     for node in list(graph.node):
         if node.op_type not in COUNTED:
@@ -34,7 +34,7 @@ def multiply_adds(node, shapes):
 
 
 def form_of(model):
-    """By the bytes of the weights."""
+    """Number format of most bytes of the weights."""
     sizes = {"fp32": 0, "fp16": 0, "int8": 0}
     kinds = {TensorProto.FLOAT: "fp32", TensorProto.FLOAT16: "fp16"}
     kinds |= {TensorProto.INT8: "int8", TensorProto.UINT8: "int8"}

@@ -1,7 +1,7 @@
-"""Makes of a published network the graph that Matte serves, and tries it: what add.py writes down.
+"""Converts a published network into the graph that Matte serves, and tests it; add.py writes the files.
 
-Before: one float picture, normalised, [N,3,S,S] or [N,S,S,3]; one or more maps. After: `image` UINT8 [N,S,S,3] (RGB)
-and `alpha` UINT8 [N,S,S]. The weights and all nodes between stay as they are.
+Source: one normalised float image [N,3,S,S] or [N,S,S,3] in, one or more maps out. Result: `image` UINT8 [N,S,S,3]
+(RGB) in, `alpha` UINT8 [N,S,S] out. The weights and all nodes in between are unchanged.
 """
 import copy
 import dataclasses
@@ -14,16 +14,16 @@ from google.protobuf.message import DecodeError
 from graph_facts import add_shapes, form_of, multiply_adds
 from onnx import TensorProto, compose, helper, numpy_helper
 
-PREFIX = "source/"  # No name of the network meets one of ours.
+PREFIX = "source/"  # Keeps the network's names apart from ours.
 RAW = "raw_map"
 FLOATS = {TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16}
 OPSET_MIN = 9
 NUMBERS = {"zero": 0, "one": 1, "to_255": 255, "half": 0.5}
-RANGE_SLACK = 0.01  # An enlarging last layer may step over by this much.
+RANGE_SLACK = 0.01  # An upsampling last layer may overshoot by this much.
 
 
 class ModelError(Exception):
-    """What the person who adds the model has to change."""
+    """An error that the user can fix; the message says how."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Result:
     size: int
     output_name: str
     form: str
-    # Empty: any batch. Else why the graph takes one image only.
+    # Reason why the graph takes only one image; empty: any batch.
     single_reason: str
     multiply_adds: int
 
@@ -83,14 +83,14 @@ def read(path, settings):
     weights = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in weights]
     if len(inputs) != 1:
-        raise ModelError(f"{path} must have one input, a picture; it has {listing(inputs)}")
+        raise ModelError(f"{path} must have one input, an image; it has {listing(inputs)}")
     size, channels_last = layout(inputs[0], settings.input_size)
     output = choose_output(model.graph.output, settings.output)
     return Source(model, inputs[0].name, inputs[0].type.tensor_type.elem_type, channels_last, size, output)
 
 
 def dims_of(value):
-    """An int, a name, or "?" for each."""
+    """An int, a name or "?" per axis."""
     return [dim.dim_value or dim.dim_param or "?" for dim in value.type.tensor_type.shape.dim]
 
 
@@ -179,7 +179,7 @@ def build(source, settings):
         [helper.make_tensor_value_info("alpha", TensorProto.UINT8, ["N", size, size])],
         weights, sparse_initializer=[one for one in graph.sparse_initializer if one.values.name in live],
     )
-    # Initializers that are no inputs are allowed from version 4 on.
+    # IR version 4 and later allow initializers that are not inputs.
     return helper.make_model(
         made, opset_imports=model.opset_import, functions=model.functions, ir_version=max(4, model.ir_version),
         producer_name="matte models/add.py",
@@ -187,14 +187,14 @@ def build(source, settings):
 
 
 def names_read(node):
-    """Of its subgraphs too, which see the names around them."""
+    """Includes names read by subgraphs, which can read those of the outer graph."""
     inner = [one for attribute in node.attribute for one in [attribute.g, *attribute.graphs] if one.node]
     return {*node.input, *(name for graph in inner for one in graph.node for name in names_read(one)),
             *(value.name for graph in inner for value in graph.output)}
 
 
 def without_dead_nodes(nodes, outputs):
-    """In the order given: not every exporter writes a node before those that read it, and ONNX Runtime sorts them."""
+    """Keeps the order, in which a node may precede its inputs: ONNX Runtime sorts the nodes."""
     producers = {output: node for node in nodes for output in node.output}
     live, waiting, kept = set(), list(outputs), set()
     while waiting:
@@ -211,7 +211,7 @@ def without_dead_nodes(nodes, outputs):
 def serialised(model):
     try:
         return model.SerializeToString(deterministic=True)
-    except ValueError as error:  # protobuf's own bound
+    except ValueError as error:  # protobuf's limit
         raise ModelError("the model is over 2 GB, more than an ONNX file can hold: export it as fp16") from error
 
 
@@ -222,7 +222,7 @@ def session(file):
 
 
 def pictures(size):
-    """Two different ones: a disc with texture on a gradient."""
+    """Two different test images: a disc with texture on a gradient."""
     y, x = np.mgrid[0:size, 0:size] / size
     random = np.random.default_rng(1)
     ground = np.stack([90 + 120 * y, 120 + 60 * x, 200 - 110 * y], -1)
@@ -235,7 +235,7 @@ def pictures(size):
 
 
 def try_alone(source, model, settings):
-    """Runs one picture; the output must be one map of probabilities. Returns the multiply-adds."""
+    """Runs one image and checks that the output is one map of probabilities. Returns the multiply-adds."""
     probe = copy.deepcopy(model)
     nodes, _ = without_dead_nodes(model.graph.node, [RAW])
     del probe.graph.node[:], probe.graph.output[:]
@@ -249,29 +249,29 @@ def try_alone(source, model, settings):
     except Exception as error:
         reason = first_line(error)
         raise ModelError(f"ONNX Runtime cannot run the model at {source.size} x {source.size}: {reason}") from error
-    judge(source, raw, settings)
+    check_map(source, raw, settings)
     known = dict(zip(names[1:], shapes))
     return sum(multiply_adds(node, [known[name] for name in shapes]) for node, shapes in counted)
 
 
-def judge(source, raw, settings):
+def check_map(source, raw, settings):
     name, size = source.output_name, source.size
     found = f"output {name} gives {list(raw.shape)}"
     if [side for side in raw.shape if side != 1] != [size, size]:
-        raise ModelError(f"{found} for one picture, not one map of {size} x {size}: choose another with --output")
+        raise ModelError(f"{found} for one image, not one map of {size} x {size}: choose another with --output")
     if not np.isfinite(raw).all():
-        raise ModelError(f"output {name} is not a number for a test picture: check --mean, --std and --scale")
+        raise ModelError(f"output {name} is not a number for a test image: check --mean, --std and --scale")
     low, high = float(raw.min()), float(raw.max())
     is_probability = low >= -RANGE_SLACK and high <= 1 + RANGE_SLACK
-    ranges = f"output {name} goes from {low:.3g} to {high:.3g} for a test picture"
+    ranges = f"output {name} goes from {low:.3g} to {high:.3g} for a test image"
     if settings.sigmoid and is_probability:
-        raise ModelError(f"{ranges}: these are probabilities already, leave out --sigmoid")
+        raise ModelError(f"{ranges}: these are already probabilities: omit --sigmoid")
     if not settings.sigmoid and not is_probability:
         raise ModelError(f"{ranges}, not from 0 to 1: give --sigmoid, or choose another with --output")
 
 
 def try_batch(file, size):
-    """Why the graph takes one image only; empty when two together give what each gives alone."""
+    """Reason why the graph takes only one image; empty if two together give the masks that each gives alone."""
     run = session(file).run
     both = pictures(size)
     singles = np.concatenate([run(["alpha"], {"image": one[None]})[0] for one in both])
@@ -286,13 +286,13 @@ def try_batch(file, size):
 
 
 def for_one_image(model):
-    """The first axis of both tensors as 1: Triton wants what a configuration without batches says (entry_files.py)."""
+    """Sets the first axis of both tensors to 1, as Triton requires for a configuration without batches."""
     for tensor in [*model.graph.input, *model.graph.output]:
         tensor.type.tensor_type.shape.dim[0].dim_value = 1
     return serialised(model)
 
 
 def first_line(error):
-    """Without ONNX Runtime's code and file, of no use to whoever reads it."""
+    """First line of the error, without ONNX Runtime's code and file name."""
     line = re.sub(r"\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ ", "", str(error).strip().splitlines()[0])
     return line if len(line) <= 200 else f"{line[:199]}…"

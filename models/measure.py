@@ -5,10 +5,9 @@
         python3 models/measure.py models/u2netp/1/model.onnx [--threads 2] [--processes 2] [--no-spinning] \\
         [--mem-pattern] [--openvino [--bf16] [--pinning]]
 
---openvino runs the file as models/u2netp/1/openvino_model.py does: one picture a run, one thread, floats in 32 bits, or
-in 16 with --bf16.
-ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI hides AMX from it, AVX2_VNNI AVX-512 as well. TRITON is an installation made by
-local/triton/install.sh. CPU time per image holds on a busy machine, latency does not.
+--openvino runs the file like models/u2netp/1/openvino_model.py: one image per run, one thread, fp32, or bf16 with
+--bf16. ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI hides AMX from it; AVX2_VNNI also hides AVX-512. TRITON is an installation
+of local/triton/install.sh. CPU time per image is reliable on a busy machine, latency is not.
 """
 import argparse
 import multiprocessing
@@ -46,7 +45,7 @@ def prepare_onnxruntime(options):
     settings.add_session_config_entry("session.intra_op.allow_spinning", "0" if options.no_spinning else "1")
     session = ort.InferenceSession(options.model, settings, providers=["CPUExecutionProvider"])
     (source,) = session.get_inputs()
-    # The original takes float planes of a batch of one, the derived file bytes of any batch.
+    # The original takes float planes in a batch of one, the derived file bytes in any batch.
     shape = [size if isinstance(size, int) else options.batch for size in source.shape]
     random = np.random.default_rng(1)
     image = random.random(shape, np.float32) if "float" in source.type else random.integers(0, 256, shape, np.uint8)
@@ -56,7 +55,7 @@ def prepare_onnxruntime(options):
 
 def measure(options, start):
     run, images = (prepare_openvino if options.openvino else prepare_onnxruntime)(options)
-    for _ in range(2):  # The first runs also take memory from the system.
+    for _ in range(2):  # The first runs also allocate memory.
         run()
     start.wait()
     before, times = cpu_ms(), []

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A model in plain ONNX Runtime on a GPU, without a server: images a second by size of batch, and its masks.
+"""Measures a model in plain ONNX Runtime on a GPU, without a server: images per second by batch size, and its masks.
 
     PYTHONPATH=INSTALLATION/pytriton/tritonserver/backends/python \\
         python3 models/measure_cuda.py models/u2netp/1/model.onnx [--batch 1,8,32] [--cuda use_tf32=0]… [--graph]
 
-INSTALLATION is made by `local/triton/install.sh INSTALLATION gpu`. `copied`: pictures from the host's memory and masks
-back to it, as Triton's are; `bound`: both stay on the GPU. The masks of the bundled photos, of pictures that show
-nothing and of noise are compared with those of the same file, or of --reference, on the CPU: grey levels of 255. Needs
-pillow. --graph records a CUDA graph for each size of batch: what launching the kernels one by one costs.
+INSTALLATION is made by `local/triton/install.sh INSTALLATION gpu`. `copied`: images and masks are copied from and to
+the host's memory, as in Triton; `bound`: both stay on the GPU. The masks of the bundled photos, of blanks (images
+without a subject) and of noise are compared with those of the same file, or of --reference, on the CPU, in grey levels
+of 255. Needs pillow. --graph records a CUDA graph per batch size, which shows the cost of launching kernels singly.
 """
 import argparse
 import pathlib
@@ -45,7 +45,7 @@ def open_session(path, cuda, graph=False):
         path, settings, providers=[("CUDAExecutionProvider", chosen), "CPUExecutionProvider"]
     )
     if "CUDAExecutionProvider" not in session.get_providers():
-        raise SystemExit("measure_cuda.py: onnxruntime does not start CUDA here")
+        raise SystemExit("measure_cuda.py: onnxruntime cannot start CUDA on this machine")
     return session
 
 
@@ -60,7 +60,7 @@ def rate_of(run, batch, seconds):
 
 
 def bound_run(session, images):
-    """A run whose tensors are at the same place on the GPU each time, as a CUDA graph needs them."""
+    """Returns a run that keeps its tensors at the same GPU addresses, as a CUDA graph requires."""
     given = ort.OrtValue.ortvalue_from_numpy(images, "cuda", 0)
     mask = ort.OrtValue.ortvalue_from_shape_and_type(images.shape[:3], np.uint8, "cuda", 0)
     binding = session.io_binding()
@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--cuda", type=lambda text: text.split("=", 1), action="append", default=[])
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--graph", action="store_true")
-    parser.add_argument("--reference", help="the file whose masks on the CPU are the right ones")
+    parser.add_argument("--reference", help="file whose masks on the CPU are the reference")
     parser.add_argument("--no-masks", action="store_true")
     parser.add_argument("--label", default="")
     options = parser.parse_args()

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Triton on a GPU: images a second of a model's `gpu` configuration with other numbers in it.
+"""Measures Triton on a GPU: images per second of a model's `gpu` configuration with other numbers.
 
     local/triton/install.sh INSTALLATION gpu
     pip install 'tritonclient[grpc]==2.73.0'
     python3 models/measure_gpu.py INSTALLATION models/u2netp --instances 1,2 --batch 1,8 --delay 0,1000 \\
         --concurrency 1,16 [--file OTHER.onnx] [--cuda use_tf32=0]… [--parameter cudnn_conv_algo_search=0]…
 
-Every combination is loaded as a model of its own, those with the same instances and batch into one server, and asked in
-turn. `mean batch` is Triton's inference_count ÷ execution_count; `GPU MB` is the memory of the model's own processes.
-`--config cpu` tries the script without a GPU.
+Each combination is loaded as a separate model (one server for those with the same instances and batch) and measured in
+turn. `mean batch` is Triton's inference_count ÷ execution_count; `GPU MB` is the memory of the model's processes.
+`--config cpu` tests the script without a GPU.
 """
 import argparse
 import itertools
@@ -36,7 +36,7 @@ def name_of(instances, batch, delay):
 
 
 def config_of(text, variant, options):
-    """The configuration with the numbers of one combination; instances, batch and delay replace what it says."""
+    """The configuration with the instances, batch and delay of one combination."""
     instances, batch, delay = variant
     side = int(re.search(r'name: "image".*?dims: \[ (?:1, )?(\d+)', text).group(1))
     kind = re.search(r"kind: (KIND_\w+)", text).group(1)
@@ -103,7 +103,7 @@ def start(installation, repository, log):
         except OSError:
             time.sleep(0.05)
     process.kill()
-    raise RuntimeError(f"Triton did not get ready; its log is {log.name}")
+    raise RuntimeError(f"Triton did not become ready; see its log, {log.name}")
 
 
 def batches_so_far(name):
@@ -112,7 +112,7 @@ def batches_so_far(name):
 
 
 def gpu_megabytes(name):
-    """Of the stubs that run the model's instances; the command line of each says which."""
+    """Memory of the stubs that run the model's instances, found by their command lines."""
     query = ["nvidia-smi", "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits"]
     try:
         lines = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -163,11 +163,11 @@ def parse():
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--config", default="gpu")
     parser.add_argument("--file", help="another ONNX file with the same tensors")
-    parser.add_argument("--label", default="", help="what stands in the first column")
+    parser.add_argument("--label", default="", help="text of the first column")
     parser.add_argument("--cuda", type=pair, action="append", default=[], help="option of the CUDA provider, KEY=VALUE")
     parser.add_argument("--parameter", type=pair, action="append", default=[], help="of the configuration, KEY=VALUE")
-    parser.add_argument("--warm-up", choices=["all", "one"], default="all", help="sizes of batches")
-    parser.add_argument("--log", default="triton.log", help="where Triton's own output goes")
+    parser.add_argument("--warm-up", choices=["all", "one"], default="all", help="batch sizes to warm up")
+    parser.add_argument("--log", default="triton.log", help="file for Triton's output")
     return parser.parse_args()
 
 

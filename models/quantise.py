@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Makes the int8 form of the u2netp that Matte serves, for processors with VNNI.
 
-    /tmp/derive/bin/pip install onnxruntime==1.31.1 pillow==13.0.0      # beside what derive.py asks for
+    /tmp/derive/bin/pip install onnxruntime==1.31.1 pillow==13.0.0      # in addition to those of derive.py
     /tmp/derive/bin/python models/quantise.py models/u2netp/1/model.onnx models/u2netp/1/model.int8.onnx
 
-The same input, photos and versions give the same bytes. Activations become 8 bits without a sign, one scale a
-tensor, over the range that they have in 50 crops of the bundled photos; weights 8 bits with a sign, one scale an output
-channel.
+The same input, photos and versions give the same bytes. Activations become unsigned 8-bit with one scale per tensor,
+over their range in 50 crops of the bundled photos; weights become signed 8-bit with one scale per output channel.
 """
 import hashlib
 import pathlib
@@ -26,14 +25,14 @@ CROPS, SEED = 50, 1
 PHOTOS = ["astronaut.png", "chelsea.png", "coffee.png", "lemur.png", "rocket.jpg"]
 FIXTURES = pathlib.Path(__file__).parent.parent / "test/fixtures/photos"
 OPERATORS = ["Conv", "Concat", "MaxPool", "Resize", "Add", "Relu"]
-# One channel of Conv_765 reaches 228 where the others end below 72, and the weights of Conv_787 for it are 35 times the
-# next largest: a step of 228/255 there moves the mask more than all else together. So the way from one to the other
-# keeps floats; all four are small. So do the logits of the mask, where a step is seen as a band in soft edges.
+# One channel of Conv_765 reaches 228, the others stay below 72, and Conv_787 multiplies it by weights 35 times the next
+# largest: a step of 228/255 would change the mask more than everything else. The small nodes between the two therefore
+# keep floats, and so do the logits of the mask, whose steps would show as bands in soft edges.
 FLOAT_NODES = ["Conv_765", "Relu_766", "Resize_785", "Concat_786", "Conv_787", "Concat_1046", "Conv_1047"]
 
 
 class Crops(CalibrationDataReader):
-    """Half to all of each side of a photo in turn, every other one mirrored, as the model gets them."""
+    """Crops of half to all of each side, from each photo in turn, every second one mirrored."""
 
     def __init__(self):
         self.random = np.random.default_rng(SEED)
@@ -55,7 +54,7 @@ class Crops(CalibrationDataReader):
 
 
 def outward(value):
-    """To six significant bits away from zero, so that the last bits, in which processors differ, do not show."""
+    """Rounds away from zero to six significant bits, because processors differ in the last bits."""
     mantissa, exponent = np.frexp(np.asarray(value, np.float64).item())
     return np.float32(np.ldexp(np.sign(mantissa) * np.ceil(abs(mantissa) * 64) / 64, exponent))
 
@@ -96,7 +95,7 @@ def main():
     source = pathlib.Path(sys.argv[1])
     found = hashlib.sha256(source.read_bytes()).hexdigest()
     if found != SOURCE_SHA256:
-        sys.exit(f"quantise.py: {source} has SHA-256 {found}, not {SOURCE_SHA256}: take the file of models/models.json")
+        sys.exit(f"quantise.py: {source} has SHA-256 {found}, not {SOURCE_SHA256}: use that of models/models.json")
     quantised = quantise(source)
     with open(sys.argv[2], "wb") as file:
         file.write(quantised)

@@ -1,7 +1,7 @@
-"""Load for a Triton server: processes that keep a number of requests in flight, each on a stream of its own.
+"""Load for a Triton server: processes that keep a number of requests in flight.
 
-As the controller does: one image a request, raw bytes in and out, a stream per request in flight. Needs
-tritonclient[grpc]. Times are of the machine's monotonic clock, so that all processes mean the same window.
+Like the controller: one image per request, raw bytes in and out, a stream per request in flight. Needs
+tritonclient[grpc]. Times are of the machine's monotonic clock, which all processes share.
 """
 import multiprocessing
 import queue
@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-WORKERS = 8  # Python holds a process to one core; eight asked for 1,000 images a second and more.
+WORKERS = 8  # A Python process uses one core; eight can request more than 1,000 images per second.
 
 
 def request_of(pb, load, seed):
@@ -23,7 +23,7 @@ def request_of(pb, load, seed):
 
 
 def keep_one_in_flight(stub, request, until, ended):
-    """Adds (begun, ended) of each request to the list, an error message in place of the last."""
+    """Adds (begun, ended) of each request to the list, or an error message for the last."""
     waiting = queue.SimpleQueue()
     waiting.put(request)
     begun = time.monotonic()
@@ -38,7 +38,7 @@ def keep_one_in_flight(stub, request, until, ended):
                 break
             begun = time.monotonic()
             waiting.put(request)
-    except Exception as error:  # The server went away, say: whoever waits for this process is to know.
+    except Exception as error:  # For example, the server ended: reported to the parent.
         ended.append(str(error))
     waiting.put(None)
 
@@ -69,7 +69,7 @@ def work(pipe):
 
 
 class Load:
-    """The processes; made before gRPC is used here, since it does not survive a fork."""
+    """Worker processes, spawned because gRPC does not survive a fork."""
 
     def __init__(self):
         context = multiprocessing.get_context("spawn")
@@ -84,7 +84,7 @@ class Load:
             pipe.send(None)
 
     def run(self, address, model, side, concurrency, seconds, warm_up=0.4):
-        """Images a second, p50 and p99 in ms, of what ends within the window."""
+        """Images per second, p50 and p99 in ms, of requests that end within the window."""
         first = time.monotonic() + warm_up
         until = first + seconds
         shares = [concurrency // WORKERS + (index < concurrency % WORKERS) for index in range(WORKERS)]

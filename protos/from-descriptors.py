@@ -5,8 +5,8 @@
     pip install protobuf==7.36.2
     python3 protos/from-descriptors.py tritonclient/grpc protos/triton
 
-The client carries compiled modules and no .proto files. A descriptor holds names, numbers, types and options: all that
-counts on the wire, but not the comments. The same wheel gives the same files.
+The client contains compiled modules but no .proto files. A descriptor holds names, numbers, types and options, which
+determine the wire format, but no comments. The same wheel gives the same files.
 """
 import ast
 import os
@@ -21,7 +21,7 @@ SCALARS = {number: name[5:].lower() for name, number in Field.Type.items() if na
 
 
 def descriptor_in(path):
-    """The serialized file descriptor is the one argument of AddSerializedFile. Nothing of the module is executed."""
+    """Reads the serialized file descriptor, the only argument of AddSerializedFile, without executing the module."""
     with open(path) as module:
         for node in ast.walk(ast.parse(module.read())):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "AddSerializedFile":
@@ -61,7 +61,7 @@ def message_lines(message, scope, package):
         yield f"  reserved {span.start} to {span.end - 1};"
     open_oneof = None
     for field in message.field:
-        # A proto3 `optional` is stored as a oneof of its own; it is written as the word, not as the group.
+        # A descriptor stores a proto3 `optional` as a oneof group; the output uses the keyword.
         oneof = field.oneof_index if field.HasField("oneof_index") and not field.proto3_optional else None
         if oneof != open_oneof:
             if open_oneof is not None:

@@ -18,12 +18,16 @@ const tests = (project: string, files: readonly string[] = []): Phase => testPha
 
 const noPostgres15 = 'this machine has no PostgreSQL 15 (Debian: postgresql-15)'
 
+const sourceFolders = 'api charts controller dispatcher docs local models protos test'.split(' ')
+
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
     toolPhase('types', 'tsc', ['--noEmit']),
     toolPhase('lint and format', 'biome', ['ci', '--error-on-warnings', colors]),
     toolPhase('unused code', 'knip', ['--no-progress']),
-    toolPhase('house', 'node', ['test/house/main.ts']),
+    toolPhase('code for tests only', 'knip', ['--no-progress', '--production', '--include', 'exports,types']),
+    toolPhase('imports', 'depcruise', ['--progress', 'none', ...sourceFolders]),
+    toolPhase('prose', 'node', ['test/house/check-prose.ts']),
     toolPhase('shell', 'node', ['test/house/check-shell.ts']),
     toolPhase('generated files', 'node', ['docs/generate/generate.ts', '--check']),
     toolPhase('API contract', 'node', ['docs/generate/lint-contract.ts']),

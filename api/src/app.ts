@@ -1,60 +1,55 @@
-// The HTTP surface, as a table of contents: first what holds for every request, in order, then the routes.
+// The HTTP server: hooks that apply to every request, in order, then the routes.
+
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
-import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
-import { createPaymentMetrics } from '@matte/core/payment/payment-metrics'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { Readiness } from '@matte/core/runtime/health'
 import type { Loop } from '@matte/core/runtime/loop'
 import type { SettingsCache } from '@matte/core/setting/settings-cache'
 import type { Bucket } from '@matte/core/storage/bucket'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
+import type { SigningKeysCache } from '@matte/people/identity/session/signing-keys'
+import { createPaymentMetrics } from '@matte/people/payment/payment-deps'
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { tokenCache } from './auth/bearer.ts'
-import { callerCache } from './auth/caller-cache.ts'
-import { checkAccess } from './auth/check-access.ts'
-import { requireDeclaredAccess } from './auth/declared-access.ts'
+import { memberCache, tokenCache } from './auth/access-token.ts'
+import { callerCache } from './auth/api-key.ts'
+import { checkAccess, requireDeclaredAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
-import { memberCache } from './auth/member-cache.ts'
-import { createSignIn } from './auth/sign-in.ts'
+import { createSignIn } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
 import { addEnvelope, requestId } from './envelope.ts'
-import { answerErrors } from './errors/answer-error.ts'
+import { createErrorHandler } from './errors/error-handler.ts'
 import { gateway } from './gateway.ts'
 import { auditChanges } from './http/audit.ts'
-import { bodyLimitBytes, readDeclaredBodiesOnly } from './http/bodies.ts'
-import { answerClientErrors } from './http/client-error.ts'
+import { clientErrorHandler } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
-import { honourIdempotencyKeys } from './http/idempotency.ts'
-import { endConnectionsWhileStopping } from './http/last-answers.ts'
+import { bodyLimitBytes, closeConnectionsWhileStopping, readDeclaredBodiesOnly, traceRequests } from './http/hooks.ts'
+import { addIdempotency } from './http/idempotency.ts'
 import { type ApiMetrics, createMetrics, observeRequests } from './http/metrics.ts'
-import { answerNotFound } from './http/not-found.ts'
+import { addNotFoundHandler } from './http/not-found.ts'
 import { documentRoutes, serveDocument } from './http/openapi.ts'
-import { traceRequests } from './http/trace-requests.ts'
 import { compileValidator, ignoreUnknownFields } from './http/validation.ts'
 import { refuseOverload } from './limit/capacity.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
-import { warnOfUnreadForwarding } from './limit/forwarded-for.ts'
+import { warnOfUntrustedForwarding } from './limit/forwarded-for.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
+import type { AttemptWaits, TaskWaits } from './long-poll.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
-import { developerSurface } from './routes/both/surface.ts'
+import { developerSurface } from './routes/developer-surface.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { jwksRoutes } from './routes/jwks.ts'
-import { legacyTaskRoutes } from './routes/legacy/tasks.ts'
-import { inspectionTurns } from './routes/task/batch-tasks.ts'
-import { developerFront } from './routes/task/front.ts'
-import { taskOperations } from './routes/task/task-operations.ts'
+import { legacyTaskRoutes } from './routes/legacy-tasks.ts'
+import { createInspectionGate } from './routes/shared/batches.ts'
+import { sharedRoutes } from './routes/shared/shared-routes.ts'
+import { gatewayLinks, presignedLinks } from './schemas/result-links.ts'
 import { serializersOnDemand } from './serialization.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
-import { gatewayLinks, presignedLinks } from './views/result-links.ts'
-import type { AttemptWaits } from './waits/attempt-waits.ts'
-import type { TaskWaits } from './waits/task-waits.ts'
 
 export type App = FastifyInstance
 
@@ -67,22 +62,19 @@ type AppDeps = {
   readonly probe: Pick<StoreProbe, 'isDown'>
   readonly usage: Pick<KeyUsage, 'note'>
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
-  /** Does what people ask for without signing in. */
   readonly accountRequests: Pick<Loop, 'wake'>
-  readonly waits: Pick<TaskWaits, 'untilEnded' | 'end'>
-  readonly attempts: Pick<AttemptWaits, 'untilEnded' | 'end'>
+  readonly waits: Pick<TaskWaits, 'wait' | 'end'>
+  readonly attempts: Pick<AttemptWaits, 'wait' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
-  /** Milliseconds that the first in the queue for a database connection has waited. */
   readonly oldestWaitMs: () => number
   readonly readiness: Readiness
-  /** Aborted when the process begins to stop. */
   readonly stopping: AbortSignal
   readonly registry: Registry
   readonly logger: Logger
 }
 
-/** The application, ready for `listen` or `inject`. Rejects when a route is declared wrongly. */
+/** Ready for `listen` or `inject`. Rejects when a route is declared wrongly. */
 export async function buildApp({ config, db, bucket, readiness, registry, ...deps }: AppDeps): Promise<App> {
   const metrics = createMetrics(registry, config.plans)
   const app: App = newApp(config, deps.logger, metrics)
@@ -92,11 +84,11 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   addEnvelope(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
-  answerNotFound(app)
+  addNotFoundHandler(app)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
   const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
-  if (config.trustedProxyHops === 0) warnOfUnreadForwarding(app, deps.logger)
+  if (config.trustedProxyHops === 0) warnOfUntrustedForwarding(app, deps.logger)
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
   const { usage, signingKeys } = deps
@@ -107,65 +99,65 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
-  honourIdempotencyKeys(app, db)
-  endConnectionsWhileStopping(app, deps.stopping)
+  addIdempotency(app, db)
+  closeConnectionsWhileStopping(app, deps.stopping)
   app.addHook('preClose', async () => {
     deps.waits.end()
     deps.attempts.end()
   })
-  app.setErrorHandler(answerErrors(metrics.countError))
-  await documentRoutes(app, config.publicUrl)
+  app.setErrorHandler(createErrorHandler(metrics.countError))
+  await documentRoutes(app, config)
 
   await app.register(healthRoutes, { readiness })
   serveDocument(app)
   await app.register(docsRoutes, { publicUrl: config.publicUrl })
-  const prefix = '/api/v1/open/developer'
   const models = modelCache(db)
   const deniedNetworks = config.webhookDeniedNetworks
   const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
+  const inspectionGate = createInspectionGate()
   const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength, limiter }
-  const taskDeps = { ...common, turns: inspectionTurns() }
-  await app.register(taskOperations, { prefix, ...taskDeps, front: developerFront })
+  const routeDeps = { ...common, masterKeys, inspectionGate }
+  await app.register(sharedRoutes, { ...routeDeps, surface: developerSurface })
   if (config.legacyEnabled) {
-    const successor = `${config.publicUrl}${prefix}`
-    await app.register(legacyTaskRoutes, { prefix: '/v1', successor, sunset: config.legacySunset, ...taskDeps })
+    const { publicUrl, legacySunset: sunset } = config
+    await app.register(legacyTaskRoutes, { publicUrl, sunset, ...routeDeps })
   }
-  await app.register(developerSurface, { prefix, masterKeys, ...common })
-  await app.register(jwksRoutes, { prefix: '/api/v1', signingKeys })
-  const signIn = createSignIn(config, registry)
-  const paymentMetrics = createPaymentMetrics(registry)
-  const ofApp = { config, masterKeys, paymentMetrics, ...signIn, ...taskDeps }
-  await app.register(appRoutes, { prefix: '/api/v1/app', ...ofApp })
+  if (config.accountsEnabled) {
+    await app.register(jwksRoutes, { signingKeys })
+    const signIn = createSignIn(config, registry)
+    const paymentMetrics = createPaymentMetrics(registry)
+    await app.register(appRoutes, { config, paymentMetrics, ...signIn, ...routeDeps })
+  }
   await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()
   return app
 }
 
-/** Time-outs in milliseconds: a whole request (21 MiB at 73 kB/s), and a socket on which nothing moves. */
+/** In milliseconds: a whole request (21 MiB at 73 kB/s), and a socket without traffic. */
 const requestTimeoutMs = 300_000
 const silenceTimeoutMs = 60_000
 
 function newApp({ trustedProxyHops, maxConnections }: Config, logger: Logger, { countError }: ApiMetrics): App {
   const app = fastify({
     loggerInstance: logger,
-    // The one line a request is written by metrics.ts.
+    // http/metrics.ts writes one line per request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: requestId,
     trustProxy: (_address, hop) => hop < trustedProxyHops,
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     connectionTimeout: silenceTimeoutMs,
-    return503OnClosing: false, // a request that came in time is answered as ever
-    // Ids are judged by the routes; the default of 100 would answer a long one as an unknown path.
+    return503OnClosing: false, // requests in flight still get their response
+    // Routes validate ids; the default of 100 would report a long id as an unknown path.
     routerOptions: { maxParamLength: 16_384 },
-    clientErrorHandler: answerClientErrors(countError),
-    frameworkErrors: answerErrors(countError),
+    clientErrorHandler: clientErrorHandler(countError),
+    frameworkErrors: createErrorHandler(countError),
     schemaController: { compilersFactory: { buildSerializer: serializersOnDemand } },
   })
   app.server.maxConnections = maxConnections
   app.setValidatorCompiler(compileValidator)
-  return app as unknown as App // the type of its logger aside, which is pino's own here
+  return app as unknown as App // differs only in the type of its logger
 }

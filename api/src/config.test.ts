@@ -13,7 +13,7 @@ const env = {
 }
 
 describe('readConfig', () => {
-  it('fills the defaults, and signs for the public URL unless the store has an address of its own', () => {
+  it('fills in defaults, and signs for the public URL unless the store has its own', () => {
     const config = readConfig(env)
     expect(config).toMatchObject({ port: 8080, healthPort: 8081, s3Bucket: 'matte', environment: 'production' })
     expect(config.publicUrl).toBe('https://matte.example.com')
@@ -51,12 +51,12 @@ describe('readConfig', () => {
     expect(() => readConfig({ ...env, [name]: value })).toThrow(name)
   })
 
-  it('takes denied networks as the dispatcher does: by commas or blanks', () => {
+  it('splits denied networks at commas or spaces, as the dispatcher does', () => {
     const config = readConfig({ ...env, WEBHOOK_DENIED_NETWORKS: '10.0.0.0/8 fd00::/8,192.0.2.0/24' })
     expect(config.webhookDeniedNetworks).toEqual(['10.0.0.0/8', 'fd00::/8', '192.0.2.0/24'])
   })
 
-  it('delivers results itself when the credentials are temporary, and refuses links that would die with them', () => {
+  it('delivers results itself if the credentials are temporary, and refuses presigned links', () => {
     expect(readConfig(env).resultsDelivery).toBe('presign')
     const temporary = { ...env, S3_SESSION_TOKEN: 'hidden-token' }
     expect(readConfig(temporary).resultsDelivery).toBe('gateway')
@@ -69,7 +69,7 @@ describe('readConfig', () => {
     expect(() => readConfig({})).toThrow(/PUBLIC_URL[\s\S]*DATABASE_URL[\s\S]*NATS_URL[\s\S]*MASTER_KEYS/)
   })
 
-  it('shows no secret when it is described', () => {
+  it('is described without secrets', () => {
     const config = readConfig(env)
     const text = JSON.stringify(describeConfig(configSchema, config))
     expect(text).not.toContain('hidden')

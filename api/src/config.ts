@@ -1,7 +1,6 @@
-import { auditSettings } from '@matte/core/audit/settings'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import { databaseSettings } from '@matte/core/database-settings'
-import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
+import { auditSettings } from '@matte/core/retention/settings'
 import {
   ConfigError,
   choice,
@@ -22,13 +21,95 @@ import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/stor
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
-import { pagesPath } from './pages/pages-path.ts'
-import { accountSettings, type Registration } from './settings/accounts.ts'
-import { referralSettings } from './settings/referral.ts'
-import { signInSettings } from './settings/sign-in.ts'
-import { streamSettings } from './settings/streams.ts'
+import { accountsSetting, checkPayments, paymentSettings } from '@matte/people/payment/settings'
+import { pagesPath } from './pages/page.ts'
 
-/** Every variable of the API process; `.env` files are not read. */
+const registrations = ['open', 'invite', 'closed'] as const
+export type Registration = (typeof registrations)[number]
+
+const accountSettings = {
+  appUrl: parsed<string | undefined>(
+    'APP_URL',
+    {
+      description: 'base URL of links in mails, such as https://app.example.com; pages of the API by default',
+      default: undefined,
+    },
+    parseAppUrl,
+  ),
+  mailEnabled: flag('MAIL_ENABLED', {
+    description:
+      'the dispatcher has an SMTP server; without one registration, invitations and reset are off in production',
+    default: false,
+  }),
+  registration: parsed<Registration | undefined>(
+    'AUTH_REGISTRATION',
+    {
+      description: 'who may register: open, invite or closed; default open in development, invite in production',
+      default: undefined,
+    },
+    parseRegistration,
+  ),
+  verificationMailsPerMinute: int('VERIFICATION_MAILS_PER_MINUTE', {
+    description:
+      'maximum of address verification mails per minute over all replicas; further ones wait. One address gets ' +
+      'five at once, then one per hour. 0: no limit',
+    default: 120,
+    max: 100_000,
+  }),
+} as const satisfies Schema
+
+function parseRegistration(value: string): Registration {
+  const known = registrations.find((each) => each === value)
+  if (known === undefined) throw new Error(`must be one of ${registrations.join(', ')}`)
+  return known
+}
+
+function parseAppUrl(value: string): string {
+  const url = URL.parse(value)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new Error('must be an http or https URL without query and fragment')
+  }
+  return url.href.replace(/\/$/, '')
+}
+
+const referralSettings = {
+  referralRewardCredits: int('REFERRAL_REWARD_CREDITS', {
+    default: 50,
+    max: 1_000_000,
+    description: 'credits for a referrer once the first task of the referred user has succeeded; 0 grants none',
+  }),
+} as const satisfies Schema
+
+const signInSettings = {
+  passwordHashesMax: int('PASSWORD_HASHES_MAX', {
+    description:
+      'concurrent password hashes, each with 19 MiB and a core for about 10 ms: 1 gives about sixty a second; ' +
+      'keep it below the number of cores',
+    default: 1,
+    min: 1,
+    max: 64,
+  }),
+  passwordHashesWaitingMax: int('PASSWORD_HASHES_WAITING_MAX', {
+    description:
+      'maximum of waiting password hashes, served round-robin by network; above it the newest of the busiest ' +
+      'network gets 429 with details.limit capacity',
+    default: 500,
+    min: 0,
+  }),
+} as const satisfies Schema
+
+const streamSettings = {
+  streamsMax: int('STREAMS_MAX', {
+    description:
+      'open streams of task changes per process, a quarter of them per workspace or member; more get 429 with ' +
+      'details.limit capacity. Each uses one of MAX_CONNECTIONS',
+    default: 1_000,
+    min: 1,
+    max: 100_000,
+  }),
+} as const satisfies Schema
+
+/** All environment variables of the API process; `.env` files are not read. */
 export const configSchema = {
   host: text('HOST', { description: 'address that both ports listen on', default: '0.0.0.0' }),
   port: int('PORT', { description: 'port of the API and of the object store behind it', default: 8080, max: 65_535 }),
@@ -44,30 +125,30 @@ export const configSchema = {
   ),
   ...databaseSettings,
   databasePoolMax: int('DATABASE_POOL_MAX', {
-    description: 'most database connections of this process; README.md adds them up',
+    description: 'maximum database connections of this process; docs/operations/scale.md adds them up',
     default: 10,
     min: 1,
     max: 1_000,
   }),
   natsUrl: parsed(
     'NATS_URL',
-    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
+    { description: 'nats:// or tls:// URLs separated by commas, such as nats://user:password@host:4222', secret: true },
     checkNatsUrls,
   ),
   natsStreamPrefix: parsed(
     'NATS_STREAM_PREFIX',
-    { description: 'keeps installations on one NATS server apart', default: 'matte' },
+    { description: 'prefix of stream names; must differ between installations on one NATS server', default: 'matte' },
     parseStreamPrefix,
   ),
   s3Endpoint: parsed(
     'S3_ENDPOINT',
-    { description: 'origin of the object store inside, such as http://127.0.0.1:8333' },
+    { description: 'origin of the object store as this process reaches it, such as http://127.0.0.1:8333' },
     parseOrigin,
   ),
   s3PublicEndpoint: parsed<string | undefined>(
     'S3_PUBLIC_ENDPOINT',
     {
-      description: 'origin that presigned URLs name; without it PUBLIC_URL, where this process serves the store',
+      description: 'origin in presigned URLs; PUBLIC_URL by default, where this process proxies the store',
       default: undefined,
     },
     parseOrigin,
@@ -81,10 +162,10 @@ export const configSchema = {
   }),
   s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key', default: '' }),
   s3SessionToken: optionalSecret('S3_SESSION_TOKEN', {
-    description: 'of temporary credentials; results then go through this process, see RESULTS_DELIVERY',
+    description: 'session token of temporary credentials; results then go through this process, see RESULTS_DELIVERY',
   }),
   uploadsSignContentLength: flag('UPLOADS_SIGN_CONTENT_LENGTH', {
-    description: 'an upload URL takes a file of the fileSize that was given, and of no other',
+    description: 'an upload URL accepts only a file of exactly the given fileSize',
     default: false,
   }),
   masterKeys: parsed(
@@ -94,14 +175,14 @@ export const configSchema = {
   ),
   resultsDelivery: choice('RESULTS_DELIVERY', ['presign', 'gateway'], {
     description:
-      'how results are downloaded: presign, by links of the object store; gateway, through this process below ' +
-      'PUBLIC_URL/files/, which needs no long-lived access key and is the default with S3_SESSION_TOKEN',
+      'how results are downloaded: presign, from the object store; gateway, through this process at ' +
+      'PUBLIC_URL/files/, which needs no long-lived access key and is the default with temporary credentials',
     default: 'presign',
   }),
   tasksMaxWaitSeconds: int('TASKS_MAX_WAIT', {
-    description: 'longest wait in seconds, of a creation with Prefer: wait and of the test of a webhook endpoint',
+    description: 'longest wait in seconds, for task creation with Prefer: wait and for webhook endpoint tests',
     default: 25,
-    // An answer later than the silence that a socket is allowed (60 s, app.ts) would find it closed.
+    // Must stay below the 60 s after which a silent socket is closed (app.ts).
     max: 50,
   }),
   legacyEnabled: flag('LEGACY_ENABLED', {
@@ -110,7 +191,10 @@ export const configSchema = {
   }),
   legacySunset: parsed<Date | undefined>(
     'LEGACY_SUNSET',
-    { description: 'when the deprecated paths go, such as 2027-07-01; sent in the header Sunset', default: undefined },
+    {
+      description: 'removal date of the deprecated paths, such as 2027-07-01; sent in the header Sunset',
+      default: undefined,
+    },
     parseDate,
   ),
   plans: json(
@@ -120,54 +204,58 @@ export const configSchema = {
   ),
   corsAllowedOrigins: parsed(
     'CORS_ALLOWED_ORIGINS',
-    { description: 'origins whose pages may call this one, joined by commas; * allows all', default: [] },
+    { description: 'origins whose pages may call the API, separated by commas; * allows all', default: [] },
     parseOrigins,
   ),
   webhookDeniedNetworks: parsed(
     'WEBHOOK_DENIED_NETWORKS',
-    { description: 'CIDRs that no webhook goes to (pods, services, hosts), parted by commas or blanks', default: [] },
+    {
+      description: 'CIDRs that webhooks must not reach (pods, services, hosts), separated by commas or spaces',
+      default: [],
+    },
     parseNetworks,
   ),
   trustedProxyHops: int('TRUSTED_PROXY_HOPS', {
-    description: 'proxies in front whose X-Forwarded-For is believed',
+    description: 'number of proxies in front whose X-Forwarded-For is trusted',
     default: 0,
     max: 10,
   }),
   maxConnections: int('MAX_CONNECTIONS', {
-    description: 'open connections; more are closed at once',
+    description: 'open connections; further ones are closed immediately',
     default: 4_096,
     min: 1,
   }),
   requestsInWorkMax: int('REQUESTS_IN_WORK_MAX', {
-    description:
-      'requests that are worked on at once, a quarter of them for one workspace; more are answered 429 with ' +
-      'details.limit capacity',
+    description: 'concurrent requests, a quarter of them per workspace; more get 429 with details.limit capacity',
     default: 256,
     min: 1,
   }),
   failedCredentialsPerMinute: int('FAILED_CREDENTIALS_PER_MINUTE', {
-    description: 'wrong credentials from one IPv4 address or IPv6 /64 before 429',
+    description: 'failed credentials per minute from one IPv4 address or IPv6 /64 before 429',
     default: 60,
     min: 1,
   }),
   openRequestsPerMinute: int('OPEN_REQUESTS_PER_MINUTE', {
-    description: 'requests from one IPv4 address or IPv6 /64 to operations before sign-in (register, login) before 429',
+    description:
+      'requests per minute from one IPv4 address or IPv6 /64 to operations before sign-in (register, login) ' +
+      'before 429',
     default: 60,
     min: 1,
   }),
+  ...accountsSetting,
   ...accountSettings,
-  // For matte-admin, which runs in the pods of this process.
+  // For matte-admin, which runs in the pods of the API.
   ...auditSettings,
   ...streamSettings,
   ...signInSettings,
   ...paymentSettings,
   ...referralSettings,
   environment: choice('MATTE_ENV', ['development', 'production'], {
-    description: 'production refuses what is for trials only',
+    description: 'production disables features that are for trials only',
     default: 'production',
   }),
   logLevel: choice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-    description: 'least level that is logged',
+    description: 'minimum level that is logged',
     default: 'info',
   }),
   otelEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', {
@@ -175,13 +263,14 @@ export const configSchema = {
   }),
   drainMs: int('DRAIN_MS', {
     description:
-      'time after SIGTERM in which requests are still taken, each on its last connection, until load balancers and ' +
-      'clients have gone elsewhere, in milliseconds; a part of STOP_WITHIN_MS',
+      'time in milliseconds after SIGTERM during which new requests are still served, with Connection: close, ' +
+      'until load balancers and clients have switched; part of STOP_WITHIN_MS',
     default: 5_000,
     min: 0,
   }),
   stopWithinMs: int('STOP_WITHIN_MS', {
-    description: 'time to finish requests after SIGTERM, in milliseconds; below the grace time of the pod',
+    description:
+      'time to finish requests after SIGTERM, in milliseconds; must be below the termination grace period of the pod',
     default: 30_000,
     min: 1_000,
   }),
@@ -194,7 +283,6 @@ export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration'> 
   readonly registration: Registration
 }
 
-/** @throws ConfigError naming every variable that is missing or wrong. */
 export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
   checkPayments(config, config)
@@ -208,13 +296,13 @@ export function readConfig(env: Env): Config {
   })
 }
 
-/** A link of the store dies with the credentials that signed it, and temporary ones live for hours (D37). */
+/** A presigned link expires with the credentials that signed it; temporary ones live for hours (D37). */
 function deliveryOf(config: Read, isChosen: boolean): Read['resultsDelivery'] {
   const { resultsDelivery, s3SessionToken, s3Credentials } = config
   if (s3SessionToken === undefined && s3Credentials === 'keys') return resultsDelivery
   if (isChosen && resultsDelivery === 'presign') {
     const cause = s3SessionToken === undefined ? 'S3_CREDENTIALS=ambient' : 'S3_SESSION_TOKEN'
-    throw new ConfigError(`RESULTS_DELIVERY: must be gateway with ${cause}: links would die with the token`)
+    throw new ConfigError(`RESULTS_DELIVERY: must be gateway with ${cause}: links would expire with the credentials`)
   }
   return 'gateway'
 }
@@ -228,7 +316,7 @@ function parseOrigin(value: string): string {
   return url.origin
 }
 
-/** The bucket is the first part of the path on this origin, so it may not hide the API's own paths (D81). */
+/** The bucket is the first path segment on this origin and must not hide the API's own paths (D81). */
 function parseBucketName(value: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value))
     throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')

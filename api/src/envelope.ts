@@ -1,4 +1,4 @@
-// The envelope (D1), put on once for all routes: a handler returns its data and never sees it.
+// Adds the envelope (D1) for all routes; handlers return their data alone.
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -8,12 +8,12 @@ import { isForOneCaller } from './access.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** False: the route's answer is sent as it is (health, OpenAPI, the store's own answers). */
+    /** False: the response is sent without an envelope. */
     envelope?: false
   }
 }
 
-export type ErrorAnswer = {
+export type ErrorResponse = {
   readonly request_id: string
   readonly error: {
     readonly code: ErrorCode
@@ -31,11 +31,10 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
 export function addEnvelope(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
-    // Answers belong to one caller; what a cache may keep says so itself.
+    // Routes with cacheable responses set their own header.
     if (isForOneCaller(request.routeOptions.config)) reply.header('cache-control', 'no-store')
     done()
   })
-  // Errors come here with their envelope on, from the one error mapper.
   app.addHook('preSerialization', (request, reply, payload, done) => {
     const asItIs = reply.statusCode >= 400 || request.routeOptions.config.envelope === false
     done(null, asItIs ? payload : { request_id: request.id, data: payload })

@@ -1,7 +1,6 @@
-// The object store behind the API's own origin (D81): `/<bucket>/*` goes to the store's internal address, so that
-// one host name is enough in front of everything. The store checks the signature, hence Host, path and query arrive
-// there byte for byte, and an unsigned request is the store's 403. Bodies stream both ways under back-pressure; when
-// either side goes, the other is cut off. undici alone, and no proxy library: those parse and rebuild the URL.
+// Proxies `/<bucket>/*` to the object store (D81), so one host name serves everything. The store verifies the
+// signature, so host, path and query are passed on unchanged. Uses undici directly: proxy libraries parse and rebuild
+// the URL.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -9,13 +8,10 @@ import { type Dispatcher, Pool } from 'undici'
 
 type GatewayOptions = { readonly bucket: string; readonly endpoint: string }
 
-/** The largest file of any plan and 1 MiB to spare (D81). */
+/** The largest file of any plan plus 1 MiB. */
 const gatewayLimitBytes = 21 * 1_048_576
 
-/**
- * What goes to the store. Everything else stays here: an `x-amz-copy-source` that a presigned PUT did not sign would
- * copy a stranger's object on stores that do not insist, and credentials of the API are none of the store's business.
- */
+/** An unsigned `x-amz-copy-source` could copy another workspace's object; API credentials must not leave. */
 const passedOn: ReadonlySet<string> = new Set([
   'host',
   'accept',
@@ -31,11 +27,7 @@ const passedOn: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
-/**
- * What comes back from the store: what describes an object. Everything else belongs to one connection or is ours to
- * say on this origin, such as protection, cookies and CORS; a store in other hands must not loosen what keeps a browser
- * from running an upload.
- */
+/** Response headers passed to the client. Security headers, cookies and CORS are set here, whatever the store sends. */
 const passedBack: ReadonlySet<string> = new Set([
   'accept-ranges',
   'cache-control',
@@ -51,20 +43,18 @@ const passedBack: ReadonlySet<string> = new Set([
   'retry-after',
 ])
 
-/** What a store answers that is stopped or overloaded; nothing of it names a time to come again. */
+/** Statuses of a stopped or overloaded store; they carry no `Retry-After`. */
 const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
-/** An answer in the store's own manner. */
 const refusals = {
   EntityTooLarge: { status: 413, message: `An object may have at most ${gatewayLimitBytes} bytes.` },
-  ServiceUnavailable: { status: 503, message: 'The object store does not answer; try again.' },
+  ServiceUnavailable: { status: 503, message: 'The object store is unavailable. Try again.' },
 } as const
 
 class BodyTooLarge extends Error {}
 
 export const gateway: FastifyPluginAsync<GatewayOptions> = async (app, { bucket, endpoint }) => {
   const store = new Pool(endpoint, {
-    // No bound of its own: each connection belongs to one of ours, and MAX_CONNECTIONS bounds those.
     connections: null,
     connect: { timeout: 2_000 },
     headersTimeout: 30_000,
@@ -72,7 +62,7 @@ export const gateway: FastifyPluginAsync<GatewayOptions> = async (app, { bucket,
     keepAliveTimeout: 4_000,
   })
   app.addHook('onClose', () => store.destroy())
-  // A body of any type is left in its stream.
+  // Leaves bodies of any type in their stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
@@ -109,7 +99,7 @@ async function passOn(store: Pool, request: FastifyRequest, reply: FastifyReply)
   }
 }
 
-/** A read is tried once more: the store may just have closed the idle connection that it was sent on. */
+/** Retries a read once: the store may just have closed the idle connection. */
 async function ask(store: Pool, request: FastifyRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
   const { method, raw } = request
   const options = {
@@ -130,10 +120,10 @@ async function ask(store: Pool, request: FastifyRequest, signal: AbortSignal): P
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-/** The body as it comes, refused past the limit: a chunked one does not say its length beforehand. */
+/** Enforces the limit on chunked bodies, which announce no length. */
 async function* counted(raw: IncomingMessage): AsyncGenerator<Buffer> {
   let size = 0
-  // Destroying the request would take the socket with it, and the answer could not be sent.
+  // Destroying the request would close the socket before the response is sent.
   for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > gatewayLimitBytes) throw new BodyTooLarge()
@@ -141,10 +131,7 @@ async function* counted(raw: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/**
- * A body that is still coming when its answer is out is read and thrown away, up to the limit once more: a client
- * that may not send cannot hear the answer either. Node does this only for bodies that nobody has begun to read.
- */
+/** Discards the rest of a body: a client that is still sending would not read the response. */
 function dumpRest(raw: IncomingMessage): void {
   if (raw.readableEnded || raw.destroyed) return
   let size = 0

@@ -1,17 +1,15 @@
 import type { Db } from '@matte/core/db/database'
 import { defaultModelVersion, type ListedModel, listModels } from '@matte/core/model/model-queries'
 
-/** How old the list of models may be. */
 const maxAgeMs = 5_000
 
 export type ModelCache = {
-  /** The names that are valid now, the default one always among them (D38). */
+  /** Always includes the default model. */
   validNames(): Promise<readonly string[]>
-  /** The same with what is known of them. */
   valid(): Promise<readonly ListedModel[]>
 }
 
-/** One query per 5 s at most; callers that come while it runs share it. */
+/** At most one query per 5 s, shared by concurrent callers. */
 export function modelCache(db: Db): ModelCache {
   let known: Promise<readonly ListedModel[]> | undefined
   let readAtMs = 0
@@ -25,7 +23,7 @@ export function modelCache(db: Db): ModelCache {
     const latest = read()
     known = latest
     latest.catch(() => {
-      if (known === latest) known = undefined // an error is reported once and not kept
+      if (known === latest) known = undefined // errors are not cached
     })
     return latest
   }

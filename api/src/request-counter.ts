@@ -1,7 +1,5 @@
-// `apiRequests` of the usage statistics, counted without a write per request: in memory, and written every second
-// and at the stop of the process. What a crash loses is the last second's requests of this process; a connection
-// that breaks just while a batch is committed may count that batch twice. Credits and quota are counted elsewhere,
-// in the transactions themselves.
+// Counts `apiRequests` of the usage statistics in memory and writes them every second and at stop. A crash loses the
+// last second; a connection lost during the commit may count a batch twice.
 import type { Db } from '@matte/core/db/database'
 import { loop } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
@@ -11,13 +9,12 @@ import type { Logger } from 'pino'
 import { surfaceOf } from './access.ts'
 
 const everyMs = 1_000
-/** Rows of one statement: it locks them until it commits, and creations of these workspaces wait meanwhile. */
+/** Rows per statement, which locks them and delays task creation in these workspaces. */
 const rowsMax = 100
-/** While the database is away counts pile up; past so many workspaces (about 10 MB) new ones are not counted. */
+/** Workspaces kept while the database is unavailable, about 10 MB. */
 const workspacesMax = 100_000
 
 export type RequestCounter = Service & {
-  /** A request with a valid key of this workspace was answered, whatever the answer. */
   note(workspaceId: string): void
 }
 
@@ -54,7 +51,6 @@ export function requestCounter(db: Db, logger: Logger): RequestCounter {
   }
 }
 
-/** Counts every request whose key was valid, refused ones included. */
 export function countRequests(app: FastifyInstance, counter: Pick<RequestCounter, 'note'>): void {
   app.addHook('onResponse', ({ caller, routeOptions }, _reply, done) => {
     if (caller && surfaceOf(routeOptions.config) === 'developer') counter.note(caller.workspaceId)

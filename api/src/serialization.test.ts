@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import { expect, it } from 'vitest'
 import { serializersOnDemand } from './serialization.ts'
 
-it('keeps to the schema of each answer, also where two schemas differ in their description alone', async () => {
+it('serializes each response by its schema, even if two schemas differ only in their description', async () => {
   await using app = fastify({ schemaController: { compilersFactory: { buildSerializer: serializersOnDemand } } })
   app.addSchema({ $id: 'Name', type: 'object', properties: { name: { type: 'string' } } })
   const answer = (properties: object, description = '') => ({

@@ -6,10 +6,7 @@ type Serialize = ReturnType<Compile>
 
 const select = SerializerSelector()
 
-/**
- * Fastify's own serializers, compiled at their first answer and shared by all answers of one shape: compiled at the
- * start, those of two thousand answers, nearly all of them errors, hold more memory than the rest of an idle process.
- */
+/** Compiled at first use and shared by shape: 2,000 compiled at start use more memory than the rest of the process. */
 export function serializersOnDemand(...shared: Parameters<typeof select>): Compile {
   const compile = select(...shared)
   const byShape = new Map<string, Serialize>()

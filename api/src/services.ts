@@ -1,11 +1,11 @@
-// What this process is made of, in the order of its start; it stops in reverse. Tests start the same list.
+// Services of this process in start order; they stop in reverse. Tests start the same list.
+
 import type { Socket } from 'node:net'
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
 import { connectionOf } from '@matte/core/database-settings'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
-import { signingKeysCache } from '@matte/core/identity/signing-keys-cache'
 import { systemClock } from '@matte/core/runtime/clock'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
@@ -17,18 +17,18 @@ import { settingsCache } from '@matte/core/setting/settings-cache'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
 import { storeKeysOf } from '@matte/core/storage/store-settings'
+import { signingKeysCache } from '@matte/people/identity/session/signing-keys'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type App, buildApp } from './app.ts'
 import { keyUsage } from './auth/key-usage.ts'
 import { accountRequests, addressKeys, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
-import { windowCleaner } from './limit/window-cleaner.ts'
+import { windowCleaner } from './limit/rate-limiter.ts'
+import { attemptWaits, taskWaits } from './long-poll.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskStreams } from './stream/task-streams.ts'
-import { attemptWaits } from './waits/attempt-waits.ts'
-import { taskWaits } from './waits/task-waits.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
@@ -42,7 +42,8 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const { db, oldestWaitMs } = database
   const schema = schemaAtStart(database, { logger, roles: ['api'] })
   const stopping = new AbortController()
-  const shared = sharedLoops({ config, db, bucket, bus, registry, logger, stopping: stopping.signal })
+  const shared = sharedLoops({ db, bucket, logger })
+  const people = peopleLoops({ config, db, bus, registry, logger, stopping: stopping.signal })
   const ready = readiness({
     ...schema.checks,
     http: () => (stopping.signal.aborted ? 'stopping' : app.server.listening ? undefined : 'not listening'),
@@ -54,6 +55,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     bucket,
     nudge: createNudge(bus, logger),
     ...shared,
+    ...people,
     readiness: ready,
     stopping: stopping.signal,
     registry,
@@ -66,14 +68,14 @@ export async function buildServices(config: Config, logger = createLogger('api',
     services: [
       tracing('api', config.otelEndpoint),
       database,
-      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      // Before the migration, so probes work while it runs.
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       schema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       ...Object.values(shared),
+      ...(config.accountsEnabled ? [...Object.values(people), addressKeys(db, logger)] : []),
+      signInCleaner(db, logger), // also without accounts: personal data keeps its retention
       windowCleaner(db, logger),
-      signInCleaner(db, logger),
-      addressKeys(db, logger),
       databaseSamples({ db, plans: config.plans, clock: systemClock, registry, logger }),
       bus,
       httpServer(app, config, stopping),
@@ -81,19 +83,10 @@ export async function buildServices(config: Config, logger = createLogger('api',
   }
 }
 
-type SharedDeps = {
-  readonly config: Config
-  readonly db: Db
-  readonly bucket: Bucket
-  readonly bus: Bus
-  readonly registry: Registry
-  readonly stopping: AbortSignal
-  readonly logger: Logger
-}
+type SharedDeps = { readonly db: Db; readonly bucket: Bucket; readonly logger: Logger }
 
-/** Loops that the routes ask as well, in the order of their start. */
-function sharedLoops({ config, db, bucket, bus, registry, stopping, logger }: SharedDeps) {
-  const { streamsMax } = config
+/** Loops that routes also use, in start order. */
+function sharedLoops({ db, bucket, logger }: SharedDeps) {
   return {
     settings: settingsCache(db, logger),
     probe: storeProbe(bucket, logger),
@@ -101,6 +94,22 @@ function sharedLoops({ config, db, bucket, bus, registry, stopping, logger }: Sh
     waits: taskWaits(db, logger),
     attempts: attemptWaits(db, logger),
     requests: requestCounter(db, logger),
+  }
+}
+
+type PeopleDeps = {
+  readonly config: Config
+  readonly db: Db
+  readonly bus: Bus
+  readonly registry: Registry
+  readonly stopping: AbortSignal
+  readonly logger: Logger
+}
+
+/** Same for the App API; started only with accounts. */
+function peopleLoops({ config, db, bus, registry, stopping, logger }: PeopleDeps) {
+  const { streamsMax } = config
+  return {
     signingKeys: signingKeysCache(db, config.masterKeys, logger),
     accountRequests: accountRequests(db, config, logger),
     streams: taskStreams({ db, bus, streamsMax, stopping, registry, logger }),
@@ -129,23 +138,19 @@ const openStore = (config: Config, metrics: EdgeMetrics, logger: Logger): Bucket
     metrics,
   })
 
-/** Of the time to stop, what is left for the other services once requests that do not end have been cut off. */
+/** Reserved for other services after hanging requests were cut off. */
 const cutOffBeforeEndMs = 3_000
 
-/** How often unused connections are closed while the process stops. */
 const closeUnusedEveryMs = 250
 
-/**
- * Answers as ever for `drainMs` after the signal: whoever sends requests here learns only now that it must not, and a
- * client may be using a connection at the moment at which it would be closed for being idle.
- */
+/** Serves requests for `drainMs` after the signal, until load balancers stop sending them and clients leave. */
 function httpServer(app: App, { host, port, stopWithinMs, drainMs }: Config, stopping: AbortController): Service {
   const sockets = new Set<Socket>()
   app.server.on('connection', (socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  /** Node closes idle connections once, and counts those that were opened ahead and never sent a byte as busy. */
+  /** Node closes idle connections only once, and counts connections that never sent a byte as busy. */
   function closeUnused(): void {
     app.server.closeIdleConnections()
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()

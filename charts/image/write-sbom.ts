@@ -1,6 +1,6 @@
-// Runs while the image is built: writes /app/sbom.json (CycloneDX 1.6) of what is in it: our programs, the npm packages
-// of their bundles, Node and Debian's packages. Debian states licences in texts (/usr/share/doc/*/copyright), so those
-// are in debian-licences.json, by source package; what is not there is NOASSERTION, which `make sbom` refuses.
+// Runs during the image build: writes /app/sbom.json (CycloneDX 1.6) with Matte's programs, the npm packages in their
+// bundles, Node and Debian's packages. Debian publishes licences as free text (/usr/share/doc/*/copyright), so
+// debian-licences.json lists them by source package; others get NOASSERTION, which `make sbom` rejects.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const component = (scope: 'npm' | 'deb' | 'generic', { name, version, licence = 
 }
 
 const debianLicences = read<Readonly<Record<string, string>>>(join(import.meta.dirname, 'debian-licences.json'))
-// `source:Package` of a package that is its own source is its name.
+// `source:Package` equals the name if the package is its own source.
 const fields = ['Package', 'Version', 'source:Package'].map((name) => `\${${name}}`).join('\t')
 const debian = execFileSync('dpkg-query', ['-W', '-f', `${fields}\n`], { encoding: 'utf8' })
   .trimEnd()

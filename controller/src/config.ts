@@ -1,7 +1,7 @@
-import { auditSettings } from '@matte/core/audit/settings'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import { databaseSettings } from '@matte/core/database-settings'
 import { defaultLicencePolicy, parseLicencePolicy } from '@matte/core/model/licence-policy'
+import { auditSettings } from '@matte/core/retention/settings'
 import {
   ConfigError,
   choice,
@@ -21,15 +21,14 @@ import { parseNamespaces } from '@matte/core/runtime/parse-namespaces'
 import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
-import type { StaticModel } from './worker/routing/static-pods.ts'
+import type { StaticModel } from './worker/static-mode.ts'
 
-/** Settings of the worker. The operator shares some of them (operator-config.ts). */
 export const schema = {
   ...databaseSettings,
   databasePoolMax: int('DATABASE_POOL_MAX', {
     default: 10,
     min: 2,
-    description: 'most database connections of this process; README.md adds them up',
+    description: 'maximum database connections of this process; docs/operations/scale.md adds them up',
   }),
   natsUrl: parsed(
     'NATS_URL',
@@ -37,7 +36,7 @@ export const schema = {
     checkNatsUrls,
   ),
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
-  s3Endpoint: secret('S3_ENDPOINT', { description: 'the object store, as this process reaches it' }),
+  s3Endpoint: secret('S3_ENDPOINT', { description: 'URL of the object store for this process' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
   s3Credentials: storeCredentialsSetting,
@@ -46,10 +45,12 @@ export const schema = {
     default: '',
   }),
   s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', { description: 'secret key of the object store', default: '' }),
-  s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials of the object store' }),
+  s3SessionToken: optionalSecret('S3_SESSION_TOKEN', {
+    description: 'session token of temporary credentials of the object store',
+  }),
   tritonPools: flag('TRITON_POOLS', {
     default: false,
-    description: 'send to the pods of TritonPools in Kubernetes; without it nothing of Kubernetes is used',
+    description: 'route to the pods of TritonPools; if off, the process does not use Kubernetes',
   }),
   kubeNamespace: optionalText('KUBE_NAMESPACE', {
     description: "namespace of the TritonPools and of their pods; by default the pod's, or the context's",
@@ -59,19 +60,17 @@ export const schema = {
     {
       default: [],
       description:
-        'more namespaces whose TritonPools are operated and routed to, separated by commas; each needs the Roles of ' +
-        'the chart (docs/team-namespaces.md)',
+        'further namespaces with TritonPools, separated by commas; each needs the Roles of the chart ' +
+        '(docs/team-namespaces.md)',
     },
     parseNamespaces,
   ),
   poolRelease: optionalText('POOL_RELEASE', {
-    description:
-      'release whose pools this process serves, as in their label matte.dev/release; without it every pool of the ' +
-      'namespace',
+    description: 'value of the label matte.dev/release of the pools to serve; default: every pool of the namespace',
   }),
   unlabelledPools: flag('UNLABELLED_POOLS', {
     default: true,
-    description: 'serve the pools without the label matte.dev/release too; on in one release of a namespace at most',
+    description: 'also serve pools without the label matte.dev/release; on in at most one release of a namespace',
   }),
   modelsStatic: json<readonly StaticModel[]>(
     'MODELS_STATIC',
@@ -88,38 +87,39 @@ export const schema = {
     {
       default: defaultLicencePolicy,
       description:
-        'licences of models that may be served, SPDX identifiers joined by commas; a model that names none is ' +
-        'refused. Without it Apache-2.0, MIT, BSD-2-Clause, BSD-3-Clause, ISC, and models that name none; * allows all',
+        'allowed licences of models, SPDX identifiers joined by commas; a model without a licence is then refused. ' +
+        'Default: Apache-2.0, MIT, BSD-2-Clause, BSD-3-Clause, ISC and no licence; * allows all',
     },
     parseLicencePolicy,
   ),
-  plans: json('PLANS', { default: defaultPlans, description: 'changes to the table of plans' }, parsePlans),
+  plans: json('PLANS', { default: defaultPlans, description: 'overrides of the default plans' }, parsePlans),
   claimMs: int('CLAIM_MS', {
     default: 15_000,
     min: 500,
-    description: 'life of a claim in milliseconds, renewed at a third; the time after which a dead worker is replaced',
+    description:
+      'lifetime of a claim in milliseconds; a dead worker is replaced after it, a live one renews at a third',
   }),
   claimEveryMs: int('CLAIM_EVERY_MS', {
     default: 1_000,
     min: 50,
-    description: 'how often a free slot looks without a nudge, in milliseconds: the price of a lost nudge',
+    description: 'poll interval of a free slot in milliseconds; a lost nudge delays a task by at most this',
   }),
   sweepEveryMs: int('SWEEP_EVERY_MS', { default: 5_000, min: 100, description: 'pause between sweeps, milliseconds' }),
   retentionEveryMs: int('RETENTION_EVERY_MS', {
     default: 60_000,
     min: 100,
-    description: 'pause between sweeps of what ends by time (old tasks, unused uploads, credits), milliseconds',
+    description: 'pause between sweeps of expired tasks, unused uploads and credits, milliseconds',
   }),
   ...auditSettings,
   maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
     default: 86_400,
     min: 1,
-    description: 'tasks.maxQueueAge: a task that no model server took for so long fails',
+    description: 'tasks.maxQueueAge: a task that waits longer than this fails',
   }),
   inferenceTimeoutMs: int('INFERENCE_TIMEOUT_MS', {
     default: 30_000,
     min: 100,
-    description: 'longest wait for one answer of a model server, milliseconds',
+    description: 'timeout of one request to a model server, milliseconds',
   }),
   slotsAhead: int('SLOTS_AHEAD', {
     default: 2,
@@ -129,38 +129,37 @@ export const schema = {
   tasksInFlightMax: int('TASKS_IN_FLIGHT_MAX', {
     default: 128,
     min: 1,
-    description: 'most tasks that this process has claimed at once, however many pods there are',
+    description: 'maximum tasks that this process has claimed at once, over all pods',
   }),
   channelsPerPod: int('CHANNELS_PER_POD', {
     default: 1,
     min: 1,
     max: 8,
-    description:
-      'connections to each pod; one carries hundreds of requests a second, so that more help large models only',
+    description: 'connections to each pod; one carries hundreds of requests a second, so more help only large models',
   }),
   imageMemoryBytes: int('IMAGE_MEMORY_BYTES', {
     default: 2_400_000_000,
     min: 100_000_000,
     description:
-      'memory for images at once, over all tasks of this process, whose other needs are some 300 MB: an eighth for ' +
-      'files, the rest for pixels, 16 to 40 bytes each and 26 MB an image; a larger image waits until it is alone',
+      'memory for images in this process, which needs some 300 MB more: an eighth for files, the rest for pixels ' +
+      '(16 to 40 bytes each, plus 26 MB per image); a larger image runs alone',
   }),
-  imageThreads: int('IMAGE_THREADS', { default: 0, max: 64, description: 'threads for pixels; 0 means one a core' }),
-  // Read by Node itself before any of this code runs: the value here is what it has become.
+  imageThreads: int('IMAGE_THREADS', { default: 0, max: 64, description: 'threads for pixels; 0: one per core' }),
+  // Node reads it before this code runs; this is the effective value.
   threadPoolSize: int('UV_THREADPOOL_SIZE', {
     default: 4,
     min: 3,
     max: 1_024,
     description:
-      "threads of Node's own pool, two more than images are decoded at once; set before the process starts, best to " +
-      'two more than cores (make up: 16)',
+      "threads of Node's own pool; images decoded at once plus two. Set it before the process starts, best to cores " +
+      'plus two (make up: 16)',
   }),
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8082, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
   stopWithinMs: int('STOP_WITHIN_MS', {
     default: 25_000,
     min: 1_000,
-    description: 'from SIGTERM to exit at the latest, milliseconds; below the grace time of the pod',
+    description: 'maximum time from SIGTERM to exit, milliseconds; below the grace period of the pod',
   }),
   environment: choice('MATTE_ENV', ['development', 'production'] as const, {
     default: 'production',
@@ -168,9 +167,11 @@ export const schema = {
   }),
   logLevel: choice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error'] as const, {
     default: 'info',
-    description: 'least level that is written',
+    description: 'minimum level of log lines',
   }),
-  otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
+  otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', {
+    description: 'URL of an OTLP/HTTP collector; default: no tracing',
+  }),
 }
 
 export type Config = Infer<typeof schema>
@@ -181,12 +182,10 @@ export function readConfig(env: Env): Config {
   releaseOf(config)
   checkStoreCredentials(config)
   if (config.tritonPools || config.modelsStatic.length > 0) return config
-  throw new ConfigError(
-    'The configuration is not usable:\nnothing is served: give MODELS_STATIC, or set TRITON_POOLS on',
-  )
+  throw new ConfigError('The configuration is invalid:\nno model is served: set MODELS_STATIC, or turn TRITON_POOLS on')
 }
 
-/** The release whose pools count; undefined: all pools of the namespace. @throws ConfigError */
+/** Release whose pools this process serves; undefined means all pools of the namespace. @throws ConfigError */
 export function releaseOf({ poolRelease, unlabelledPools }: ReleaseSettings) {
   if (poolRelease !== undefined) return { name: poolRelease, unlabelledPools }
   if (unlabelledPools) return undefined
@@ -208,7 +207,7 @@ function checkModels(value: unknown): readonly StaticModel[] {
     if (wrong !== undefined) throw new Error(`entry ${index} has an address that is not host:port`)
     const { licence } = entry
     if (licence !== undefined && typeof licence !== 'string')
-      throw new Error(`entry ${index} has a licence that is no text`)
+      throw new Error(`entry ${index} has a licence that is not a string`)
     return { name, tritonModel, addresses, default: entry.default === true, ...(licence && { licence }) }
   })
   if (models.filter((model) => model.default).length > 1) throw new Error('may have one default only')

@@ -1,4 +1,3 @@
-// Servers that both processes use, and the means to watch the process.
 import { openBus } from '@matte/core/bus/bus'
 import { connectionOf } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
@@ -13,7 +12,6 @@ type EdgeConfig = Pick<OperatorConfig, 'databasePoolMax' | 'natsUrl' | 'natsStre
 type EdgeOptions = {
   readonly process: 'worker' | 'operator'
   readonly config: EdgeConfig
-  /** Servers in addition to the database and NATS, whose failures are counted too. */
   readonly more: readonly ('store' | 'triton' | 'kubernetes')[]
   readonly logger: Logger
 }

@@ -1,5 +1,5 @@
-// The two processes of this package. Neither loads the code of the other: the worker decodes images and changes nothing
-// in the cluster, the operator changes the cluster and decodes nothing (D89).
+// Entry point of the worker and the operator. Neither loads the code of the other: the worker changes nothing in the
+// cluster, and the operator decodes no image.
 import { ConfigError } from '@matte/core/runtime/env'
 import { runMain, runServices } from '@matte/core/runtime/main'
 import { readConfig } from './config.ts'
@@ -19,12 +19,12 @@ async function operator(): Promise<Process> {
   return { ...(await buildServices(config)), stopWithinMs: config.stopWithinMs }
 }
 
-/** Both in one process, with the rights of both: the container of charts up to 0.2 starts this. */
+/** Both in one process, for charts up to 0.2. */
 async function controller(): Promise<Process> {
   const first = await worker()
   if (!readConfig(process.env).tritonPools) return first
   const second = await operator()
-  first.logger.warn('worker and operator share a process: upgrade the chart, which runs them apart')
+  first.logger.warn('worker and operator share a process: upgrade the chart to run them separately')
   return { ...first, services: [...first.services, ...second.services] }
 }
 
@@ -33,6 +33,6 @@ const commands: Readonly<Record<string, () => Promise<Process>>> = { worker, ope
 await runMain(async () => {
   const [, , name = ''] = process.argv
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) throw new ConfigError('The process is not named: start it with worker or operator.')
+  if (command === undefined) throw new ConfigError('No process named. Start it with worker or operator.')
   await runServices(await command())
 })

@@ -3,11 +3,11 @@ import { readOperatorConfig } from './operator-config.ts'
 
 const env = { DATABASE_URL: 'postgresql://matte@database/matte', NATS_URL: 'nats://nats:4222', POOL_RELEASE: 'ours' }
 
-describe('settings of the operator', () => {
-  it('allow pools no service account of the release', () => {
+describe('POD_SERVICE_ACCOUNTS', () => {
+  it('rejects accounts of the release and invalid names', () => {
     const read = (names: string) => readOperatorConfig({ ...env, POD_SERVICE_ACCOUNTS: names }).podServiceAccounts
     expect(read('models-reader, other')).toEqual(['models-reader', 'other'])
     expect(() => read('models-reader,ours-api')).toThrow('POD_SERVICE_ACCOUNTS has ours-api')
-    expect(() => read('Models')).toThrow('"Models" is no name of a service account')
+    expect(() => read('Models')).toThrow('"Models" is not a name of a service account')
   })
 })

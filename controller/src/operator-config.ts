@@ -1,4 +1,4 @@
-// Settings of the operator. It has no setting of the object store: the process holds no key of it (D89).
+// Settings of the operator. It has none of the object store, so the process holds no key of the store.
 import { databaseSettings } from '@matte/core/database-settings'
 import {
   ConfigError,
@@ -12,7 +12,6 @@ import {
   parseEnv,
 } from '@matte/core/runtime/env'
 import { releaseOf, schema as worker } from './config.ts'
-import { findOwnAccount, parseServiceAccounts } from './pod-service-accounts.ts'
 
 export const operatorSchema = {
   ...databaseSettings,
@@ -30,24 +29,24 @@ export const operatorSchema = {
   podPatch: choice('POD_PATCH', ['restricted', 'any'], {
     default: 'restricted',
     description:
-      "what podPatch of a TritonPool may do: restricted, within Pod Security's restricted profile, without service " +
-      'accounts and Secrets; any, whatever Kubernetes takes (docs/operator.md)',
+      "allowed podPatch of a TritonPool. restricted: Pod Security's restricted profile, no service accounts, no " +
+      'Secrets. any: everything that Kubernetes accepts (docs/operator.md)',
   }),
   podServiceAccounts: parsed<readonly string[]>(
     'POD_SERVICE_ACCOUNTS',
     {
       default: [],
       description:
-        'service accounts that pods of TritonPools can run as in podPatch, separated by commas, such as ' +
-        'models-reader; without it none (docs/operator.md)',
+        'service accounts that podPatch may name, separated by commas, such as models-reader; default: none ' +
+        '(docs/operator.md)',
     },
     parseServiceAccounts,
   ),
   podUserIds: flag('POD_USER_IDS', {
     default: true,
     description:
-      "run the pods of TritonPools as the user of NVIDIA's image; off where the platform assigns the user " +
-      'ids, such as OpenShift',
+      "run the pods of TritonPools as the user of NVIDIA's image; off on platforms that assign user ids, such as " +
+      'OpenShift',
   }),
   podIpv6: flag('POD_IPV6', {
     default: false,
@@ -57,7 +56,7 @@ export const operatorSchema = {
     default: 2,
     min: 1,
     max: 1_000,
-    description: 'TritonPools that roll out a changed spec at once; the others wait for their turn',
+    description: 'maximum TritonPools that roll out a changed spec at once; the others wait',
   }),
   modelsAllowedLicences: worker.modelsAllowedLicences,
   plans: worker.plans,
@@ -83,3 +82,20 @@ export function readOperatorConfig(env: Env): OperatorConfig {
   if (release !== undefined || config.poolsConfigMap === undefined) return config
   throw new ConfigError('POOLS_CONFIG_MAP is set: set POOL_RELEASE to the name of the release that owns these pools.')
 }
+
+/** Suffixes of the chart's own accounts, after the release name. */
+const components = ['api', 'delete-pools', 'dispatcher', 'operator', 'setup', 'test', 'worker']
+
+/** Parses comma-separated names. @throws Error if one is not a valid name */
+export function parseServiceAccounts(value: string): readonly string[] {
+  const names = value.split(',').map((name) => name.trim())
+  const wrong = names.find((name) => name.length > 253 || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name))
+  if (wrong !== undefined) {
+    throw new Error(`"${wrong}" is not a name of a service account: write names such as models-reader,other-reader`)
+  }
+  return [...new Set(names)]
+}
+
+/** The chart refuses renamed accounts (templates/checks.yaml). */
+export const findOwnAccount = (names: readonly string[], release: string | undefined): string | undefined =>
+  release === undefined ? undefined : names.find((name) => components.some((one) => name === `${release}-${one}`))

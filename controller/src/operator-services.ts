@@ -1,4 +1,3 @@
-// Services of the operator in start order; they stop in reverse. Only the replica that holds the Lease decides.
 import { schemaAtStart } from '@matte/core/db/schema'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
@@ -37,7 +36,7 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
     services: [
       tracing('operator', config.otlpEndpoint),
       database,
-      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      // Started before the slow services, so a process that waits for a migration reports that it is alive.
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       databaseSchema,
       bus,

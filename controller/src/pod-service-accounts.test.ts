@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findOwnAccount, parseServiceAccounts } from './pod-service-accounts.ts'
+import { findOwnAccount, parseServiceAccounts } from './operator-config.ts'
 
 describe('service accounts of pools', () => {
   it.each([
@@ -10,17 +10,17 @@ describe('service accounts of pools', () => {
   })
 
   it.each(['a,', 'Models', '*', 'team/reader', 'a'.repeat(254)])('are not read from %j', (value) => {
-    expect(() => parseServiceAccounts(value)).toThrow('is no name of a service account')
+    expect(() => parseServiceAccounts(value)).toThrow('is not a name of a service account')
   })
 
   it.each(['api', 'delete-pools', 'dispatcher', 'operator', 'setup', 'test', 'worker'])(
-    'are not that of %s of the release',
+    'are not the account of %s of the release',
     (component) => {
       expect(findOwnAccount(['models-reader', `ours-${component}`], 'ours')).toBe(`ours-${component}`)
     },
   )
 
-  it('can have any name but those', () => {
+  it('can have any other name', () => {
     expect(findOwnAccount(['ours-reader', 'theirs-api', 'api', 'ours-api-reader'], 'ours')).toBeUndefined()
     expect(findOwnAccount(['ours-api'], undefined)).toBeUndefined()
   })

@@ -1,5 +1,5 @@
-// What ends by time. Every replica sweeps and none needs to lead: rows are locked or ended by fenced statements, and
-// objects are deleted twice at worst. A part that fails, or one workspace's row, stops none of the others.
+// Sweeps of expired rows and objects. Every replica sweeps: rows are locked or ended by fenced statements, and deleting
+// an object twice is harmless. A failed part or row does not stop the others.
 import type { Bus } from '@matte/core/bus/bus'
 import { publishDeadLetter } from '@matte/core/bus/publish'
 import type { Db } from '@matte/core/db/database'

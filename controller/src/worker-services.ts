@@ -1,8 +1,7 @@
-// Services of the worker in start order; they stop in reverse.
 import { availableParallelism, hostname } from 'node:os'
 import { consume } from '@matte/core/bus/consume'
-import { durables } from '@matte/core/bus/durables'
 import { createNudge } from '@matte/core/bus/nudge'
+import { durables } from '@matte/core/bus/streams'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
@@ -22,13 +21,11 @@ import { createImageMemory } from './worker/image/image-memory.ts'
 import { createImagePool } from './worker/image/image-pool.ts'
 import { createSharpCalls } from './worker/image/sharp-calls.ts'
 import { inferenceRecord } from './worker/inference-record.ts'
-import { registerMemory } from './worker/memory-metrics.ts'
 import { reportSlots } from './worker/report-slots.ts'
 import { createPodMetrics, registerPodGauges } from './worker/routing/pod-metrics.ts'
 import { createPodPicker, type PodPicker } from './worker/routing/pod-picker.ts'
-import type { PodSource } from './worker/routing/pod-source.ts'
+import type { PodSource, Serving } from './worker/routing/pod-source.ts'
 import { runTask } from './worker/run-task.ts'
-import type { Serving } from './worker/serving.ts'
 import { createSlots } from './worker/slots.ts'
 import { staticMode } from './worker/static-mode.ts'
 import { createTaskMetrics, registerGauges } from './worker/task-metrics.ts'
@@ -51,7 +48,7 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
     services: [
       tracing('worker', config.otlpEndpoint),
       database,
-      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      // Started before the slow services, so a process that waits for a migration reports that it is alive.
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       databaseSchema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
@@ -64,7 +61,6 @@ export async function buildServices(config: Config): Promise<{ logger: Logger; s
   }
 }
 
-/** Servers that the worker uses, and the means to watch it. */
 type WorkerEdges = ReturnType<typeof openWorkerEdges>
 
 function openWorkerEdges(config: Config, logger: Logger) {
@@ -81,7 +77,7 @@ function openWorkerEdges(config: Config, logger: Logger) {
     }),
     metrics: edges.edges,
   })
-  // The bucket is the API's to make: an empty one in place of one that is gone would lack every input.
+  // Only the API creates the bucket: a new empty bucket would lack every input.
   const store = storeProbe({ probe: bucket.probe }, logger)
   return { ...edges, bucket, store, metrics: createTaskMetrics(edges.registry, config.plans) }
 }
@@ -91,7 +87,7 @@ async function buildServing(config: Config, { db, registry, edges, logger }: Wor
   const licences = config.modelsAllowedLicences
   const common = { db, logger, Stub: loadTriton(), channels: config.channelsPerPod, licences, metrics }
   if (!config.tritonPools) return staticMode({ ...common, models: config.modelsStatic })
-  // Not above: it brings the Kubernetes client, which nothing else needs (D84).
+  // Imported here, because only this mode needs the Kubernetes client.
   const { poolRouting } = await import('./operator/pool-routing.ts')
   const namespaces = { namespace: config.kubeNamespace, moreNamespaces: config.kubeNamespaces }
   return poolRouting({ ...common, registry, edges, ...namespaces, release: releaseOf(config) })
@@ -99,11 +95,10 @@ async function buildServing(config: Config, { db, registry, edges, logger }: Wor
 
 type Routing = { readonly source: PodSource; readonly picker: PodPicker }
 
-/** What claims tasks and runs them. */
 function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Routing): readonly Service[] {
   const { db, bus, bucket, store, registry, metrics, logger } = edges
   const { plans, claimMs, inferenceTimeoutMs } = config
-  // Several processes of one machine share its host name.
+  // Includes the process id, because processes of one machine share its host name.
   const replica = `${hostname()}-${process.pid}`
   const inferences = inferenceRecord({ db, replica, logger })
   const images = createImagePool(config.imageThreads || availableParallelism())
@@ -139,13 +134,16 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
     },
     claimFailed: () => metrics.claims.failures.inc({ kind: 'task' }),
     run: (task, signal) => runTask(deps, task, signal),
-    // The rest of the limit is for giving tasks back and closing connections.
+    // The remaining time is for returning tasks and closing connections.
     finishWithinMs: Math.floor(config.stopWithinMs * 0.7),
     logger,
   })
-  const inFlightMax = config.tasksInFlightMax
-  registerGauges(registry, { tasksInFlight: slots.tasksInFlight, slotsUsed: picker.slotsUsed, inFlightMax })
-  registerMemory(registry, deps.memory)
+  registerGauges(registry, {
+    tasksInFlight: slots.tasksInFlight,
+    slotsUsed: picker.slotsUsed,
+    inFlightMax: config.tasksInFlightMax,
+    memory: deps.memory,
+  })
   const durable = durables.taskNudges(config.natsStreamPrefix)
   return [
     { name: 'images', start: () => undefined, stop: () => images.close() },
@@ -156,10 +154,7 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
   ]
 }
 
-/**
- * One image a core, and two threads of Node's pool to spare: files, zlib and whatever else needs one
- * would wait for whole images.
- */
+/** One image per core. Two threads of Node's pool stay free for files and zlib. */
 function sharpCallsMaxOf({ threadPoolSize }: Config, logger: Logger): number {
   const cores = availableParallelism()
   const atOnceMax = Math.min(cores, threadPoolSize - 2)

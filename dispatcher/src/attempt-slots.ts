@@ -7,24 +7,24 @@ type AttemptSlotsOptions<Assignment> = {
   readonly metrics: { readonly inFlight: Pick<Gauge, 'set'> }
   /** Makes one attempt; never rejects. */
   readonly deliver: (assignment: Assignment, signal: AbortSignal) => Promise<void>
-  /** Called when an attempt has ended, with its slot free. */
+  /** Called when an attempt has ended and its slot is free. */
   readonly ended: () => void
 }
 
 type AttemptSlots<Assignment> = {
-  /** Slots that no attempt holds. */
+  /** Number of free slots. */
   free(): number
   begin(assignment: Assignment): void
-  /** Resolves when a slot is free, or at the abort. */
+  /** Resolves when a slot is free or the signal is aborted. */
   untilFree(signal: AbortSignal): Promise<void>
-  /** Attempts go on for so long at most; then they are given back. Resolves when none is in flight. */
+  /** Waits up to `withinMs`, then aborts the attempts. Resolves when none is in flight. */
   finish(withinMs: number): Promise<void>
 }
 
-/** A bound against a wake-up that was missed. */
-const askAgainMs = 1_000
+/** Guards against a missed wake-up. */
+const recheckMs = 1_000
 
-/** The attempts in flight of this process, of deliveries or of mails: each kind has slots of its own. */
+/** Bounds the attempts in flight of this process. Deliveries and mails have separate slots. */
 export function attemptSlots<Assignment>(options: AttemptSlotsOptions<Assignment>): AttemptSlots<Assignment> {
   const { slots, metrics, deliver, ended } = options
   const inFlight = new Set<Promise<void>>()
@@ -47,12 +47,12 @@ export function attemptSlots<Assignment>(options: AttemptSlotsOptions<Assignment
     free: () => slots - inFlight.size,
     begin,
     untilFree: async (signal) => {
-      while (inFlight.size >= slots && !signal.aborted) await Promise.race([freed.promise, pause(askAgainMs, signal)])
+      while (inFlight.size >= slots && !signal.aborted) await Promise.race([freed.promise, pause(recheckMs, signal)])
     },
     finish: async (withinMs) => {
       const all = Promise.all(inFlight)
       await settledWithin(all, withinMs)
-      ending.abort(new Error('the process stops'))
+      ending.abort(new Error('the process is stopping'))
       await all
     },
   }

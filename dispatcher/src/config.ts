@@ -1,6 +1,5 @@
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import { databaseSettings } from '@matte/core/database-settings'
-import { checkPayments, paymentSettings } from '@matte/core/payment/settings'
 import {
   choice,
   type Env,
@@ -15,6 +14,7 @@ import {
 } from '@matte/core/runtime/env'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parseNetworks } from '@matte/core/webhook/target/address'
+import { accountsSetting, checkPayments, paymentSettings } from '@matte/people/payment/settings'
 import { creditSettings } from './settings/credits.ts'
 import { egressProxy } from './settings/egress-proxy.ts'
 import { type MailServer, mailSettings, readMailServer } from './settings/mail.ts'
@@ -39,7 +39,7 @@ export const schema = {
   databasePoolMax: int('DATABASE_POOL_MAX', {
     default: 10,
     min: 2,
-    description: 'most database connections of this process; README.md adds them up',
+    description: 'maximum database connections of this process; docs/operations/scale.md adds them up',
   }),
   natsUrl: parsed(
     'NATS_URL',
@@ -49,7 +49,7 @@ export const schema = {
   natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
   masterKeys,
   retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {
-    description: 'length of one minute of the retry schedule',
+    description: 'seconds in one minute of the retry schedule',
     default: 60,
     min: 1,
     max: 3_600,
@@ -68,29 +68,30 @@ export const schema = {
   concurrency: int('WEBHOOK_CONCURRENCY', {
     description: 'attempts in flight at once in this process; a quarter of them for one workspace',
     default: 128,
-    min: 32, // a quarter must hold the deliveries of two receivers, or one that hangs would delay its owner's other
+    min: 32, // a workspace's quarter then fits two receivers, so one that hangs does not block the other
     max: 4_096,
   }),
   deniedNetworks,
   egressProxy,
+  ...accountsSetting,
   ...mailSettings,
   ...creditSettings,
   ...paymentSettings,
   environment: choice('MATTE_ENV', ['development', 'production'] as const, {
     default: 'production',
     description:
-      'production refuses what is for trials only; development writes mails to the log without a mail server',
+      'production disables features that are for trials only; development logs mails if there is no mail server',
   }),
   host: text('HOST', { default: '0.0.0.0', description: 'address to listen on' }),
   healthPort: int('HEALTH_PORT', { default: 8083, max: 65_535, description: 'port of /healthz, /readyz, /metrics' }),
   stopWithinMs: int('STOP_WITHIN_MS', {
     default: 25_000,
     min: 1_000,
-    description: 'from SIGTERM to exit at the latest, milliseconds; below the grace time of the pod',
+    description: 'maximum milliseconds from SIGTERM to exit; less than the termination grace period of the pod',
   }),
   logLevel: choice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error'] as const, {
     default: 'info',
-    description: 'least level that is written',
+    description: 'lowest level that is logged',
   }),
   otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }

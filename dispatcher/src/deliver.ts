@@ -1,6 +1,5 @@
-// One attempt of one delivery: sign, send, record. Nothing is held open in the database meanwhile; the claim is what
-// keeps others away, and the record is fenced by it. If the process dies before the record, the claim lapses and the
-// same attempt is made again: at least once, as the interface says.
+// One attempt of one delivery: sign, send, record. The claim, not an open transaction, keeps other dispatchers away. If
+// the process dies before it records the result, the claim lapses and the same attempt is repeated: at least once.
 import type { Db } from '@matte/core/db/database'
 import type { Clock } from '@matte/core/runtime/clock'
 import { type MasterKeys, UnsealError } from '@matte/core/runtime/seal'
@@ -11,7 +10,7 @@ import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
 import { giveBackDelivery, type RecordedStatus, recordAttempt, setAsideDelivery } from '@matte/core/webhook/end-attempt'
 import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { signatureHeaders } from '@matte/core/webhook/signature'
-import { getCallbackSecrets } from '@matte/core/workspace/secret/callback-secret'
+import { getCallbackSecrets } from '@matte/core/workspace/callback-secret'
 import type { Logger } from 'pino'
 import type { DeliveryMetrics } from './delivery-metrics.ts'
 import type { HttpClient, PostResult } from './egress/http-client.ts'
@@ -27,20 +26,17 @@ export type DeliverDeps = {
   readonly logger: Logger
 }
 
-/** A claimed delivery, and the time by the monotonic clock after which nothing may be sent under its claim. */
+/** A claimed delivery with its deadlines by the monotonic clock. */
 export type Assignment = {
   readonly delivery: ClaimedDelivery
-  /** Before the claim was asked for, so never later than the database's `now()`. */
+  /** Taken before the claim, so never later than the database's `now()`. */
   readonly claimedAtMs: number
-  /** An attempt must not begin later than this, or it could outlast its claim. */
+  /** An attempt that begins later could outlast its claim. */
   readonly beginBeforeMs: number
   readonly claimEndsAtMs: number
 }
 
-/**
- * Makes the attempt and records it. Never rejects: what cannot be recorded is left to the end of its claim. When
- * `signal` is aborted the attempt ends and is given back, uncounted.
- */
+/** Makes and records one attempt; never rejects. On abort the delivery is given back and the attempt does not count. */
 export async function deliver(deps: DeliverDeps, assignment: Assignment, signal: AbortSignal): Promise<void> {
   const { delivery } = assignment
   const log = deps.logger.child(fieldsOf(delivery))
@@ -66,12 +62,12 @@ export async function deliver(deps: DeliverDeps, assignment: Assignment, signal:
       await giveBack(deps, delivery)
       log.info('delivery given back')
     } else {
-      log.error({ err: error }, 'delivery attempt without record')
+      log.error({ err: error }, 'delivery attempt not recorded')
     }
   }
 }
 
-/** What cannot be given back lapses. */
+/** If giving back fails, the claim lapses by itself. */
 async function giveBack({ db, metrics }: DeliverDeps, delivery: ClaimedDelivery): Promise<void> {
   const isLost = await giveBackDelivery(db, delivery).then(
     (row) => row === undefined,
@@ -80,7 +76,7 @@ async function giveBack({ db, metrics }: DeliverDeps, delivery: ClaimedDelivery)
   if (isLost) metrics.claims.lost.inc({ kind: 'delivery' })
 }
 
-/** Undefined: the claim was lost, and nothing was written. */
+/** `undefined`: the claim was lost, and nothing was written. */
 function countEnd(
   { metrics }: DeliverDeps,
   { event }: ClaimedDelivery,
@@ -93,9 +89,8 @@ function countEnd(
 type Target = { readonly targetUrl: string; readonly secret: string; readonly previousSecret?: string | undefined }
 
 /**
- * Where it goes and what signs it: the endpoint as it is now, which may have moved or rotated its secret since the
- * event, or the workspace's own secrets for a callback URL (D62). Undefined: the endpoint gets no more events.
- * An error in place of a target: the secret does not open.
+ * Current target and secrets of the endpoint, or the callback URL with the workspace's secrets (D62). Undefined: the
+ * endpoint is disabled or deleted. Returns an UnsealError if the secret cannot be opened.
  */
 async function readTarget(
   { db, masterKeys }: DeliverDeps,
@@ -110,10 +105,7 @@ async function readTarget(
   }
 }
 
-/**
- * A failed attempt that sent nothing. It is recorded, so that it is tried again on the ordinary schedule, by when the
- * master key may be back, and so that its end is in sight; an attempt without record comes again with each claim.
- */
+/** Recorded as a failed attempt: a retry succeeds once the master key is back. */
 const unsigned = (cause: UnsealError): PostResult => ({
   error: 'SECRET_UNREADABLE',
   statusCode: null,
@@ -130,10 +122,10 @@ async function attempt(
   const { clock, http } = deps
   const { targetUrl, ...secrets } = target
   const { delivery } = assignment
-  // Also true after the process was stopped and continued: somebody else may be making this attempt by now.
+  // Also true if the process was suspended: another dispatcher may hold the delivery by now.
   if (clock.monotonicMs() > assignment.beginBeforeMs) throw new Error('the claim is too old to begin')
   signal.throwIfAborted()
-  // The database's time, carried forward by our own clock's pace (D82).
+  // Database time, advanced by the monotonic clock, so pod clock skew does not matter (D82).
   const nowMs = delivery.claimedAtMs + clock.monotonicMs() - assignment.claimedAtMs
   const traceparent = currentTraceparent()
   return http.post({
@@ -153,7 +145,7 @@ async function attempt(
 
 type Made = { readonly result: PostResult; readonly endedAtMs: number; readonly signal: AbortSignal }
 
-/** Tries until the claim ends: a database that is away for seconds must not make a receiver see an event twice. */
+/** Retries until the claim ends: a short database outage must not make a receiver get an event twice. */
 async function record(
   deps: DeliverDeps,
   { delivery, claimEndsAtMs }: Assignment,
@@ -191,7 +183,7 @@ function report(deps: DeliverDeps, log: Logger, { delivery, result, status }: Re
     outcome,
     status_code: statusCode,
     duration_ms: Math.round(durationMs),
-    // `claim lost`: another dispatcher has this delivery, or it was canceled; nothing was recorded.
+    // `claim lost`: another dispatcher holds the delivery, or it was canceled.
     next: status === undefined ? 'claim lost' : status === 'pending' ? 'retry' : status,
     ...(status === 'pending' && { retry_in_ms: retryDelayMs(delivery.scheduledAttempt, retry) }),
   }
@@ -199,7 +191,7 @@ function report(deps: DeliverDeps, log: Logger, { delivery, result, status }: Re
   else log.info({ ...fields, ...(cause !== undefined && { reason: reasonOf(cause) }) }, 'delivery attempted')
 }
 
-/** Messages only: the parser's errors carry the receiver's answer with them, which is not for the log. */
+/** Messages only: a parser error contains the receiver's answer, which must not be logged. */
 const reasonOf = (error: unknown): string =>
   error instanceof Error
     ? [error.message, ...(error.cause === undefined ? [] : [reasonOf(error.cause)])].join(': ')

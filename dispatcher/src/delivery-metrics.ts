@@ -7,21 +7,20 @@ import type { Registry } from 'prom-client'
 
 const outcomes = ['delivered', 'exhausted', 'canceled'] as const
 
-/** All of this file beside those of core; docs/metrics.md lists them. */
+/** Listed in docs/metrics.md. */
 export const deliveryMetrics = {
   attempts: counter({
     name: 'matte_delivery_attempts_total',
     reader: 'product',
-    help: 'Webhook attempts, by what an attempt came to.',
+    help: 'Webhook attempts by outcome.',
     labels: { outcome: ['delivered', ...attemptErrors] },
   }),
   ended: counter({
     name: 'matte_deliveries_ended_total',
     reader: 'product',
     help:
-      'Deliveries ended by this process: delivered, exhausted with the last attempt, or canceled since the endpoint ' +
-      'is deleted. Deliveries that the API cancels, with an endpoint or a retry, are not among them. A paused ' +
-      'delivery has not ended.',
+      'Deliveries that this process ended: delivered, exhausted after the last attempt, or canceled because the endpoint ' +
+      'was deleted. Excludes deliveries that the API cancels. A paused delivery has not ended.',
     labels: { event: webhookEvents, outcome: outcomes },
   }),
   duration: histogram({

@@ -1,7 +1,6 @@
-// Finds what is due and keeps the slots busy. A pass claims at most as many deliveries as slots are free, so a claim
-// never waits in memory; attempts run side by side and no pass waits for one, so a receiver that hangs costs its own
-// slots only. A pass follows a nudge, the end of an attempt while more waits, the due time of the next delivery, and
-// a second without any of these. If the process dies, its claims lapse and another's pass takes them.
+// Claims due deliveries and keeps the attempt slots busy. A pass claims no more deliveries than there are free slots,
+// so no claim waits in memory, and a receiver that hangs occupies only its own slots. A pass runs on a nudge, when an
+// attempt ends while more wait, when the next delivery is due, and every second.
 
 import type { Db } from '@matte/core/db/database'
 import type { Clock } from '@matte/core/runtime/clock'
@@ -22,7 +21,7 @@ type DueLoopOptions = {
   readonly slots: number
   /** Total time of one attempt. */
   readonly timeoutMs: number
-  /** After a stop, attempts in flight may go on for so long; then they are given back. */
+  /** Time for attempts in flight after a stop; deliveries that need longer are given back. */
   readonly finishWithinMs: number
   readonly clock: Clock
   readonly metrics: DeliveryMetrics
@@ -30,25 +29,25 @@ type DueLoopOptions = {
 }
 
 export type DueLoop = Service & {
-  /** Something may be due: claim now. */
+  /** Claims due deliveries now. */
   wake(): void
-  /** Resolves when a slot is free, or at the abort. */
+  /** Resolves when a slot is free, or on abort. */
   untilFree(signal: AbortSignal): Promise<void>
 }
 
-/** Lost nudges and other processes' ends are seen after this; a due delivery leaves within 5 s (D64). */
+/** Bound for lost nudges; a due delivery is sent within 5 s (D64). */
 const everyMs = 1_000
-/** In flight per workspace and host (D65). */
+/** Maximum attempts in flight per workspace and host (D65). */
 const perTargetInFlight = 4
-/** Under load nudges and ends are gathered for so long, and one claim serves them all: half as many again a second. */
+/** Nudges and ends within this time share one claim, which raises throughput under load by half. */
 const gatherMs = 5
-/** How much longer than an attempt its claim holds: time to read the secret before, and to record after. */
+/** Time of a claim beyond its attempt, to read the secret before and record the result after. */
 const claimMarginMs = 15_000
 
 export function dueLoop(options: DueLoopOptions): DueLoop {
   const { db, slots, timeoutMs, clock, metrics, logger } = options
   const claimMs = timeoutMs + claimMarginMs
-  // Hanging hosts of one owner fill a quarter of the slots at most, so that four such owners are needed to fill all.
+  // Hanging receivers of one workspace occupy at most a quarter of the slots.
   const perWorkspaceInFlight = Math.max(1, Math.floor(slots / 4))
   const attempts = attemptSlots({ slots, metrics, deliver: options.deliver, ended: () => moreWaits && wake() })
   let moreWaits = false
@@ -114,5 +113,5 @@ const countingFailures =
       claims.failures.inc({ kind: 'delivery' })
       throw error
     }
-    return {} // each attempt has a log line of its own
+    return {} // each attempt is logged
   }

@@ -1,12 +1,11 @@
-// What this process is made of, in the order of its start; it stops in reverse.
+// Services of this process in start order; they stop in reverse.
+
 import { openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
-import { durables } from '@matte/core/bus/durables'
+import { durables } from '@matte/core/bus/streams'
 import { connectionOf } from '@matte/core/database-settings'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
-import { createPaymentMetrics } from '@matte/core/payment/payment-metrics'
-import { openPayments } from '@matte/core/payment/settings'
 import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
@@ -16,17 +15,19 @@ import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { tracing } from '@matte/core/runtime/tracing'
 import { type SettingsCache, settingsCache } from '@matte/core/setting/settings-cache'
+import { noRecipients } from '@matte/core/webhook/endpoint/disable-failing-endpoints'
+import { mailEndpointNotices } from '@matte/people/notification/endpoint-notices'
+import { createPaymentMetrics } from '@matte/people/payment/payment-deps'
+import { openPayments } from '@matte/people/payment/settings'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type Config, schema } from './config.ts'
 import { deliver } from './deliver.ts'
 import { createDeliveryMetrics } from './delivery-metrics.ts'
 import { creditLoops } from './due/credit-loops.ts'
-import { createEndpointMetrics } from './due/endpoint-metrics.ts'
-import { failingEndpointsLoop } from './due/failing-endpoints.ts'
+import { createEndpointMetrics, failingEndpointsLoop } from './due/failing-endpoints.ts'
 import { mailLoop } from './due/mails.ts'
-import { createNotificationMetrics } from './due/notification-metrics.ts'
-import { notificationLoop } from './due/notifications.ts'
+import { createNotificationMetrics, notificationLoop, oldEventsLoop } from './due/notifications.ts'
 import { duePayments } from './due/payments.ts'
 import { referralLoop } from './due/referral-loop.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
@@ -56,11 +57,8 @@ export async function buildServices(config: Config): Promise<Services> {
   const { deniedNetworks, egressProxy: proxy } = config
   const http = createHttpClient({ deniedNetworks, proxy, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })
-  // Nobody orders here, so no checkout needs the public URL.
-  const paymentMetrics = createPaymentMetrics(registry)
-  const payments = await openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
-  const { plans, referralRewardCredits: rewardCredits, referralAutoApprove: autoApprove } = config
   const dueDeps = { db, wake: due.wake, logger }
+  const lockRecipients = config.accountsEnabled ? mailEndpointNotices(config.masterKeys) : noRecipients
   const databaseSchema = schemaAtStart(database, { logger, roles: ['dispatcher'] })
   const ready = readiness(databaseSchema.checks)
   const durable = durables.deliveryNudges(prefix)
@@ -69,18 +67,16 @@ export async function buildServices(config: Config): Promise<Services> {
     services: [
       tracing('dispatcher', config.otlpEndpoint),
       database,
-      // Before what may take long: a process that migrates is alive, and says what it waits for.
+      // Starts before the schema check, so the process is alive while migrations run.
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       databaseSchema,
       settings,
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,
       due,
-      ...(await buildPeople(config, { db, registry, logger })),
-      ...duePayments({ payments, wakeDeliveries: due.wake, logger }),
-      ...creditLoops({ ...dueDeps, plans }),
-      referralLoop({ ...dueDeps, rewardCredits, autoApprove }),
-      failingEndpointsLoop({ db, masterKeys: config.masterKeys, metrics: createEndpointMetrics(registry), logger }),
+      ...(config.accountsEnabled ? await peopleLoops(config, { ...dueDeps, registry }) : [oldEventsLoop(dueDeps)]),
+      ...creditLoops({ ...dueDeps, plans: config.plans }),
+      failingEndpointsLoop({ db, lockRecipients, metrics: createEndpointMetrics(registry), logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
     ],
   }
@@ -112,7 +108,7 @@ function buildDueLoop(config: Config, { db, http, settings, registry, logger }: 
     deliver: (assignment, signal) => deliver(deps, assignment, signal),
     slots: config.concurrency,
     timeoutMs: config.timeoutSeconds * 1_000,
-    // The rest of the limit is for giving deliveries back and closing connections.
+    // The rest of the time is for giving deliveries back and closing connections.
     finishWithinMs: Math.floor(config.stopWithinMs * 0.7),
     clock,
     metrics,
@@ -120,8 +116,27 @@ function buildDueLoop(config: Config, { db, http, settings, registry, logger }: 
   })
 }
 
-/** Notifications and mails: loops of their own, which webhooks do not wait for. */
-async function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoopDeps, 'db' | 'registry' | 'logger'>) {
+type PeopleDeps = Pick<DueLoopDeps, 'db' | 'registry' | 'logger'> & {
+  /** Wakes the loop that sends webhooks. */
+  readonly wake: () => void
+}
+
+/** Payments, referrals, notifications and mails; started only with accounts. */
+async function peopleLoops(config: Config, { registry, ...dueDeps }: PeopleDeps): Promise<Service[]> {
+  const { db, wake, logger } = dueDeps
+  // The dispatcher creates no checkout, so the public URL is not needed.
+  const paymentMetrics = createPaymentMetrics(registry)
+  const payments = await openPayments(config, { ...config, db, publicUrl: '', metrics: paymentMetrics })
+  const { referralRewardCredits: rewardCredits, referralAutoApprove: autoApprove } = config
+  return [
+    ...(await messageLoops(config, { db, registry, logger })),
+    ...duePayments({ payments, wakeDeliveries: wake, logger }),
+    referralLoop({ ...dueDeps, rewardCredits, autoApprove }),
+  ]
+}
+
+/** Notifications and mails. Webhooks do not wait for them. */
+async function messageLoops(config: Config, { db, registry, logger }: Omit<PeopleDeps, 'wake'>) {
   const { masterKeys, appUrl, supportUrl } = config
   const transport = await mailTransport(config, logger)
   if (transport === undefined) logger.warn('SMTP_URL is not set: no mail is sent')
@@ -134,7 +149,7 @@ async function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoo
     slots: config.mailConcurrency,
     timeoutMs: config.mailTimeoutSeconds * 1_000,
     perMinute: config.mailsPerMinute,
-    // A mail takes a second or so. What hangs is left to the end of its claim: webhooks need the rest of the limit.
+    // A mail takes about a second. A hanging one is left to its claim: webhooks need the rest of the time.
     finishWithinMs: Math.floor(config.stopWithinMs * 0.2),
   })
   const metrics = createNotificationMetrics(registry)
@@ -142,7 +157,7 @@ async function buildPeople(config: Config, { db, registry, logger }: Pick<DueLoo
   return [mails, notificationLoop({ db, masterKeys, mailEnabled, metrics, logger })]
 }
 
-/** Undefined: production without a mail server, where a log may not have what mails say. */
+/** Undefined in production without a mail server: mails contain secrets that must not be logged. */
 async function mailTransport(config: Config, logger: Logger): Promise<MailTransport | undefined> {
   const { mailServer, mailConnectSeconds, mailTimeoutSeconds } = config
   if (mailServer !== undefined) {

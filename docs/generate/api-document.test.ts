@@ -1,5 +1,5 @@
-// The OpenAPI document as readers and generators of clients need it. The linter finds examples that do not fit their
-// schemas, see lint-contract.ts.
+// Checks of the OpenAPI document for readers and client generators. lint-contract.ts checks that examples match their
+// schemas.
 import { httpStatus } from '@matte/api/errors/http-status'
 import { eventCatalog, testEvent } from '@matte/core/webhook/event-catalog'
 import { webhookEvents } from '@matte/core/webhook/events'
@@ -43,7 +43,7 @@ const codesOf = ({ responses }: Operation): string[] =>
   )
 
 describe('the errors of an operation', () => {
-  it('stand under the statuses of their codes', () => {
+  it('are listed under the statuses of their codes', () => {
     for (const { operationId, responses } of operations) {
       for (const [status, { description }] of Object.entries(responses)) {
         if (Number(status) < 400) continue
@@ -56,7 +56,7 @@ describe('the errors of an operation', () => {
   it('name a missing role only where a member can lack it', () => {
     const all = operations.filter((operation) => operation['x-required-roles']?.length === roles.length)
     const refusing = all.filter((operation) => codesOf(operation).includes('AUTH_FORBIDDEN'))
-    // Every member may leave a team; an owner or admin removes others.
+    // Every member may leave a team; only owners and admins remove others.
     expect(refusing.map(({ operationId }) => operationId)).toEqual(['removeTeamMember'])
     for (const operation of operations) {
       const { operationId, 'x-required-roles': wanted = roles } = operation
@@ -139,7 +139,7 @@ describe('the webhooks', () => {
   })
 })
 
-it('every operation has a summary, a description and an id of its own, webhooks included', () => {
+it('every operation has a summary, a description and a unique id, including webhooks', () => {
   const all = [...operations, ...Object.values(webhooks).map(({ post }) => post)]
   for (const { operationId, summary, description } of all) {
     expect([operationId, summary, description].every((text) => text !== undefined && text !== '')).toBe(true)
@@ -147,7 +147,7 @@ it('every operation has a summary, a description and an id of its own, webhooks 
   expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length)
 })
 
-it('what several operations share is written once', () => {
+it('shared parts are written once', () => {
   const shared = Object.values(served.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }) => Object.entries(responses)),
   )

@@ -1,10 +1,10 @@
 import { readConfig } from '@matte/api/config'
 import { buildServices } from '@matte/api/services'
-import { writeOut } from './write-out.ts'
+import { writeOut } from './resolve-document.ts'
 
 /**
- * The OpenAPI document that the API of this checkout serves. The application is built and never started: its addresses
- * are invalid, and nothing is connected.
+ * The OpenAPI document of this checkout's API. Builds the application without starting it: its addresses are invalid,
+ * and it opens no connection.
  */
 export async function buildServedDocument(): Promise<object> {
   const config = readConfig({
@@ -21,5 +21,5 @@ export async function buildServedDocument(): Promise<object> {
   return app.swagger()
 }
 
-/** The same with the parameters, bodies and responses of each operation written out. */
+/** The same document with references of each operation resolved. */
 export const buildDocument = async (): Promise<object> => writeOut(await buildServedDocument())

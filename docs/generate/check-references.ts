@@ -1,13 +1,13 @@
-// Fails when a document or a comment names what is not there; part of `make check`. See references.ts for what counts.
+// Fails if a document or a comment names something that does not exist; part of `make check`. See references.ts.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { findDangling } from './references.ts'
 
-/** What is not ours, or not in the repository. */
+/** Names that are external, or not in the repository. */
 const skipped = new Set(['.git', '.local', 'node_modules', 'coverage'])
 
-/** Only these are read; of all others it is enough that they exist. */
+/** Files to read; others only need to exist. */
 const isText = (name: string): boolean => /\.(ts|md|yaml|sh)$|^Makefile$/.test(name)
 
 function listFiles(dir: string): [string, string][] {

@@ -6,5 +6,5 @@ const head =
 
 export const writeCrd = (): string => head + toYaml(buildCrd())
 
-/** For an install that lets pools do with their pods what they want (docs/operator.md). */
+/** For installations with `podPatch: any` (docs/operator.md). */
 export const writeCrdOfAnyPodPatch = (): string => head + toYaml(buildCrd('any'))

@@ -1,5 +1,4 @@
-// `make gen` writes the generated files, and the generated sections of others, again; `make verify` fails when one is
-// stale.
+// `make gen` writes the generated files and sections; `make verify` fails if one is stale.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -8,15 +7,14 @@ import { writeOperatorRules, writeValuesSchema, writeValuesTable, writeWorkerRul
 import { writeSchemaDigest } from './chart/schema-digest.ts'
 import { writeChartVersion, writeImageVersion } from './chart/version.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
-import { writeEvents } from './events/document.ts'
-import { writeMetrics } from './metrics/document.ts'
+import { writeEvents } from './events-document.ts'
+import { writeMetrics } from './metrics-document.ts'
 import { writePoolReference } from './pool-document.ts'
 import { writePortsAndSettings } from './settings-document.ts'
-import { situationDocuments, writeSituationList } from './situation-documents.ts'
 
 /**
- * Generated files and files with generated sections. Each function takes the present text, empty for a new file, and
- * runs in this order: schema and README of the chart are made of values.yaml.
+ * Generated files and files with generated sections. Each function takes the current text, empty for a new file. The
+ * order matters: the chart's schema and README depend on values.yaml.
  */
 const generated: Readonly<Record<string, (before: string) => string>> = {
   'charts/matte/Chart.yaml': writeChartVersion,
@@ -32,8 +30,6 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
   'docs/metrics.md': writeMetrics,
   'docs/events.md': writeEvents,
   'docs/tritonpool-reference.md': writePoolReference,
-  'docs/tritonpool.md': writeSituationList,
-  ...situationDocuments,
   ...dashboardFiles,
 }
 

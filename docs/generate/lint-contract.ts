@@ -1,5 +1,5 @@
-// Judges the OpenAPI document by the rules of docs/generate/contract.yaml; part of `make check`. No network: nothing in the
-// document refers outside itself, and the linter is told not to call home.
+// Lints the OpenAPI document by the rules of docs/generate/contract.yaml; part of `make check`. Runs without a network:
+// the document has no external references, and the linter's telemetry is off.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ try {
   rmSync(dir, { recursive: true, force: true })
 }
 
-// The linter judges the examples that are there; these are not.
+// The linter checks existing examples; this finds missing ones.
 for (const place of findMissingExamples(await buildDocument())) {
   process.stderr.write(`${place} has no example: add \`examples\` to its schema.\n`)
   process.exitCode = 1

@@ -1,4 +1,4 @@
-/** The text with the content of one generated section in place. Throws when the text has no such section. */
+/** Replaces the content of one generated section. @throws Error if the text has no such section */
 export function replaceSection(text: string, name: string, content: string): string {
   const start = `<!-- ${name}: written by make gen -->\n`
   const [head, rest] = text.split(start)

@@ -6,10 +6,10 @@ type Operation = {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>
 }
 
-/** The value that the document makes of a text without an example (api/src/http/document/example.ts). */
+/** Placeholder of the document for a text without an example (api/src/http/document/example.ts). */
 const placeholder = 'text'
 
-/** Parameters, bodies and answers of a document, written out, that have no example or one with a placeholder. */
+/** Parameters, bodies and responses of a resolved document without an example, or with a placeholder in it. */
 export function findMissingExamples(document: object): string[] {
   const { paths } = document as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
   return Object.values(paths)

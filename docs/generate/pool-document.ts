@@ -15,7 +15,7 @@ export function writePoolReference(before: string): string {
 }
 
 function fieldTable(part: 'spec' | 'status'): string {
-  // Of a podPatch its parts are a pod's own; docs/operator.md says which are refused.
+  // The parts of a podPatch are those of a pod; docs/operator.md lists the rejected ones.
   const schema = buildCrd('any').spec.versions[0]?.schema.openAPIV3Schema.properties?.[part]
   if (schema === undefined) throw new Error(`the definition has no ${part}`)
   return toTable(['field', 'form', 'default', 'meaning'], listFields(schema, ''))
@@ -38,7 +38,7 @@ function formOf(field: Schema): string {
   return field.format === 'date-time' ? 'time' : (type ?? '')
 }
 
-/** Parents whose fields have defaults of their own need none in the table. */
+/** Omits defaults of parents, because the table lists those of their fields. */
 function defaultOf({ default: fallback, properties }: Schema, required: boolean): string {
   if (required) return 'required'
   if (fallback === undefined || properties !== undefined) return ''

@@ -23,7 +23,7 @@ describe('findDangling', () => {
 
   it.each([
     ['a rule of the contract', 'api/src/x.ts', '\n// Kept by D2.', 'api/src/x.ts:2 D2 is not in docs/contract.md'],
-    ['a decision', 'Makefile', 'x: # A2', 'Makefile:1 A2 is not in DECISIONS.md'],
+    ['a decision', 'Makefile', 'x: # A3', 'Makefile:1 A3 is not in DECISIONS.md'],
     ['a rule in the name of a test', 'x.test.ts', "it('keeps D3')", 'x.test.ts:1 D3 is not in docs/contract.md'],
     ['a linked file', 'docs/x.md', '[a](gone.md)', 'docs/x.md:1 the link gone.md leads to no file'],
     ['a heading', 'x.md', '[a](docs/guide.md#x)', 'x.md:1 the link docs/guide.md#x leads to no heading'],

@@ -1,20 +1,20 @@
-// References in sources and documents: rules of docs/contract.md (D…), decisions of DECISIONS.md (A…), links, paths and
-// tests. Pure: the tree is given as texts by path.
+// Checks references in sources and documents: rules of docs/contract.md (D…), decisions of DECISIONS.md (A…), links,
+// paths and test names. Pure: the tree is passed as texts by path.
 import { posix } from 'node:path'
 
 type Tree = {
-  /** Every file of the repository, by its path from the root. */
+  /** All files of the repository, by path from the root. */
   readonly files: ReadonlyMap<string, string>
 }
 
 type Dangling = { readonly path: string; readonly line: number; readonly problem: string }
 
-/** Where each kind of number is defined: a line that begins with it in bold. */
+/** File that defines each kind of number: a line starts with it in bold. */
 const definedIn = { D: 'docs/contract.md', A: 'DECISIONS.md' } as const
 
 const isChecked = (path: string): boolean => /\.(ts|md|yaml|sh)$|(^|\/)Makefile$/.test(path)
 
-/** Every reference of the tree that leads nowhere, in the order of the files. */
+/** Dangling references, in the order of the files. */
 export function findDangling(tree: Tree): Dangling[] {
   const index = buildIndex(tree)
   return [...tree.files].flatMap(([path, text]) => (isChecked(path) ? checkFile(index, path, text) : []))
@@ -23,9 +23,9 @@ export function findDangling(tree: Tree): Dangling[] {
 type Index = {
   readonly files: ReadonlyMap<string, string>
   readonly rules: ReadonlySet<string>
-  /** Headings of each Markdown file, as GitHub writes them into a link. */
+  /** Headings of each Markdown file, as GitHub's link anchors. */
   readonly anchors: ReadonlyMap<string, ReadonlySet<string>>
-  /** Every file and folder, also by each end of its path: a comment may leave out what is the same for all around it. */
+  /** Files and folders, also by each suffix of their path, because comments may omit a common prefix. */
   readonly names: ReadonlySet<string>
   readonly paths: ReadonlySet<string>
   readonly topFolders: ReadonlySet<string>
@@ -89,7 +89,7 @@ function checkFile(index: Index, path: string, text: string): Dangling[] {
   })
 }
 
-/** The comment of a line of code; one inside a text that only looks like a comment does no harm. */
+/** The comment in a line of code. A match inside a string is harmless. */
 function commentOf(path: string, content: string): string {
   const pattern = path.endsWith('.ts') ? /^\s*(?:\/?\*|\/\/).*| \/\/ .*/ : /(?:^|\s)#.*/
   return pattern.exec(content)?.[0] ?? ''
@@ -111,7 +111,7 @@ function findLinks({ paths, anchors }: Index, path: string, prose: string): stri
   })
 }
 
-/** A test as documents name it: its file in backticks, then its title in double quotes. */
+/** A test as named in documents: its file in backticks, then its title in double quotes. */
 function findTests({ files }: Index, prose: string): string[] {
   return [...prose.matchAll(/`([\w./-]+\.test\.ts)` "([^"]+)"/g)].flatMap(([, file = '', title = '']) => {
     const text = files.get(file)
@@ -135,7 +135,7 @@ function findPaths(index: Index, path: string, prose: string): string[] {
     .map((name) => `the path ${name} does not exist`)
 }
 
-/** Without placeholders, of the shape of a path of this repository: not a URL's, nor one of the local installation. */
+/** Whether it looks like a path of this repository: no placeholder, no URL, no path of the local installation. */
 function looksLikePath({ topFolders }: Index, name: string): boolean {
   if (!/^[\w.][\w./-]*$/.test(name) || !name.includes('/') || /^(\.local|node_modules)\//.test(name)) return false
   return /\.(ts|md|yaml|sh|json)$|\/$/.test(name) || topFolders.has(name.split('/')[0] ?? '')

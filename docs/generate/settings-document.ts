@@ -4,7 +4,7 @@ import { schema as workerSchema } from '@matte/controller/config'
 import { operatorSchema } from '@matte/controller/operator-config'
 import type { Schema } from '@matte/core/runtime/env'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
-import { portRows } from '@matte/local/ports/ports'
+import { portRows } from '@matte/local/ports'
 import { replaceSection, toTable } from './markdown.ts'
 
 export const writePortsAndSettings = (before: string): string =>
@@ -46,7 +46,7 @@ function settingTable(): string {
   )
 }
 
-/** A default as a cell; a structure is too large for one and is left to the source. */
+/** A default as a table cell; structures are omitted. */
 function describe(fallback: unknown, required: boolean): string {
   if (required) return 'none, must be set'
   if (typeof fallback === 'object') return Array.isArray(fallback) && fallback.length === 0 ? '' : 'built in'

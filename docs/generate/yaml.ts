@@ -1,9 +1,9 @@
-import { Document, isScalar, parse, visit } from 'yaml'
+import { Document, isScalar, visit } from 'yaml'
 
-/** Sentences longer than this are folded; shorter ones stay on the line of their key. */
+/** Longer sentences are folded; shorter ones stay on the line of their key. */
 const lineWidth = 110
 
-/** Plain YAML as people write it: no anchors, sentences as folded blocks. Of version 1.1, which is what kubectl reads. */
+/** YAML 1.1, as kubectl reads it, without anchors and with sentences as folded blocks. */
 export function toYaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false, version: '1.1' })
   visit(document, {
@@ -13,10 +13,6 @@ export function toYaml(value: unknown): string {
       if (node.value.length > lineWidth / 2) node.type = 'BLOCK_FOLDED'
     },
   })
-  // Whatever else is long, such as a pattern, must stay in one piece.
+  // Other long strings, such as patterns, stay on one line.
   return document.toString({ lineWidth })
 }
-
-/** The resources in the YAML blocks of a Markdown text, in their order. */
-export const readYamlBlocks = (markdown: string): unknown[] =>
-  [...markdown.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = '']) => parse(yaml))

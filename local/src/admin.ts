@@ -1,4 +1,4 @@
-// `make admin ARGS="…"`: matte-admin against the database of the last `make up`.
+// `make admin ARGS="…"`: runs matte-admin against the database of the last `make up`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +12,6 @@ if (existsSync(commonEnvFile)) {
   const { status } = spawnSync(nodePath, args, { stdio: 'inherit', env: { ...process.env, ...env } })
   process.exitCode = status ?? 1
 } else {
-  process.stderr.write('make admin: there is no local service yet. Run make up first.\n')
+  process.stderr.write('make admin: no local service exists yet. Run make up first.\n')
   process.exitCode = 1
 }

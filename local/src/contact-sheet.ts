@@ -2,11 +2,10 @@ import sharp, { type OverlayOptions, type Sharp } from 'sharp'
 
 export type SheetRow = { readonly photo: Buffer; readonly cutOut: Buffer }
 
-/** Width of a cell, and the gap between cells, in pixels; a row is as high as its photo needs. */
 const cellWidth = 300
 const gap = 12
 
-/** One PNG: a row a photo; its columns are the photo, the alpha as grey, and the cut-out on a checkerboard. */
+/** One PNG with a row per photo: the photo, the alpha in grey, the cut-out on a checkerboard. */
 export async function contactSheet(rows: readonly SheetRow[]): Promise<Buffer> {
   const overlays: OverlayOptions[] = []
   let top = gap

@@ -1,5 +1,5 @@
-// `make demo`: cuts out the bundled photos through the public API, with nothing but the documented calls, as a
-// newcomer's own program would. Writes each PNG and one contact sheet to `.local/demo/`.
+// `make demo`: cuts out the bundled photos through the documented API and writes the PNGs and a contact sheet to
+// `.local/demo/`.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { extname, join, parse } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,7 +13,6 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-/** A task that has not ended by then is an error; the service promises two seconds. */
 const waitMs = 120_000
 
 const { values } = parseArgs({
@@ -101,7 +100,7 @@ async function demo(): Promise<void> {
     throw new Error('MATTE_BASE_URL or MATTE_API_KEY is not set: run `make up` first')
   }
   const names = (await readdir(values.photos)).filter((name) => extname(name).toLowerCase() in contentTypes).sort()
-  // The lemur's expected results lie beside it.
+  // The folder also holds the lemur's expected results.
   const photos = names.filter((name) => !/-(alpha|foreground)\./.test(name))
   await mkdir(values.out, { recursive: true })
   print(`${photos.length} photos, milliseconds; total is from create to succeeded by the service's own clock`)

@@ -1,10 +1,9 @@
-// `make down`: stops what `make up` started and nothing else. Our processes go first, so that they finish their work
-// while the servers they need are still there.
+// `make down`: stops what `make up` started. The processes stop before the servers that they need.
 import { rmSync } from 'node:fs'
+import { awaitFreePorts } from './lifecycle/free-ports.ts'
 import { takeLock } from './lifecycle/lock.ts'
 import { listRecords, pidFileOf, readRecord, stopProcess } from './lifecycle/pid-file.ts'
 import { readLayout } from './paths.ts'
-import { awaitFreePorts } from './ports/await-free-ports.ts'
 import { sayToTerminal as say } from './say.ts'
 
 const processNames = ['api', 'worker', 'dispatcher']
@@ -30,7 +29,6 @@ try {
   process.exitCode = 1
 }
 
-/** One that cannot be stopped does not keep the others from it. */
 function stopAll(names: readonly string[]): Promise<PromiseSettledResult<boolean>[]> {
   return Promise.allSettled(names.map(stopOne))
 }
@@ -41,7 +39,9 @@ async function stopOne(name: string): Promise<boolean> {
   const was = record !== undefined && (await stopProcess(record))
   const taken = was ? await awaitFreePorts(record.ports, { say }) : []
   if (taken.length > 0) {
-    throw new Error(`${name} has stopped, but a process that it started still uses port ${taken.join(', ')}: end that.`)
+    throw new Error(
+      `${name} has stopped, but a process that it started still uses port ${taken.join(', ')}. End that process.`,
+    )
   }
   rmSync(pidFile, { force: true })
   if (was) say(`stopped ${name}`)

@@ -1,16 +1,16 @@
-// The environment of our own processes: the contract between local mode and the three configurations.
+// Environment of the API, worker and dispatcher in local mode.
 import { configSchema as apiSchema } from '@matte/api/config'
 import { schema as workerSchema } from '@matte/controller/config'
-import { roleName } from '@matte/core/db/roles/role-names'
+import { roleName } from '@matte/core/db/roles/role-statements'
 import type { ProcessRole } from '@matte/core/db/roles/table-rights'
 import { schema as dispatcherSchema } from '@matte/dispatcher/config'
-import type { ListedModel } from './models/listed-models.ts'
-import type { Ports } from './ports/ports.ts'
+import type { ListedModel } from './models/model-repository.ts'
+import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Servers that exist already, used instead of started ones. */
+/** Existing servers, used instead of started ones. */
 export type ExistingServers = {
   readonly databaseUrl?: string
   readonly natsUrl?: string
@@ -19,7 +19,7 @@ export type ExistingServers = {
   readonly tritonAddress?: string
 }
 
-/** @throws Error when `S3_ENDPOINT` comes without its keys, or `TRITON_URL` has no port */
+/** @throws Error if `S3_ENDPOINT` lacks its keys, or `TRITON_URL` its port */
 export function readExistingServers(env: Env): ExistingServers {
   const { DATABASE_URL, NATS_URL, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, TRITON_URL } = env
   if (S3_ENDPOINT && !(S3_ACCESS_KEY_ID && S3_SECRET_ACCESS_KEY)) {
@@ -43,14 +43,13 @@ function toTritonAddress(url: string): string {
   return address
 }
 
-/** Database of the started server, and its owner. */
+/** Name of the started server's database and of its owner. */
 const databaseName = 'matte'
 
-/** The operator needs Kubernetes, which local mode has not. */
 type LocalProcess = 'api' | 'worker' | 'dispatcher'
 
 type Environments = {
-  /** Settings that all have in common, with the database's URL of the owner, for `matte-admin`. */
+  /** Shared settings; `DATABASE_URL` is the owner's, for `matte-admin`. */
   readonly common: NodeJS.ProcessEnv
   readonly processes: Readonly<Record<LocalProcess, NodeJS.ProcessEnv>>
 }
@@ -59,15 +58,12 @@ type EnvironmentOptions = {
   readonly ports: Ports
   readonly secrets: Secrets
   readonly existing: ExistingServers
-  /** What Triton serves. */
   readonly models: readonly ListedModel[]
-  /** The caller's environment: its values of our processes' other settings are passed on. */
   readonly given: Env
 }
 
 export function buildEnvironments(options: EnvironmentOptions): Environments {
   const { ports, secrets, existing, given } = options
-  /** With no role: as the owner of the tables. */
   const database = (role?: ProcessRole): string => {
     if (existing.databaseUrl !== undefined) return existing.databaseUrl
     const user = role === undefined ? databaseName : roleName(databaseName, role)
@@ -93,7 +89,7 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
     PUBLIC_URL: given.PUBLIC_URL || `http://127.0.0.1:${ports.api}`,
     MASTER_KEYS: `k1:${secrets.masterKey}`,
     MATTE_ENV: 'development',
-    DRAIN_MS: given.DRAIN_MS || '0', // nobody balances load here
+    DRAIN_MS: given.DRAIN_MS || '0', // no load balancer to wait for
     LOG_LEVEL: given.LOG_LEVEL || 'info',
     HOST: '127.0.0.1',
   }
@@ -122,7 +118,6 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
   }
 }
 
-/** Settings of our processes that the caller's environment has, by the names that their configurations declare. */
 function pickSettings(given: Env): NodeJS.ProcessEnv {
   const settings = [apiSchema, workerSchema, dispatcherSchema].flatMap((schema) => Object.values(schema))
   const names = new Set(settings.map((setting) => setting.variable))

@@ -1,9 +1,8 @@
-/** Prints what is being done, one line at a time. */
 export type Say = (line: string) => void
 
 export const sayToTerminal: Say = (line) => void process.stdout.write(`${line}\n`)
 
-/** Says `text`, then how long it took; while it takes long, a line every 15 s shows that it goes on. */
+/** Prints `text`, a reminder every 15 s, and the duration at the end. */
 export async function sayWhile<T>(say: Say, text: string, act: () => Promise<T>): Promise<T> {
   const begun = performance.now()
   const seconds = () => ((performance.now() - begun) / 1_000).toFixed(1)

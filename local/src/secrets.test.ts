@@ -14,15 +14,17 @@ afterEach(() => {
   for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true })
 })
 
-it('makes secrets once, for this user alone', () => {
+it('creates secrets once, readable by this user only', () => {
   const dir = newDir()
   const made = readSecrets(dir)
+  const { ino } = statSync(join(dir, 'secrets.json'))
   expect(readSecrets(dir)).toEqual(made)
+  expect(statSync(join(dir, 'secrets.json')).ino).toBe(ino)
   expect(statSync(join(dir, 'secrets.json')).mode & 0o777).toBe(0o600)
   expect(new Set(Object.values(made.rolePasswords)).size).toBe(4)
 })
 
-it('adds passwords of roles to an installation from before them, and changes nothing else', () => {
+it('adds role passwords to an older installation, and changes nothing else', () => {
   const dir = newDir()
   const { rolePasswords: _new, ...before } = readSecrets(dir)
   writeFileSync(join(dir, 'secrets.json'), JSON.stringify(before))
@@ -32,8 +34,8 @@ it('adds passwords of roles to an installation from before them, and changes not
   expect(JSON.parse(readFileSync(join(dir, 'secrets.json'), 'utf8'))).toEqual(after)
 })
 
-it('makes none for data that they would not open', () => {
+it('refuses to create secrets for existing data', () => {
   const dir = newDir()
   mkdirSync(join(dir, 'data'))
-  expect(() => readSecrets(dir)).toThrow(/is gone/)
+  expect(() => readSecrets(dir)).toThrow(/is missing/)
 })

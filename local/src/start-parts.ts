@@ -1,24 +1,25 @@
-// Installs and starts everything in the right order: the four servers at once, each as soon as it is fetched; our
-// processes as soon as database, messages and store are there, while the inference server may still load its model.
+// Installs and starts all parts: four servers at once, then the processes as soon as database, NATS and object store
+// are ready. The inference server may still be loading.
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { openDatabase } from '@matte/core/db/database'
+import { applyRoles, type RolePasswords } from '@matte/core/db/roles/apply-roles'
+import { schemaAtStart } from '@matte/core/db/schema'
+import { createLogger } from '@matte/core/runtime/logger'
 import { openBucket } from '@matte/core/storage/bucket'
 import { buildEnvironments, type Env, type ExistingServers } from './environment.ts'
 import { pidFileOf, readLiveRecord } from './lifecycle/pid-file.ts'
 import type { RunningServer, StartOptions } from './lifecycle/server.ts'
-import { readListedModels } from './models/listed-models.ts'
+import { prepareModelRepository, readListedModels } from './models/model-repository.ts'
 import { type Layout, rootDir } from './paths.ts'
-import { deriveObjectStorePorts } from './ports/object-store-ports.ts'
-import type { PartName, Ports } from './ports/ports.ts'
+import type { PartName, Ports } from './ports.ts'
+import { deriveObjectStorePorts } from './ports.ts'
 import { type Say, sayWhile } from './say.ts'
 import { type Secrets, writePrivately } from './secrets.ts'
-import { migrateWithRoles } from './servers/database-roles.ts'
-import { prepareModelRepository } from './servers/model-repository.ts'
 import { installNats, startNats } from './servers/nats.ts'
 import { installObjectStore, startObjectStore } from './servers/object-store.ts'
 import { installPostgres, startPostgres } from './servers/postgres.ts'
-import { startProcess } from './servers/process.ts'
-import { treeVersion } from './servers/tree-version.ts'
+import { startProcess, treeVersion } from './servers/process.ts'
 import { installTriton, startTriton } from './servers/triton.ts'
 
 const modelsDir = join(rootDir, 'models')
@@ -27,14 +28,13 @@ type StartPartsOptions = {
   readonly layout: Layout
   readonly ports: Ports
   readonly existing: ExistingServers
-  /** What is to be started; the rest exists. */
   readonly parts: ReadonlySet<PartName>
   readonly secrets: Secrets
   readonly given: Env
   readonly say: Say
 }
 
-/** @throws AggregateError with one error for each part that could not be started; the others keep running */
+/** @throws AggregateError with one error per failed part; the others keep running */
 export async function startParts(options: StartPartsOptions): Promise<{ common: NodeJS.ProcessEnv; apiUrl: string }> {
   const { common, processes: environments } = buildEnvironments({
     ...options,
@@ -56,7 +56,7 @@ function startServers(options: StartPartsOptions) {
     postgres: launch(options, 'postgres', async (start) =>
       startPostgres({
         ...start,
-        installation: await installPostgres(say),
+        installation: await installPostgres(),
         dataDir: join(layout.dataDir, 'postgres'),
         port: ports.postgres,
         password: secrets.databasePassword,
@@ -103,7 +103,6 @@ function startProcesses(options: StartPartsOptions, environments: ProcessEnviron
   )
 }
 
-/** Starts a part unless it exists already, and prints what became of it. */
 async function launch(
   { layout, parts, say }: StartPartsOptions,
   part: PartName,
@@ -115,7 +114,7 @@ async function launch(
   const before = readLiveRecord(pidFile)
   if (!before) return void (await sayWhile(say, `starting ${part}`, run))
   const kept = (await run()).pid === before.pid
-  say(`${part}: ${kept ? 'is running' : 'restarted, since its settings or its sources have changed'}`)
+  say(`${part}: ${kept ? 'is running' : 'restarted because its settings or sources have changed'}`)
 }
 
 async function startLocalTriton({ layout, ports, say }: StartPartsOptions, start: StartOptions) {
@@ -128,7 +127,7 @@ async function startLocalTriton({ layout, ports, say }: StartPartsOptions, start
   return startTriton({ ...start, installation, repository, version, ports: { http, grpc, metrics } })
 }
 
-/** The schema, and in the started server a role for each process; one that exists keeps one URL for all. */
+/** Migrates the started database and creates a role per process; an existing database keeps one URL for all. */
 async function prepareDatabase(env: NodeJS.ProcessEnv, { existing, secrets }: StartPartsOptions): Promise<void> {
   if (existing.databaseUrl === undefined) await migrateWithRoles(env.DATABASE_URL ?? '', secrets.rolePasswords)
 }
@@ -150,10 +149,21 @@ async function ensureBucket(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** Waits for all, also when one fails, so that nothing continues unseen; the same error is reported once. */
+/** Waits for all and reports each error once. */
 async function settle(promises: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(promises)
   const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
   const errors = new Set(reasons.flatMap((reason) => (reason instanceof AggregateError ? reason.errors : [reason])))
   if (errors.size > 0) throw new AggregateError(errors)
+}
+
+export async function migrateWithRoles(url: string, passwords: RolePasswords): Promise<void> {
+  const logger = createLogger('local', 'warn', { write: () => undefined })
+  const database = openDatabase({ url, poolMax: 1, logger, applicationName: 'matte-local' })
+  try {
+    await schemaAtStart(database, { logger, roles: [] }).start()
+    await applyRoles(database.db, passwords)
+  } finally {
+    await database.stop()
+  }
 }

@@ -1,15 +1,14 @@
-// `make up`: the whole service on this machine as ordinary processes. Everything that can be refused is refused before
-// the first process starts; what runs already with the same settings is kept, so that a second call takes seconds.
+// `make up`: runs the whole service as ordinary processes. All checks precede the first start; a second call keeps
+// running parts with unchanged settings.
 import { join } from 'node:path'
 import { type Env, readExistingServers } from './environment.ts'
 import { ensureFirstWorkspace } from './first-workspace.ts'
+import { awaitFreePorts, findPortConflicts } from './lifecycle/free-ports.ts'
 import { takeLock } from './lifecycle/lock.ts'
 import { listRecords, type ProcessRecord, pidFileOf, readRecord, stopProcess } from './lifecycle/pid-file.ts'
-import { isAlive } from './lifecycle/process-identity.ts'
+import { isAlive } from './lifecycle/process-group.ts'
 import { type Layout, readLayout } from './paths.ts'
-import { awaitFreePorts, listListeningPorts } from './ports/await-free-ports.ts'
-import { findPortConflicts } from './ports/port-conflicts.ts'
-import { listPortUses, type PartName, type Ports, readPorts } from './ports/ports.ts'
+import { listPortUses, type PartName, type Ports, readPorts } from './ports.ts'
 import { sayToTerminal as say } from './say.ts'
 import { readSecrets } from './secrets.ts'
 import { startParts } from './start-parts.ts'
@@ -45,7 +44,7 @@ async function up(env: Env): Promise<void> {
   }
 }
 
-/** Ends what killed servers left behind, which may hold ports that this start needs. */
+/** Removes what killed servers left, which may hold ports. */
 async function removeDead(layout: Layout): Promise<void> {
   const dead = readRecords(layout).filter((record) => !isAlive(record))
   await Promise.all(dead.map(stopProcess))
@@ -56,10 +55,10 @@ async function refuseTakenPorts(layout: Layout, ports: Ports, parts: ReadonlySet
   const portsOf = (some: readonly ProcessRecord[]) => new Set(some.flatMap((record) => record.ports))
   const ours = portsOf(records.filter(isAlive))
   const uses = listPortUses(ports, parts)
-  // A port is free soon if a process of an earlier `make up` had it, or if nothing listens on it any longer.
-  const [former, listening] = [portsOf(records), listListeningPorts()]
-  const closing = uses.filter(({ port }) => !ours.has(port) && (former.has(port) || !listening.has(port)))
-  await awaitFreePorts([...new Set(closing.map(({ port }) => port))], { say })
+  // Ports of an ended process may stay in use for a moment.
+  const former = portsOf(records)
+  const closing = uses.flatMap(({ port }) => (former.has(port) && !ours.has(port) ? [port] : []))
+  await awaitFreePorts([...new Set(closing)], { say })
   const conflicts = await findPortConflicts(uses, ours)
   if (conflicts.length > 0) throw new AggregateError(conflicts.map((conflict) => new Error(conflict)))
 }

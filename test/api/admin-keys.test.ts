@@ -11,7 +11,7 @@ type Env = Record<string, string>
 /** The object that a command prints. */
 const admin = (args: readonly string[], env: Env = {}) => runAdmin(args, { DATABASE_URL: world.databaseUrl, ...env })
 
-/** What a refused command says, and its exit code. */
+/** Error output and exit code of a rejected command. */
 const refusal = (args: readonly string[], env: Record<string, string> = {}) =>
   admin(args, env).then(
     () => undefined,
@@ -23,10 +23,10 @@ const newWorkspace = async (...more: string[]) => {
   return made as { workspaceId: string; apiKeyId: string; apiKey: string }
 }
 
-describe('matte-admin key, of keys that are there', () => {
+describe('matte-admin key on existing keys', () => {
   type Listed = { readonly apiKeyId: string; readonly key: string; readonly expiresAt: string | null }
 
-  it('list shows all but the keys themselves', async () => {
+  it('list shows all but the secret key texts', async () => {
     const { workspaceId, apiKeyId, apiKey } = await newWorkspace()
     const { keys } = await admin(['key', 'list', '--workspace', workspaceId])
     expect(keys).toMatchObject([{ apiKeyId, name: 'first', key: `service_live_…${apiKey.slice(-4)}`, revokedAt: null }])
@@ -37,7 +37,7 @@ describe('matte-admin key, of keys that are there', () => {
     expect(stdout).not.toContain(apiKey)
   })
 
-  it('roll makes the next key, and lets the old one work for the overlap', async () => {
+  it('roll creates the next key and keeps the old one working for the overlap', async () => {
     const { workspaceId, apiKeyId, apiKey } = await newWorkspace()
     const rolled = await admin(['key', 'roll', '--key', apiKeyId, '--overlap-seconds', '3600'])
     expect(rolled).toMatchObject({ workspaceId, rolled: apiKeyId, expiresAt: null })
@@ -48,10 +48,10 @@ describe('matte-admin key, of keys that are there', () => {
       [apiKeyId, false],
     ])
     const again = await refusal(['key', 'roll', '--key', apiKeyId])
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('rolled before') })
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('already rolled') })
   })
 
-  it('adopt makes the keys of a member an owner’s', async () => {
+  it('adopt transfers the keys of a member to an owner', async () => {
     const owner = await givenPerson(world.db, world.api)
     const { workspaceId } = owner
     const member = await givenPerson(world.db, world.api, { member: { workspaceId, role: 'admin' } })
@@ -67,7 +67,7 @@ describe('matte-admin key, of keys that are there', () => {
     [['key', 'roll', '--key', unknown, '--overlap-seconds', '604801'], 2, 'whole number'],
     [['key', 'list', '--workspace', unknown], 1, 'no workspace'],
     [['key', 'adopt', '--workspace', unknown, '--from', unknown, '--to', unknown], 1, 'owner'],
-  ])('refuses %j', async (args, code, words) => {
+  ])('rejects %j', async (args, code, words) => {
     expect(await refusal(args)).toMatchObject({ code, stderr: expect.stringContaining(words) })
   })
 })

@@ -8,7 +8,7 @@ const world = useApi()
 /** The object that a command prints. */
 const admin = (args: readonly string[]) => runAdmin(args, { DATABASE_URL: world.databaseUrl })
 
-/** Output and exit code of a refused command. */
+/** Output and exit code of a rejected command. */
 const refusal = (args: readonly string[]) =>
   admin(args).then(
     () => undefined,
@@ -16,7 +16,7 @@ const refusal = (args: readonly string[]) =>
   )
 
 describe('matte-admin setting set', () => {
-  it('turns a switch that is in force within 5 s', async () => {
+  it('changes a switch within 5 s', async () => {
     const { client } = await world.caller({ plan: 'internal' })
     const imageUrl = await client.upload(await smallImage())
     expect(await admin(['setting', 'set', 'maintenance', 'on'])).toEqual({ name: 'maintenance', value: true })
@@ -35,7 +35,7 @@ describe('matte-admin setting set', () => {
     )
   })
 
-  it('takes a list of targets and clears it', async () => {
+  it('sets a list of targets and clears it', async () => {
     const set = (list: string) => admin(['setting', 'set', 'webhooks.allowedTargets', list])
     expect(await set('127.0.0.1:9000  LOCALHOST:* [::1]:443')).toEqual({
       name: 'webhooks.allowedTargets',
@@ -48,7 +48,7 @@ describe('matte-admin setting set', () => {
 describe('matte-admin setting get and list', () => {
   const get = (name: string) => admin(['setting', 'get', name])
 
-  it('show value and default, so that a setting can be put back', async () => {
+  it('show value and default, so a setting can be restored', async () => {
     const name = 'batchEnabled'
     expect(await get(name)).toEqual({ name, value: true, default: true, changed: false })
     await admin(['setting', 'set', name, 'off'])
@@ -58,7 +58,7 @@ describe('matte-admin setting get and list', () => {
     expect(await get(name)).toMatchObject({ value: true, changed: false })
   })
 
-  it('list every setting, lists among them', async () => {
+  it('list every setting, including lists', async () => {
     const name = 'webhooks.allowedTargets'
     await admin(['setting', 'set', name, 'localhost:1 localhost:2'])
     const { settings } = (await admin(['setting', 'list'])) as { settings: { name: string }[] }
@@ -69,7 +69,7 @@ describe('matte-admin setting get and list', () => {
   })
 })
 
-describe('a setting command that is wrong', () => {
+describe('an invalid setting command', () => {
   it.each([
     [['setting', 'set', 'maintenance', 'maybe'], 2, 'on or off'],
     [['setting', 'set', 'colour', 'on'], 2, 'maintenance'],
@@ -79,7 +79,7 @@ describe('a setting command that is wrong', () => {
     [['setting', 'set', 'maintenance'], 2, 'usage'],
     [['setting', 'set', 'webhooks.allowedTargets', 'http://x'], 2, 'host:port'],
     [['setting', 'set', 'webhooks.allowedTargets', 'x:0'], 2, 'host:port'],
-  ])('%j says so on standard error and leaves with %d', async (args, code, words) => {
+  ])('%j reports the error on standard error and exits with %d', async (args, code, words) => {
     expect(await refusal(args)).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(words) })
   })
 })

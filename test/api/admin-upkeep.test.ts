@@ -1,10 +1,10 @@
-// What an operator does by command when keys or servers are replaced.
+// Commands for the replacement of master keys and stores.
 import { randomBytes } from 'node:crypto'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { readDialledEndpoint, rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
-import { getCallbackSecrets, rotateCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
+import { getCallbackSecrets, rotateCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { admin as runAdmin } from '../support/admin.ts'
@@ -26,7 +26,7 @@ describe('matte-admin secrets reseal', () => {
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const both = `${fresh},${old}`
 
-  /** A callback secret and an endpoint, each in the middle of a rotation, sealed under the old key. */
+  /** A callback secret and an endpoint during a rotation, encrypted under the old key. */
   async function givenSecrets() {
     const { db } = database
     const keys = parseMasterKeys(old)
@@ -44,7 +44,7 @@ describe('matte-admin secrets reseal', () => {
     return { before: await read(old), read }
   }
 
-  it('lets the former key be taken out, and changes no secret', async () => {
+  it('makes the former key removable and changes no secret', async () => {
     const { before, read } = await givenSecrets()
     await expect(read(fresh)).rejects.toThrow(/master key old is not configured/)
     expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 4, sealedBy: 'fresh' })
@@ -52,13 +52,13 @@ describe('matte-admin secrets reseal', () => {
     expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 0, sealedBy: 'fresh' })
   })
 
-  it('says what does not open, seals the rest, and fails', async () => {
+  it('reports undecryptable secrets, reseals the rest, and fails', async () => {
     const { read } = await givenSecrets()
     const other = newKey('other')
     const result = await refused(['secrets', 'reseal'], { MASTER_KEYS: `${other},${fresh}` })
     expect(result).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/4 stay .*master key old is not configured/),
+      stderr: expect.stringMatching(/4 were not: .*master key old is not configured/),
     })
     expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: `${other},${old},${fresh}` })).toMatchObject({
       resealed: 4,
@@ -66,7 +66,7 @@ describe('matte-admin secrets reseal', () => {
     await read(other)
   })
 
-  it('leaves what is rotated meanwhile as the rotation wrote it', async () => {
+  it('keeps secrets that are rotated meanwhile', async () => {
     const { db } = database
     const { id: workspaceId } = await givenWorkspace(db)
     const targetUrl = 'https://receiver.example/hook'
@@ -87,7 +87,7 @@ describe('matte-admin secrets reseal', () => {
     expect((await readDialledEndpoint(db, keys, id))?.secret).toBe(rotated)
   })
 
-  it('asks for the keys', async () => {
+  it('requires the keys', async () => {
     expect(await refused(['secrets', 'reseal'], {})).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/MASTER_KEYS/),
@@ -100,11 +100,11 @@ describe('matte-admin secrets reseal', () => {
 })
 
 describe('matte-admin store copy', () => {
-  it('copies what is missing or differs, over more than a page, and keeps the rest', async () => {
+  it('copies missing or different objects, over more than a page, and keeps the rest', async () => {
     const [from, to] = [await createTestBucket(), await createTestBucket(sharedStore(), { name: newBucketName() })]
     const { endpoint, accessKeyId, secretAccessKey } = sharedStore()
     const env = {
-      // It asks none: a move of the store does not depend on where the database is.
+      // The command needs no database: a move of the store does not depend on it.
       DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
       ...{ S3_ENDPOINT: endpoint, S3_BUCKET: from.name, S3_ACCESS_KEY_ID: accessKeyId },
       ...{ S3_SECRET_ACCESS_KEY: secretAccessKey, TO_S3_ENDPOINT: endpoint, TO_S3_BUCKET: to.name },
@@ -128,7 +128,7 @@ describe('matte-admin store copy', () => {
     to.close()
   })
 
-  it('asks for both stores, and for their credentials', async () => {
+  it('requires both stores and their credentials', async () => {
     expect(await refused(['store', 'copy'], {})).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/S3_ENDPOINT is not set/),

@@ -12,7 +12,7 @@ type Env = Record<string, string>
 /** The object that a command prints. */
 const admin = (args: readonly string[], env: Env = {}) => runAdmin(args, { DATABASE_URL: world.databaseUrl, ...env })
 
-/** What a refused command says, and its exit code. */
+/** Error output and exit code of a rejected command. */
 const refusal = (args: readonly string[], env: Record<string, string> = {}) =>
   admin(args, env).then(
     () => undefined,
@@ -25,7 +25,7 @@ const newWorkspace = async (...more: string[]) => {
 }
 
 describe('matte-admin workspace create', () => {
-  it('makes a workspace whose key works, with its credits', async () => {
+  it('creates a workspace with a working key and credits', async () => {
     const made = await newWorkspace('--credits', '2')
     expect(Object.keys(made)).toEqual(['workspaceId', 'apiKeyId', 'apiKey'])
     const client = world.api.client(made.apiKey)
@@ -51,7 +51,7 @@ describe('matte-admin workspace create', () => {
 })
 
 describe('matte-admin key', () => {
-  it('create makes a key with the scopes and the end that are asked for', async () => {
+  it('create makes a key with the given scopes and expiry', async () => {
     const { workspaceId } = await newWorkspace()
     const args = ['key', 'create', '--workspace', workspaceId, '--scopes', 'tasks:read, tasks:read']
     const made = await admin([...args, '--expires-at', '2099-01-01T00:00:00Z'])
@@ -111,7 +111,7 @@ describe('matte-admin credits grant', () => {
 })
 
 describe('matte-admin credits', () => {
-  it('grant takes an end, a priority, and a source that grants once', async () => {
+  it('grant takes an expiry, a priority, and a source that grants once', async () => {
     const { workspaceId } = await newWorkspace('--credits', '0')
     const args = ['credits', 'grant', '--workspace', workspaceId, '--credits', '5', '--source', 'plan:2099-01']
     const more = ['--expires-at', '2099-02-01T00:00:00Z', '--priority', '10']
@@ -124,7 +124,7 @@ describe('matte-admin credits', () => {
     expect(await refusal(other)).toMatchObject({ code: 1, stderr: expect.stringContaining('plan:2099-01') })
   })
 
-  it('balance shows what is left and what tasks hold', async () => {
+  it('balance shows available and held credits', async () => {
     const { workspaceId, apiKey } = await newWorkspace('--credits', '3')
     const client = world.api.client(apiKey)
     await client.createTask({ imageUrl: await client.upload(await smallImage()) })
@@ -134,7 +134,7 @@ describe('matte-admin credits', () => {
 })
 
 describe('matte-admin fault and sweep', () => {
-  it('fault inference marks an unfinished task, and is refused in production', async () => {
+  it('fault inference marks an unfinished task, and is rejected in production', async () => {
     const { client } = await world.caller()
     const { id } = await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     const args = ['fault', 'inference', '--task', id, '--attempts', '2']
@@ -144,7 +144,7 @@ describe('matte-admin fault and sweep', () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('MATTE_ENV') })
   })
 
-  it('sweep ends what waited too long by the given time', async () => {
+  it('sweep fails tasks that waited too long at the given time', async () => {
     const { client } = await world.caller()
     const { id } = await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     expect(await admin(['sweep'])).toMatchObject({ endedTasks: 0 })
@@ -154,7 +154,7 @@ describe('matte-admin fault and sweep', () => {
     expect(await client.getTask(id)).toMatchObject({ status: 'failed', failure: { reason: 'INFERENCE_TIMEOUT' } })
   })
 
-  it('sweep runs retention and expiry as of the given time, and leaves objects without a store', async () => {
+  it('sweep runs retention and expiry as of the given time, and keeps objects without a store', async () => {
     const { client, workspaceId } = await world.caller()
     const grant = ['credits', 'grant', '--workspace', workspaceId, '--credits', '5']
     await admin([...grant, '--expires-at', inDays(20)])
@@ -179,7 +179,7 @@ describe('matte-admin fault and sweep', () => {
     expect(again).toMatchObject({ expiredCredits: 0, releasedUploads: 0, deletedTasks: 0, announcedCleanups: 0 })
   })
 
-  it('sweep deletes objects when it is given the store', async () => {
+  it('sweep deletes objects with a store', async () => {
     const { client } = await world.caller()
     const imageUrl = await client.upload(await smallImage())
     const { s3Endpoint, s3Bucket, s3AccessKeyId, s3SecretAccessKey } = world.api.config
@@ -202,7 +202,7 @@ describe('matte-admin fault and sweep', () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('S3_SECRET_ACCESS_KEY') })
   })
 
-  it('sweep by a time in the future asks for --yes in production, and does nothing without it', async () => {
+  it('sweep with a future time requires --yes in production, and does nothing without it', async () => {
     const { client, workspaceId } = await world.caller()
     await admin(['credits', 'grant', '--workspace', workspaceId, '--credits', '5', '--expires-at', inDays(1)])
     const { id } = await client.createTask({ imageUrl: await client.upload(await smallImage()) })
@@ -222,7 +222,7 @@ describe('matte-admin fault and sweep', () => {
   const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString()
 })
 
-describe('a command that cannot be done', () => {
+describe('an impossible command', () => {
   it.each([
     [['nonsense'], 2, 'no such command'],
     [['workspace', 'create', '--name', 'w'], 2, '--plan is missing'],
@@ -244,12 +244,12 @@ describe('a command that cannot be done', () => {
     [['sweep', '--now', 'tomorrow'], 2, 'ISO 8601'],
     [['sweep', 'now'], 2, 'not expected'],
     [['credits', 'balance', '--workspace', unknown, '--yes'], 2, '--yes'],
-  ])('%j says so on standard error and leaves with %d', async (args, code, words) => {
+  ])('%j reports the error on standard error and exits with %d', async (args, code, words) => {
     const refused = await refusal(args)
     expect(refused).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(words) })
   })
 
-  it('says which variable is missing', async () => {
+  it('reports the missing variable', async () => {
     expect(await refusal(['sweep'], { DATABASE_URL: '' })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('DATABASE_URL'),

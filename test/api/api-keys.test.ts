@@ -20,7 +20,7 @@ const addKey = async ({ workspaceId }: Caller, name: string, expiresAt: Date | n
 }
 
 describe('GET /api-keys', () => {
-  it('shows what is kept of a key, and never the key', async () => {
+  it('shows metadata of a key, and never the key', async () => {
     const caller = await world.caller({ scopes: ['api-keys:read'] })
     const page = await list(caller)
     expect(page).toEqual({
@@ -48,7 +48,7 @@ describe('GET /api-keys', () => {
     expect(JSON.stringify(page)).not.toMatch(/hash/i)
   })
 
-  it('holds all keys of the workspace, newest first, revoked and expired ones too, and nobody else’s', async () => {
+  it('lists all keys of the workspace, newest first, revoked and expired ones too, and no others', async () => {
     const caller = await world.caller()
     await world.caller()
     const expiresAt = new Date(Date.now() - 1_000)
@@ -63,7 +63,7 @@ describe('GET /api-keys', () => {
     expect(items[2]?.expiresAt).toBe(expiresAt.toISOString())
   })
 
-  it('leaves out old revoked keys before any that works, when there are very many', async () => {
+  it('omits old revoked keys before working ones when there are very many', async () => {
     const caller = await world.caller()
     await sql`insert into api_key (workspace_id, name, hash, prefix, last_four, scopes, revoked_at)
               select ${caller.workspaceId}::uuid, 'old', sha256((${randomUUID()}::text || i)::bytea), 'p', '0000', '{}', now()

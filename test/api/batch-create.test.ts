@@ -1,12 +1,11 @@
 import { createBatch } from '@matte/core/batch/create-batch'
 import { grantCredits } from '@matte/core/credit/lot-queries'
-import { createGate } from '@matte/core/runtime/concurrency/gate'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Client, Task } from '../support/client.ts'
-import { claimNext, givenUpload, givenWorkspace, ownModel } from '../support/factories.ts'
+import { claimNext, gateOf, givenUpload, givenWorkspace, ownModel } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
 import { until } from '../support/until.ts'
@@ -39,7 +38,7 @@ const lotOf = (workspaceId: string) =>
     .executeTakeFirstOrThrow()
 
 describe('POST /open/developer/batch-tasks', () => {
-  it('answers 201 with the batch and its tasks, in the order of the request, each with its cost', async () => {
+  it('returns 201 with the batch and its tasks in request order, each with its cost', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'business' })
     const imageUrls = await upload(client, 12)
     const callbackUrl = 'https://1.1.1.1/hook'
@@ -67,7 +66,7 @@ describe('POST /open/developer/batch-tasks', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('begins its tasks in the order of the request', async () => {
+  it('begins its tasks in request order', async () => {
     const workspace = await givenWorkspace(world.db)
     const bucket = memoryBucket()
     const uploads = await Promise.all(Array.from({ length: 8 }, () => givenUpload(world.db, workspace.id, bucket)))
@@ -79,14 +78,14 @@ describe('POST /open/developer/batch-tasks', () => {
       modelVersion: model,
       callbackUrl: null,
       traceparent: null,
-      gate: createGate(2),
+      gate: gateOf(2),
     })
     const begun: (string | undefined)[] = []
     for (const _ of tasks) begun.push((await claimNext(world.db, [model]))?.sourceKey)
     expect(begun).toEqual(uploads.map(({ objectKey }) => objectKey))
   })
 
-  it('takes one object several times, and none of it from the places of single tasks', async () => {
+  it('takes one object several times, and no slots of single tasks', async () => {
     const { client } = await world.caller({ plan: 'pro' })
     const [imageUrl = ''] = await upload(client, 1)
     const { tasks } = await createBatchBy(client, { imageUrls: [imageUrl, imageUrl, imageUrl], modelVersion: null })
@@ -96,7 +95,7 @@ describe('POST /open/developer/batch-tasks', () => {
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject({ code: 'TASK_CONCURRENT_LIMIT' })
   })
 
-  it('holds nothing on the internal plan, and takes as many as its limit', async () => {
+  it('holds nothing on the internal plan, and accepts as many as its limit', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'internal', credits: 5 })
     const [imageUrl = ''] = await upload(client, 1)
     const { totalCount } = await createBatchBy(client, { imageUrls: Array.from({ length: 1_000 }, () => imageUrl) })
@@ -104,7 +103,7 @@ describe('POST /open/developer/batch-tasks', () => {
     expect(await lotOf(workspaceId)).toEqual({ available: 5, held: 0 })
   })
 
-  it('spends several lots in their order, one hold a child', async () => {
+  it('spends several lots in order, one hold per child', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'business', credits: 2 })
     await grantCredits(world.db, { workspaceId, kind: 'test', amount: 3, priority: 10 })
     await grantCredits(world.db, { workspaceId, kind: 'test', amount: 4, priority: 90 })
@@ -137,7 +136,7 @@ describe('POST /open/developer/batch-tasks', () => {
     expect((await client.listTasks()).total).toBe(2)
   })
 
-  it('gives every child the output that was asked for', async () => {
+  it('gives every child the requested output', async () => {
     const { client } = await world.caller()
     const { tasks } = await createBatchBy(client, { imageUrls: await upload(client, 2), output: { format: 'webp' } })
     const rows = await world.db
@@ -155,7 +154,7 @@ describe('POST /open/developer/batch-tasks', () => {
   })
 })
 
-describe('a body that is no batch', () => {
+describe('an invalid batch body', () => {
   it.each([
     [undefined, '/body/imageUrls'],
     [[], '/body/imageUrls'],
@@ -168,7 +167,7 @@ describe('a body that is no batch', () => {
     await expect(createBatchBy(client, { imageUrls })).rejects.toMatchObject(refused)
   })
 
-  it('names the model and the callback that cannot be, and malformed images beside them', async () => {
+  it('reports an invalid model and callback together with malformed images', async () => {
     const { client } = await world.caller()
     const wrong = { imageUrls: ['a.png', ''], modelVersion: 'v99', callbackUrl: 'http://203.0.113.7/hook' }
     const error = (await createBatchBy(client, wrong).catch((error: unknown) => error)) as {
@@ -185,8 +184,8 @@ describe('a body that is no batch', () => {
   })
 })
 
-describe('images at fault', () => {
-  it('refuse the whole batch with the code of the first, and are all named', async () => {
+describe('invalid images', () => {
+  it('reject the whole batch with the code of the first, and are all listed', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'business' })
     const other = await world.caller()
     const [good = ''] = await upload(client, 1)
@@ -220,14 +219,14 @@ describe('images at fault', () => {
   it.each([
     ['unknown.png', 403, 'TASK_INPUT_FORBIDDEN'],
     ['https://example.com/a.png', 400, 'INVALID_PARAMS'],
-  ])('%j alone answers %i %s', async (imageUrl, status, code) => {
+  ])('%j alone returns %i %s', async (imageUrl, status, code) => {
     const { client } = await world.caller()
     const items = [{ index: 0, imageUrl, code }]
     const refused = createBatchBy(client, { imageUrls: [imageUrl] })
     await expect(refused).rejects.toMatchObject({ status, code, details: { items } })
   })
 
-  it('that are given up while they are looked at are named, too, and nothing is created', async () => {
+  it('that expire during inspection are listed too, and nothing is created', async () => {
     const workspace = await givenWorkspace(world.db)
     const bucket = memoryBucket()
     const uploads = [
@@ -251,14 +250,14 @@ describe('images at fault', () => {
       modelVersion: 'service-v2',
       callbackUrl: null,
       traceparent: null,
-      gate: createGate(2),
+      gate: gateOf(2),
     })
     const items = [{ index: 1, imageUrl: imageUrls[1], code: 'TASK_INPUT_FORBIDDEN' }]
     await expect(made).rejects.toMatchObject({ code: 'TASK_INPUT_FORBIDDEN', details: { items } })
     expect(await workspaceRow(workspace.id)).toEqual(nothingTaken)
   })
 
-  it('are looked at a few at a time, each object once', async () => {
+  it('are inspected a few at a time, each object once', async () => {
     const workspace = await givenWorkspace(world.db)
     const bucket = memoryBucket()
     const uploads = await Promise.all(Array.from({ length: 20 }, () => givenUpload(world.db, workspace.id, bucket)))
@@ -276,7 +275,7 @@ describe('images at fault', () => {
         return bucket.head(key, firstBytes)
       },
     }
-    const gate = createGate(5)
+    const gate = gateOf(5)
     const make = () =>
       createBatch(world.db, watched, {
         workspaceId: workspace.id,
@@ -293,7 +292,7 @@ describe('images at fault', () => {
     expect(most).toBe(5)
   })
 
-  it('end with TASK_STORAGE_UNAVAILABLE at the first one that the store does not answer for', async () => {
+  it('stop with TASK_STORAGE_UNAVAILABLE at the first one without a response of the store', async () => {
     const workspace = await givenWorkspace(world.db)
     const bucket = memoryBucket()
     const uploads = await Promise.all(Array.from({ length: 50 }, () => givenUpload(world.db, workspace.id, bucket)))
@@ -307,7 +306,7 @@ describe('images at fault', () => {
         return bucket.head(key, firstBytes)
       },
     }
-    const gate = createGate(1)
+    const gate = gateOf(1)
     const made = createBatch(world.db, down, {
       workspaceId: workspace.id,
       plan: workspace.plan,
@@ -318,14 +317,14 @@ describe('images at fault', () => {
       gate,
     })
     await expect(made).rejects.toMatchObject({ code: 'TASK_STORAGE_UNAVAILABLE' })
-    // The gate lets one in at a time, in their order: whatever was still to come has had its turn by now.
+    // The gate admits one at a time, in order, so every remaining one has had its turn.
     for (let turn = 0; turn < 60; turn++) await gate.run(async () => undefined)
     expect(looks).toBeLessThanOrEqual(8)
   })
 })
 
-describe('limits of batches', () => {
-  it('refuse more images than the plan takes, before any is looked at', async () => {
+describe('batch limits', () => {
+  it('reject more images than the plan allows before any inspection', async () => {
     const { client } = await world.caller({ plan: 'pro' })
     const imageUrls = Array.from({ length: 6 }, (_, index) => `unknown-${index}.png`)
     await expect(createBatchBy(client, { imageUrls })).rejects.toMatchObject({
@@ -335,7 +334,7 @@ describe('limits of batches', () => {
     })
   })
 
-  it('put validation before size', async () => {
+  it('check validation before size', async () => {
     const { client } = await world.caller({ plan: 'pro' })
     const imageUrls = ['a', 'b', 'c', 'd', 'e', 'https://example.com/']
     await expect(createBatchBy(client, { imageUrls })).rejects.toMatchObject({
@@ -360,7 +359,7 @@ describe('limits of batches', () => {
     expect(await workspaceRow(workspaceId)).toMatchObject({ open_children: 20 })
   })
 
-  it('are never passed by one of fifty creators at once, in children, quota or credits', async () => {
+  it('hold exactly with fifty concurrent creators, in children, quota and credits', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'pro', credits: 17 })
     const [imageUrl = ''] = await upload(client, 1)
     await world.db.updateTable('workspace').set({ quota_used: 983 }).where('id', '=', workspaceId).execute()
@@ -369,7 +368,7 @@ describe('limits of batches', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
     for (const outcome of outcomes) {
       if (outcome.status === 'fulfilled') continue
-      // Five batches are 15 children: a sixth has room among 20 and in the quota of 1,000 no more, nor in 17 credits.
+      // Five batches are 15 children: a sixth exceeds 20 children, the quota of 1,000 or 17 credits.
       expect(outcome.reason).toMatchObject({ status: 429, code: 'DEVELOPER_API_QUOTA_EXCEEDED', details: { size: 3 } })
     }
     expect(await workspaceRow(workspaceId)).toMatchObject({ open_children: 15, queued: 15, quota_used: 998 })
@@ -389,7 +388,7 @@ describe('limits of batches', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('refuse whole a batch that the credits do not cover, and take nothing', async () => {
+  it('reject a whole batch that the credits do not cover, and take nothing', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'pro', credits: 4 })
     const imageUrls = await upload(client, 5)
     await expect(createBatchBy(client, { imageUrls })).rejects.toMatchObject({
@@ -402,7 +401,7 @@ describe('limits of batches', () => {
     expect((await client.call<{ total: number }>('GET', '/batch-tasks')).data.total).toBe(0)
   })
 
-  it('refuse whole a batch that the quota does not cover, saying when it ends', async () => {
+  it('reject a whole batch that the quota does not cover, with the end of the month', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'pro' })
     await world.db.updateTable('workspace').set({ quota_used: 998 }).where('id', '=', workspaceId).execute()
     const imageUrls = await upload(client, 3)
@@ -424,7 +423,7 @@ describe('limits of batches', () => {
   })
 })
 
-describe('who may create batches', () => {
+describe('access to batch creation', () => {
   it.each([
     ['free', 403, 'DEVELOPER_API_ACCESS_DENIED'],
     ['pro', 403, 'API_KEY_INSUFFICIENT_SCOPE'],
@@ -445,7 +444,7 @@ describe('switches', () => {
       (error: { code: string }) => error.code,
     )
 
-  it('refuse in the order of D4: maintenance, batches off, plan without batches, size', async () => {
+  it('reject in the order of D4: maintenance, batches off, plan without batches, size', async () => {
     const { client } = await world.caller({ plan: 'pro' })
     const many = Array.from({ length: 6 }, () => 'unknown.png')
     await writeSetting(world.db, 'maintenance', true)
@@ -464,7 +463,7 @@ describe('switches', () => {
 describe('a plan without batches', () => {
   const single = useApi({ PLANS: JSON.stringify({ pro: { batchLimit: 0 } }) })
 
-  it('answers TASK_BATCH_NOT_SUPPORTED', async () => {
+  it('returns TASK_BATCH_NOT_SUPPORTED', async () => {
     const { client } = await single.caller({ plan: 'pro' })
     const refused = { status: 400, code: 'TASK_BATCH_NOT_SUPPORTED', details: {} }
     await expect(createBatchBy(client, { imageUrls: ['unknown.png'] })).rejects.toMatchObject(refused)

@@ -35,7 +35,7 @@ const get = async (client: Client, id: string): Promise<Batch> =>
   (await client.call<Batch>('GET', `/batch-tasks/${id}`)).data
 
 describe('GET /open/developer/batch-tasks', () => {
-  it('answers a page of batches without their tasks, newest first', async () => {
+  it('returns a page of batches without their tasks, newest first', async () => {
     const { client, batches } = await givenBatches(3, 2)
     const page = await list(client)
     expect(page).toMatchObject({ page: 1, pageSize: 20, total: 3, totalPages: 1, nextCursor: null })
@@ -45,7 +45,7 @@ describe('GET /open/developer/batch-tasks', () => {
     expect(page.items[0]).toEqual(summary)
   })
 
-  it('has 20 batches unless asked for another number', async () => {
+  it('returns 20 batches by default', async () => {
     const { client } = await givenBatches(21)
     const first = await list(client)
     expect([first.items.length, first.pageSize, first.total, first.totalPages]).toEqual([20, 20, 21, 2])
@@ -55,13 +55,13 @@ describe('GET /open/developer/batch-tasks', () => {
     expect([all.items.length, all.pageSize, all.totalPages]).toEqual([21, 100, 1])
   })
 
-  it('shows nobody else’s', async () => {
+  it('lists no other workspace’s batches', async () => {
     await givenBatches(1)
     const { client } = await world.caller()
     expect(await list(client)).toEqual({ items: [], page: 1, pageSize: 20, total: 0, totalPages: 0, nextCursor: null })
   })
 
-  it('goes through all by page and by cursor alike', async () => {
+  it('lists all by page and by cursor alike', async () => {
     const { client, batches } = await givenBatches(5)
     const ids = batches.map(({ id }) => id).reverse()
     const byPage = [await list(client, '?pageSize=2'), await list(client, '?pageSize=2&page=2')]
@@ -83,7 +83,7 @@ describe('GET /open/developer/batch-tasks', () => {
 })
 
 describe('GET /open/developer/batch-tasks/{batchId}', () => {
-  it('answers the batch with its tasks as they are now', async () => {
+  it('returns the batch with the current state of its tasks', async () => {
     const { client, batches } = await givenBatches(1, 3)
     const [{ id, tasks }] = batches as [Batch]
     const [first, second] = tasks as [Task, Task, Task]
@@ -118,7 +118,7 @@ describe('GET /open/developer/batch-tasks/{batchId}', () => {
     }
   })
 
-  it('needs the scope batches:read, and DELETE batches:write', async () => {
+  it('requires the scope batches:read, and DELETE batches:write', async () => {
     const { client } = await world.caller({ scopes: ['batches:write'] })
     const reader = await world.caller({ scopes: ['batches:read'] })
     const refused = { status: 403, code: 'API_KEY_INSUFFICIENT_SCOPE' }
@@ -129,7 +129,7 @@ describe('GET /open/developer/batch-tasks/{batchId}', () => {
 })
 
 describe('DELETE /open/developer/batch-tasks/{batchId}', () => {
-  it('cancels what is queued and leaves what is processing', async () => {
+  it('cancels queued tasks and keeps processing ones', async () => {
     const { client, batches } = await givenBatches(1, 4, 'pro')
     const [{ id, tasks }] = batches as [Batch]
     await claim(world.db, tasks[0]?.id ?? '')
@@ -146,7 +146,7 @@ describe('DELETE /open/developer/batch-tasks/{batchId}', () => {
     expect(await get(client, id)).toEqual(data)
   })
 
-  it('completes a batch that had not begun, and cannot be done twice', async () => {
+  it('completes a batch that had not begun, and works once', async () => {
     const { client, batches } = await givenBatches(1, 2)
     const path = `/batch-tasks/${batches[0]?.id}`
     const { data } = await client.call<Batch>('DELETE', path)
@@ -156,7 +156,7 @@ describe('DELETE /open/developer/batch-tasks/{batchId}', () => {
 })
 
 describe('a batch whose last queued task is canceled', () => {
-  it('is announced at once, by the DELETE of the batch and by that of the task', async () => {
+  it('completes at once, by DELETE of the batch or of the task', async () => {
     const { natsUrl, natsStreamPrefix } = world.api.config
     await withNats(natsUrl, async (connection) => {
       const nudged: string[] = []

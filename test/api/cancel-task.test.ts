@@ -13,7 +13,7 @@ async function givenTask(plan = 'pro') {
 }
 
 describe('DELETE /open/developer/tasks/{taskId}', () => {
-  it('cancels a queued task, for good, and gives its credit back', async () => {
+  it('cancels a queued task permanently and releases its credit', async () => {
     const { client, id, workspaceId } = await givenTask()
     const before = await readMetrics(world.api)
     const canceled = await client.cancelTask(id)
@@ -40,7 +40,7 @@ describe('DELETE /open/developer/tasks/{taskId}', () => {
     ['processing', (id: string) => claim(world.db, id)],
     ['succeeded', (id: string) => succeed(world.db, id)],
     ['failed', async (id: string) => failAttempt(world.db, await claim(world.db, id), 'INPUT_UNREADABLE')],
-  ])('answers TASK_CANNOT_CANCEL once the task is %s', async (status, move) => {
+  ])('returns TASK_CANNOT_CANCEL once the task is %s', async (status, move) => {
     const { client, id } = await givenTask()
     await move(id, () => client.cancelTask(id))
     const refused = { status: 409, code: 'TASK_CANNOT_CANCEL', details: { status } }
@@ -48,7 +48,7 @@ describe('DELETE /open/developer/tasks/{taskId}', () => {
     expect((await client.getTask(id)).status).toBe(status)
   })
 
-  it('has one outcome when fifty cancels and fifty claims meet', async () => {
+  it('has one outcome in a race of fifty cancels and fifty claims', async () => {
     const { client, id, workspaceId } = await givenTask()
     const cancels = Array.from({ length: 50 }, () =>
       client.cancelTask(id).then(
@@ -71,7 +71,7 @@ describe('DELETE /open/developer/tasks/{taskId}', () => {
     expect(counters).toEqual({ open_singles: claimed.length, queued: 0, processing: claimed.length })
   })
 
-  it('frees exactly one place when many cancel at once', async () => {
+  it('frees exactly one slot with many concurrent cancels', async () => {
     const { client, id, workspaceId } = await givenTask()
     const imageUrl = await client.upload(await smallImage())
     await client.createTask({ imageUrl })

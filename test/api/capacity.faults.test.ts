@@ -1,5 +1,4 @@
-// More than the service can take. What is let in is held up here by a lock that the test holds in the database, so
-// that no speed of the machine decides anything.
+// Overload. The test holds a lock in the database that blocks admitted requests, so results do not depend on speed.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { generateApiKey } from '@matte/core/workspace/api-key'
@@ -11,13 +10,13 @@ import { type Caller, useApi, type World } from './given.ts'
 
 type Which = 'in_flight' | 'waiting.*for="body"'
 
-/** By the process's own metrics. */
+/** Reads the metrics of the process. */
 async function countRequests({ api }: World, which: Which): Promise<number> {
   const text = await (await fetch(`${api.healthUrl}/metrics`)).text()
   return Number(new RegExp(`^matte_http_requests_${which}\\S* (\\d+)`, 'm').exec(text)?.[1])
 }
 
-/** Requests wait in the rate limiter, for this lock, while `act` runs. */
+/** Requests wait in the rate limiter for this lock while `act` runs. */
 const whileLocked = ({ db }: World, act: () => Promise<void>): Promise<void> =>
   db.transaction().execute(async (tx) => {
     await sql`lock table rate_window in exclusive mode`.execute(tx)
@@ -29,12 +28,12 @@ const list = ({ client }: Caller): Promise<TaskPage | ApiError> =>
 
 const refusal = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'capacity' } }
 
-describe('with room for four requests', () => {
+describe('with capacity for four requests', () => {
   const world = useApi({ REQUESTS_IN_WORK_MAX: '4' })
 
   const callers = (): Promise<Caller[]> => Promise.all(Array.from({ length: 4 }, () => world.caller()))
 
-  it('refuses the fifth at once, answers the four, and has room again', async () => {
+  it('rejects the fifth immediately, completes the four, and has capacity again', async () => {
     const [caller, more] = [await world.caller(), await callers()]
     let four: Promise<unknown[]> = Promise.resolve([])
     await whileLocked(world, async () => {
@@ -47,7 +46,7 @@ describe('with room for four requests', () => {
       expect(retryAfter).toBeGreaterThanOrEqual(1)
       expect(retryAfter).toBeLessThanOrEqual(3_600)
       expect(error.headers.get('x-ratelimit-limit')).toBeNull()
-      // What needs no credential is no work of the API's and is answered.
+      // Requests without a credential need no work and succeed.
       expect((await fetch(`${world.api.url}/healthz`)).status).toBe(200)
     })
     for (const answer of await four) expect(answer).toMatchObject({ items: [] })
@@ -55,7 +54,7 @@ describe('with room for four requests', () => {
     expect(await countRequests(world, 'in_flight')).toBe(0)
   })
 
-  it('counts those whose clients have gone until their work is done, and not forever', async () => {
+  it('counts abandoned requests until their work is done, and no longer', async () => {
     const [caller, more] = [await world.caller(), await callers()]
     await whileLocked(world, async () => {
       const gone = new AbortController()
@@ -72,7 +71,7 @@ describe('with room for four requests', () => {
     expect(await list(caller)).toMatchObject({ items: [] })
   })
 
-  it('has room again after answers of every kind', async () => {
+  it('has capacity again after responses of every kind', async () => {
     const { client } = await world.caller()
     await client.call('GET', '/tasks/unknown').catch(() => undefined)
     await client.call('POST', '/tasks', { body: '{' }).catch(() => undefined)
@@ -87,7 +86,7 @@ describe('with room for four requests', () => {
 describe('one workspace', () => {
   const world = useApi({ REQUESTS_IN_WORK_MAX: '16' })
 
-  it('has a quarter of the places, whatever its number of requests and keys, and others are answered', async () => {
+  it('has a quarter of the capacity, for any number of requests and keys, and others are served', async () => {
     const [flood, other] = [await world.caller(), await world.caller()]
     await list(flood)
     const answers: (TaskPage | ApiError)[] = []
@@ -105,7 +104,7 @@ describe('one workspace', () => {
   })
 })
 
-/** A creation of which the head and half of the body are sent; `answer` is all that comes back until the end. */
+/** A creation with only its head and half of its body sent; `answer` is the complete response. */
 function sendHalf({ api }: World, { apiKey }: Caller) {
   const body = JSON.stringify({ imageUrl: 'unknown.png', note: 'x'.repeat(1_000) })
   const { hostname, port } = new URL(api.url)
@@ -122,17 +121,17 @@ function sendHalf({ api }: World, { apiKey }: Caller) {
   return { socket, answer, sendRest: () => socket.write(body.slice(500)), read: () => text }
 }
 
-describe('bodies that do not arrive', () => {
+describe('incomplete bodies', () => {
   const world = useApi({ REQUESTS_IN_WORK_MAX: '16' })
 
-  it('hold no place: everybody is answered meanwhile, and they are refused when their time is over', async () => {
+  it('use no capacity: other requests are served, and these time out', async () => {
     const slow = await Promise.all(Array.from({ length: 4 }, () => world.caller()))
     const reader = await world.caller()
     const begun = slow.flatMap((caller) => Array.from({ length: 5 }, () => sendHalf(world, caller)))
     await until('the room for bodies is full', async () => (await countRequests(world, 'waiting.*for="body"')) === 8)
     for (const caller of [reader, ...slow]) expect(await list(caller)).toMatchObject({ items: [] })
     await expect(reader.client.createTask({ imageUrl: 'unknown.png' })).rejects.toMatchObject({ status: 403 })
-    // Two of each wait; the others are refused, and the rest of their bodies is not read.
+    // Two of each wait; the others are rejected without reading the rest of their bodies.
     await until('the others are answered', () => begun.filter(({ read }) => read().includes(' 429 ')).length === 12)
     const [first, ...waiting] = begun.filter(({ read }) => read() === '')
     first?.sendRest()
@@ -154,11 +153,11 @@ describe('bodies that do not arrive', () => {
 describe('with one database connection, which is in use', () => {
   const world = useApi({ DATABASE_POOL_MAX: '1' })
 
-  it('refuses at once when the queue for it has become too old, and serves all again when it is free', async () => {
+  it('rejects immediately when its queue is too old, and serves all again when it is free', async () => {
     const caller = await world.caller()
     await caller.client.listTasks()
     let waiting: Promise<unknown>[] = []
-    /** Needs a connection, whatever is known already. */
+    /** Needs a connection, whatever is cached. */
     const askInVain = () =>
       world.api
         .client(generateApiKey().key)

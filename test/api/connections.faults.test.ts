@@ -1,4 +1,4 @@
-// How many database connections a process opens: the server counts, by a role of its own with a limit for each process.
+// Number of database connections per process, counted by the server with a connection-limited role for each process.
 import { randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
@@ -12,7 +12,7 @@ import { givenCaller, smallImage } from './given.ts'
 
 const roles: string[] = []
 
-/** A role that may use this database over so many connections at once; the URL with which it logs in. */
+/** A role with this connection limit on the database; returns its URL. */
 async function givenRole(db: Db, connectionsMax: number): Promise<string> {
   const role = `r_${randomBytes(6).toString('hex')}`
   roles.push(role)
@@ -36,7 +36,7 @@ describe('DATABASE_POOL_MAX', () => {
   const stack = useStack({ processes: [] })
   afterAll(() => dropRoles(stack.db))
 
-  it('is the most that each process opens, with every slot at work', async () => {
+  it('is the maximum of each process, with every slot busy', async () => {
     const processes: TestProcess[] = []
     for (const name of ['api', 'worker', 'dispatcher'] as const) {
       const url = await givenRole(stack.db, 2)
@@ -66,7 +66,7 @@ describe('an API', () => {
     await database.drop()
   })
 
-  it('migrates and serves over a single connection', async () => {
+  it('migrates and serves with a single connection', async () => {
     database = await createEmptyDatabase()
     const url = await givenRole(database.db, 1)
     const api = await startApi({ DATABASE_URL: url, DATABASE_POOL_MAX: '1' })
@@ -75,7 +75,7 @@ describe('an API', () => {
     await api.stop()
   })
 
-  it('serves all over the connections that the server has left for it', async () => {
+  it('serves with the connections that the server has left', async () => {
     database = await createTestDatabase()
     const url = await givenRole(database.db, 3)
     const api = await startApi({ DATABASE_URL: url, DATABASE_POOL_MAX: '10' })

@@ -7,7 +7,7 @@ import { hugePng, smallImage, useApi } from './given.ts'
 const world = useApi({ WEBHOOK_DENIED_NETWORKS: '203.0.113.0/24' })
 
 describe('POST /open/developer/tasks', () => {
-  it('answers 201 with the task queued and its cost', async () => {
+  it('returns 201 with the task queued and its cost', async () => {
     const { client } = await world.caller()
     const imageUrl = await client.upload(await smallImage())
     const { status, data } = await client.call('POST', '/tasks', { body: { imageUrl } })
@@ -32,20 +32,20 @@ describe('POST /open/developer/tasks', () => {
     })
   })
 
-  it.each(['png', 'jpeg', 'webp'] as const)('takes a %s, whatever the header of its upload said', async (format) => {
+  it.each(['png', 'jpeg', 'webp'] as const)('accepts a %s, whatever Content-Type its upload had', async (format) => {
     const { client } = await world.caller()
     const imageUrl = await client.upload(await smallImage(format), { contentType: 'image/webp' })
     expect((await client.createTask({ imageUrl })).status).toBe('queued')
   })
 
-  it('takes several tasks for one object', async () => {
+  it('accepts several tasks for one object', async () => {
     const { client } = await world.caller({ plan: 'internal' })
     const imageUrl = await client.upload(await smallImage())
     const ids = [await client.createTask({ imageUrl }), await client.createTask({ imageUrl })].map(({ id }) => id)
     expect(new Set(ids).size).toBe(2)
   })
 
-  it('holds a credit on a plan that is charged, and none on the internal one', async () => {
+  it('holds a credit on a plan with charges, and none on the internal one', async () => {
     const [pro, internal] = [await world.caller({ credits: 5 }), await world.caller({ plan: 'internal', credits: 5 })]
     for (const { client } of [pro, internal]) {
       await client.createTask({ imageUrl: await client.upload(await smallImage()), modelVersion: null })
@@ -71,14 +71,14 @@ describe('imageUrl', () => {
   )
 
   it.each(['private-uploads/2026/11/none.png', '../../etc/passwd', 'nul\0byte', '%00', ' ', 'é'.repeat(5_000)])(
-    '%j of no upload is TASK_INPUT_FORBIDDEN',
+    '%j without an upload is TASK_INPUT_FORBIDDEN',
     async (imageUrl) => {
       const { client } = await world.caller()
       await expect(client.createTask({ imageUrl })).rejects.toMatchObject({ status: 403, code: 'TASK_INPUT_FORBIDDEN' })
     },
   )
 
-  it('of another workspace is TASK_INPUT_FORBIDDEN, as is a grant that was never used', async () => {
+  it('of another workspace is TASK_INPUT_FORBIDDEN, like an unused grant', async () => {
     const [owner, other] = [await world.caller(), await world.caller()]
     const refused = { status: 403, code: 'TASK_INPUT_FORBIDDEN' }
     const theirs = await owner.client.upload(await smallImage())
@@ -101,7 +101,7 @@ describe('the object', () => {
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject(refused)
   })
 
-  it('cut off behind its signature is taken: only decoding can find that out', async () => {
+  it('truncated after its signature is accepted: only decoding can detect it', async () => {
     const { client } = await world.caller()
     const imageUrl = await client.upload((await smallImage()).subarray(0, 12))
     expect((await client.createTask({ imageUrl })).status).toBe('queued')
@@ -119,7 +119,7 @@ describe('the object', () => {
     })
   })
 
-  it('of more bytes than the plan takes is TASK_FILE_SIZE_EXCEEDED by bytes', async () => {
+  it('with more bytes than the plan allows is TASK_FILE_SIZE_EXCEEDED by bytes', async () => {
     const { client } = await world.caller()
     const { objectKey, ...grant } = await client.presign({ fileName: 'a.png', contentType: 'image/png' })
     const body = Buffer.concat([await smallImage(), Buffer.alloc(20 * 1_048_576)])
@@ -133,7 +133,7 @@ describe('the object', () => {
 })
 
 describe('modelVersion', () => {
-  it('that is not installed is INVALID_PARAMS naming the valid ones', async () => {
+  it('that is not installed is INVALID_PARAMS with the valid ones', async () => {
     const { client } = await world.caller()
     await expect(client.createTask({ imageUrl: 'x', modelVersion: 'v99' })).rejects.toMatchObject({
       status: 400,
@@ -183,14 +183,14 @@ describe('callbackUrl', () => {
     await expect(client.createTask({ imageUrl, callbackUrl })).rejects.toMatchObject(refused)
   })
 
-  it('that is public is answered as it came', async () => {
+  it('that is public is returned as given', async () => {
     const { client } = await world.caller()
     const imageUrl = await client.upload(await smallImage())
     const callbackUrl = 'https://1.1.1.1'
     expect((await client.createTask({ imageUrl, callbackUrl })).callbackUrl).toBe(callbackUrl)
   })
 
-  it('that an operator allows is taken within 5 s', async () => {
+  it('that an operator allows is accepted within 5 s', async () => {
     const { client } = await world.caller({ plan: 'internal' })
     const imageUrl = await client.upload(await smallImage())
     await writeSetting(world.db, 'webhooks.allowedTargets', ['127.0.0.1:9000'])
@@ -206,7 +206,7 @@ describe('callbackUrl', () => {
 })
 
 describe('limits', () => {
-  it('let exactly three of fifty parallel creations in where the plan says three', async () => {
+  it('admit exactly three of fifty concurrent creations on a plan of three', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'business' })
     const imageUrl = await client.upload(await smallImage())
     const answers = await Promise.allSettled(Array.from({ length: 50 }, () => client.createTask({ imageUrl })))
@@ -223,7 +223,7 @@ describe('limits', () => {
     expect(counters).toEqual({ open_singles: 3, queued: 3, quota_used: 3 })
   })
 
-  it('answer CREDITS_INSUFFICIENT without credits, and take nothing', async () => {
+  it('return CREDITS_INSUFFICIENT without credits, and take nothing', async () => {
     const { client, workspaceId } = await world.caller({ credits: 0 })
     const imageUrl = await client.upload(await smallImage())
     await expect(client.createTask({ imageUrl })).rejects.toMatchObject({
@@ -240,7 +240,7 @@ describe('limits', () => {
     expect(quota_used).toBe(0)
   })
 
-  it('answer DEVELOPER_API_QUOTA_EXCEEDED with the true time of the new month', async () => {
+  it('return DEVELOPER_API_QUOTA_EXCEEDED with the start of the new month', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'business' })
     const imageUrl = await client.upload(await smallImage())
     await world.db.updateTable('workspace').set({ quota_used: 9_999 }).where('id', '=', workspaceId).execute()
@@ -253,7 +253,7 @@ describe('limits', () => {
     expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(3_600)
   })
 
-  it('free a place when a task is canceled', async () => {
+  it('free a slot when a task is canceled', async () => {
     const { client, workspaceId } = await world.caller({ plan: 'pro' })
     const imageUrl = await client.upload(await smallImage())
     const first = await client.createTask({ imageUrl })
@@ -267,7 +267,7 @@ describe('limits', () => {
 describe('maintenance', () => {
   afterEach(() => writeSetting(world.db, 'maintenance', false))
 
-  it('refuses new tasks with TASK_MAINTENANCE after validation, and all else goes on', async () => {
+  it('rejects new tasks with TASK_MAINTENANCE after validation, and all other requests work', async () => {
     const { client } = await world.caller({ plan: 'internal' })
     const imageUrl = await client.upload(await smallImage())
     const { id } = await client.createTask({ imageUrl })

@@ -1,4 +1,4 @@
-// What makes a key valid. Which key may call what is ownership.test.ts, for every route.
+// Validity of API keys. ownership.test.ts covers the access of keys to every route.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { describe, expect, it } from 'vitest'
@@ -15,18 +15,18 @@ describe('an API key', () => {
   it.each([
     ['of another form', 'sk_live_1234'],
     ['with a wrong checksum', flip(generateApiKey().key, 20)],
-    ['that nobody has', generateApiKey().key],
+    ['that is unknown', generateApiKey().key],
     ['sent twice', `${generateApiKey().key}, ${generateApiKey().key}`],
-  ])('%s is refused as API_KEY_INVALID', async (_what, key) => {
+  ])('%s is rejected as API_KEY_INVALID', async (_what, key) => {
     await expect(world.api.client(key).listTasks()).rejects.toMatchObject(invalid)
   })
 
-  it('past its end is refused as API_KEY_INVALID', async () => {
+  it('past its expiry is rejected as API_KEY_INVALID', async () => {
     const { client } = await world.caller({ expiresAt: new Date(Date.now() - 1_000) })
     await expect(client.listTasks()).rejects.toMatchObject(invalid)
   })
 
-  it('is refused soon after it was revoked, though it has just been used', async () => {
+  it('is rejected soon after its revocation, also when just used', async () => {
     const { client, apiKeyId } = await world.caller()
     await client.listTasks()
     await revokeApiKey(world.db, apiKeyId)

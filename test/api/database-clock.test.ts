@@ -1,4 +1,4 @@
-// Times in answers and headers go by the database's clock (D82), whatever this process's clock says.
+// Times in responses and headers use the database clock (D82), whatever the clock of this process.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { ApiError } from '../support/client.ts'
@@ -13,7 +13,7 @@ const refusal = async (asking: Promise<unknown>): Promise<ApiError> => {
   throw error
 }
 
-describe('a database whose clock is years ahead, ten minutes before the end of a month', () => {
+describe('a database clock years ahead, ten minutes before the end of a month', () => {
   let database: TestDatabase
   let api: TestApi
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('a database whose clock is years ahead, ten minutes before the end of a
     await database?.drop()
   })
 
-  it('has callers whose quota is used up wait until that month ends, and no longer', async () => {
+  it('makes callers with an exhausted quota wait until the end of that month, and no longer', async () => {
     const { client } = await givenCaller(database.db, api)
     const imageUrl = await client.upload(await smallImage())
     const asked = { body: { imageUrls: [imageUrl], modelVersion: 'service-v2' } }
@@ -36,12 +36,12 @@ describe('a database whose clock is years ahead, ten minutes before the end of a
       expect(code).toBe('DEVELOPER_API_QUOTA_EXCEEDED')
       expect(details.resetsAt).toBe('2031-04-01T00:00:00.000Z')
       const seconds = Number(headers.get('retry-after'))
-      expect(seconds).toBeGreaterThan(300) // a machine that takes five minutes for this test has other faults
+      expect(seconds).toBeGreaterThan(300) // a machine that takes five minutes for this test has other problems
       expect(seconds).toBeLessThanOrEqual(600)
     }
   })
 
-  it('has callers past their rate limit wait for its next minute', async () => {
+  it('makes callers over their rate limit wait for the next minute of that clock', async () => {
     const { client } = await givenCaller(database.db, api, { plan: 'business' })
     await client.listTasks()
     const { code, details, headers } = await refusal(client.listTasks().then(() => client.listTasks()))
@@ -52,8 +52,8 @@ describe('a database whose clock is years ahead, ten minutes before the end of a
   })
 })
 
-describe('a database whose clock is two minutes before the end of a month', () => {
-  it('counts a creation that was late in the month that has begun, and forgets none of its tasks', async () => {
+describe('a database clock two minutes before the end of a month', () => {
+  it('counts a late creation in the new month, and keeps all of its tasks', async () => {
     const database = await createTestDatabase()
     await database.setClock('2031-03-31T23:58:00Z')
     const quotaOfThree = '{"enterprise":{"monthlyQuota":3}}'
@@ -63,7 +63,7 @@ describe('a database whose clock is two minutes before the end of a month', () =
       const imageUrl = await client.upload(await smallImage())
       await client.createTask({ imageUrl })
       await client.createTask({ imageUrl })
-      // As another creation leaves the row that came after midnight and got the row's lock first.
+      // State of the row after another creation that came after midnight and locked the row first.
       await database.db
         .updateTable('workspace')
         .set({ quota_month: '2031-04-01' })

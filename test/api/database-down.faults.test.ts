@@ -16,7 +16,7 @@ type Operation = {
 const { paths } = (await buildDocument()) as { paths: Record<string, Record<string, Operation>> }
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).flatMap(([method, { requestBody, ...operation }]) => {
-    // A wrong signature is refused without the database; a stream that is open has tests of its own.
+    // A webhook with a wrong signature needs no database; open streams have their own tests.
     if (operation['x-access'] === 'provider' || path.endsWith('/stream')) return []
     return { method: method.toUpperCase(), path, body: requestBody?.content['application/json']?.example }
   }),
@@ -37,8 +37,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-describe('while the database cannot be reached', () => {
-  it('the API answers SYSTEM_INTERNAL_ERROR with Retry-After and no internal word, and is back with it', async () => {
+describe('while the database is unreachable', () => {
+  it('the API returns SYSTEM_INTERNAL_ERROR with Retry-After and no internal details, and recovers with the database', async () => {
     const client = api.client(generateApiKey().key)
     await expect(client.listTasks()).rejects.toMatchObject({ code: 'API_KEY_INVALID' })
     await path.cut()
@@ -49,22 +49,22 @@ describe('while the database cannot be reached', () => {
     expect(message).not.toMatch(/connect|postgres|ECONN|127\.0\.0\.1|at /i)
     const pile = Array.from({ length: 100 }, () => client.listTasks().catch((fault: { code: string }) => fault.code))
     expect(new Set(await Promise.all(pile))).toEqual(new Set(['SYSTEM_INTERNAL_ERROR']))
-    // Both answers may be a second old.
+    // Both cached results may be a second old.
     await until('the API is not ready', async () => (await fetch(`${api.url}/readyz`)).status === 503)
     expect(await (await fetch(`${api.url}/readyz`)).json()).toEqual({ ready: false })
     const ready = await fetch(`${api.healthUrl}/readyz`)
     expect([ready.status, await ready.json()]).toMatchObject([503, { checks: { database: 'unavailable' } }])
     expect((await fetch(`${api.url}/healthz`)).status).toBe(200)
     await path.mend()
-    // For a quarter of a second after a failure nobody but one asks the database.
+    // For a quarter of a second after a failure, only one request tries the database.
     await until('the API is back', async () => (await fetch(`${api.url}/readyz`)).ok)
     await expect(client.listTasks()).rejects.toMatchObject({ code: 'API_KEY_INVALID' })
   })
 
-  it('every operation says when to try again, to callers that are remembered and to others', async () => {
+  it('every operation returns Retry-After, to cached callers and to others', async () => {
     const [known, unknown] = [await givenCaller(database.db, api), await givenCaller(database.db, api)]
     const people = [await givenPerson(database.db, api), await givenPerson(database.db, api)]
-    // The API remembers a caller for a while.
+    // The API caches a caller for a while.
     await known.client.listTasks()
     await people[0]?.client.call('GET', '/credits/balance')
     await path.cut()

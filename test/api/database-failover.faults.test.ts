@@ -1,5 +1,5 @@
-// A failover whose address moves without a reset: what was sent to the old server gets no answer, not even an error,
-// while new connections reach the new one.
+// A failover that moves the address without a TCP reset: statements to the old server get no response, not even an
+// error, while new connections reach the new one.
 import type { Database } from '@matte/core/db/database'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -25,11 +25,11 @@ afterAll(async () => {
   await path.close()
 })
 
-/** The driver itself gives a statement up after 35 s, and the ROLLBACK behind it after 35 s more. */
+/** The driver gives up a statement after 35 s, and the following ROLLBACK after 35 s more. */
 const driverLimitMs = 35_000
 
 describe('after a failover without a reset', () => {
-  it('callers are answered long before the driver gives up, to try again, and then they are served', async () => {
+  it('callers get a retryable error long before the driver gives up, and are then served', async () => {
     const { client } = await givenCaller(database.db, api)
     const listMany = () =>
       Promise.all(Array.from({ length: 20 }, () => client.listTasks().catch((error: unknown) => error)))
@@ -46,7 +46,7 @@ describe('after a failover without a reset', () => {
     expect((await listMany()).filter((answer) => answer instanceof Error)).toEqual([])
   })
 
-  it('a transaction fails without a wait for its rollback, and the next user has another connection', async () => {
+  it('a transaction fails without waiting for its rollback, and the next caller has another connection', async () => {
     const begun = performance.now()
     const transaction = pool.db.transaction().execute(async (tx) => {
       await sql`select 1`.execute(tx)
@@ -58,7 +58,7 @@ describe('after a failover without a reset', () => {
     expect(performance.now() - begun).toBeLessThan(driverLimitMs / 2)
   })
 
-  it('a statement that is slow, and one that waits for a lock, are left alone', async () => {
+  it('a slow statement and one that waits for a lock are not aborted', async () => {
     const { db } = pool
     const slow = sql`select pg_sleep(6)`.execute(db)
     const key = sql.lit(4_711)

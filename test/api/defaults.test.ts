@@ -1,4 +1,4 @@
-// Defaults of the document are the values that apply: a request without one is answered like a request that states it.
+// Documented defaults apply: a request without a value gets the same response as one that states the default.
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { givenPerson } from '../support/app/people.ts'
@@ -14,7 +14,7 @@ type Operation = {
 const world = useApi()
 const { paths } = (await buildDocument()) as { paths: Record<string, Record<string, Operation>> }
 
-/** Lists whose path names nothing. */
+/** Lists whose path names no resource. */
 const lists = Object.entries(paths).flatMap(([path, { get }]) => {
   const query = (get?.parameters ?? []).filter((each) => each.in === 'query' && each.schema.default !== undefined)
   const defaults = query.map(({ name, schema }): [string, string] => [name, String(schema.default)])
@@ -36,13 +36,13 @@ async function ask(path: string, query: Record<string, string>) {
   return { status: response.status, data: JSON.parse(JSON.stringify(data, withoutSignatures)) as typeof data }
 }
 
-/** Links are signed afresh on each read. */
+/** Each read signs new links. */
 const withoutSignatures = (name: string, value: unknown) => (name === 'resultUrl' ? undefined : value)
 
-describe('a list', () => {
-  it('is found', () => expect(lists.length).toBeGreaterThan(15))
+describe('a list operation', () => {
+  it('exists', () => expect(lists.length).toBeGreaterThan(15))
 
-  it.each(lists)('GET $path has the defaults that it declares', async ({ path, defaults }) => {
+  it.each(lists)('GET $path uses its declared defaults', async ({ path, defaults }) => {
     const plain = await ask(path, {})
     expect(plain.status).toBe(200)
     expect(await ask(path, defaults)).toEqual(plain)
@@ -51,7 +51,7 @@ describe('a list', () => {
     }
   })
 
-  it('takes a cursor beside the default page, and beside no other', async () => {
+  it('accepts a cursor with the default page, and with no other', async () => {
     const list = '/api/v1/open/developer/tasks'
     const { data } = await ask(list, {})
     const { nextCursor = '' } = data as { nextCursor?: string }
@@ -62,7 +62,7 @@ describe('a list', () => {
   })
 })
 
-describe('what is created', () => {
+describe('a created resource', () => {
   const defaultsOf = (path: string): Record<string, unknown> => {
     const { properties = {} } = paths[path]?.post?.requestBody?.content['application/json']?.schema ?? {}
     return Object.fromEntries(
@@ -76,7 +76,7 @@ describe('what is created', () => {
     ['/api/v1/open/developer/webhooks', { targetUrl: 'https://93.184.216.34/' }],
     ['/api/v1/app/developer/webhooks', { targetUrl: 'https://93.184.216.34/' }],
     ['/api/v1/app/developer/api-keys', { name: 'production' }],
-  ])('by POST %s has the defaults that are declared', async (path, body) => {
+  ])('of POST %s has the declared defaults', async (path, body) => {
     const response = await fetch(`${world.api.url}${path}`, {
       method: 'POST',
       headers: { ...credentials, 'content-type': 'application/json' },
@@ -87,7 +87,7 @@ describe('what is created', () => {
     expect(data).toMatchObject(defaultsOf(path))
   })
 
-  it('as a task has the model that is declared', async () => {
+  it('of a task has the declared model', async () => {
     const path = '/api/v1/open/developer/tasks'
     const { data } = await ask(path, { pageSize: '1' })
     expect(data.items?.[0]).toMatchObject(defaultsOf(path))

@@ -14,7 +14,7 @@ async function ask(path: string, init: RequestInit = {}) {
 }
 
 describe('the request id', () => {
-  it('is the same in body and header, of successes and of errors', async () => {
+  it('is the same in body and header, for successes and errors', async () => {
     const { client } = await world.caller()
     const success = await client.call('GET', '/tasks')
     expect(success.headers.get('x-request-id')).toBe(success.requestId)
@@ -23,12 +23,12 @@ describe('the request id', () => {
     expect(response.headers.get('x-request-id')).toBe(body.request_id)
   })
 
-  it.each(['my-id', 'a', 'with space & signs ~', 'x'.repeat(128)])('%j of the caller is adopted', async (id) => {
+  it.each(['my-id', 'a', 'with space & signs ~', 'x'.repeat(128)])('%j from the caller is adopted', async (id) => {
     const { body } = await ask('/tasks', { headers: { 'x-request-id': id } })
     expect(body.request_id).toBe(id)
   })
 
-  it.each(['', 'x'.repeat(129), 'umläut', 'tab\there'])('%j of the caller is replaced', async (id) => {
+  it.each(['', 'x'.repeat(129), 'umläut', 'tab\there'])('%j from the caller is replaced', async (id) => {
     const { body } = await ask('/tasks', { headers: { 'x-request-id': id } })
     expect(body.request_id).toMatch(/^[0-9a-f-]{36}$/)
   })
@@ -59,7 +59,7 @@ describe('a body that is no JSON object', () => {
   })
 
   it.each(['application/json; charset=utf-8', 'application/json;profile="x"', 'Application/JSON'])(
-    'is taken as %s',
+    'is accepted as %s',
     async (type) => {
       const answer = await post('{"fileName":"a.png","contentType":"image/png"}', { 'content-type': type })
       expect(answer.response.status).toBe(200)
@@ -68,7 +68,7 @@ describe('a body that is no JSON object', () => {
 })
 
 describe('fields', () => {
-  it('each fault is named by a JSON pointer', async () => {
+  it('produce an error with a JSON pointer each', async () => {
     const { client } = await world.caller()
     const call = client.call('POST', '/uploads/presign', { body: { contentType: 5, fileSize: 'big' } })
     const error = await call.catch((fault: { details: { issues: { path: string }[] } }) => fault)
@@ -79,7 +79,7 @@ describe('fields', () => {
 
   const grant = { fileName: 'a.png', contentType: 'image/png' }
 
-  it('that are unknown are ignored and named', async () => {
+  it('that are unknown are ignored and listed', async () => {
     const { client } = await world.caller()
     const body = { ...grant, colour: 'red', 'née\r\nX-Evil: 1': true }
     const { status, headers } = await client.call('POST', '/uploads/presign?a=1', { body })
@@ -88,7 +88,7 @@ describe('fields', () => {
     expect(headers.get('x-evil')).toBeNull()
   })
 
-  it('that are unknown are refused when strict handling is preferred', async () => {
+  it('that are unknown are rejected with strict handling', async () => {
     const { client } = await world.caller()
     const headers = { prefer: 'wait=5, handling=strict' }
     await expect(client.call('GET', '/tasks?pageSze=5&toString=1', { headers })).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe('fields', () => {
 
 describe('a path', () => {
   it.each(['/api/v1/nothing', '/', '/api/v1/open/developer', '/metrics', '/matte'])(
-    '%s that is not there is NOT_FOUND',
+    '%s that does not exist is NOT_FOUND',
     async (path) => {
       const { response, body } = await ask(`${world.api.url}${path}`)
       expect([response.status, body.error?.code]).toEqual([404, 'NOT_FOUND'])
@@ -131,7 +131,7 @@ describe('a path', () => {
     ['PATCH', '/tasks', 'GET, HEAD, POST'],
     ['POST', '/tasks/some-id', 'DELETE, GET, HEAD'],
     ['GET', '/uploads/presign', 'POST'],
-  ])('%s %s, known with another method, is NOT_FOUND with Allow', async (method, path, allow) => {
+  ])('%s %s with an unsupported method is NOT_FOUND with Allow', async (method, path, allow) => {
     const { response, body } = await ask(path, { method, body: method === 'GET' ? null : '{malformed' })
     expect([response.status, body.error?.code, response.headers.get('allow')]).toEqual([404, 'NOT_FOUND', allow])
   })
@@ -142,7 +142,7 @@ describe('a path', () => {
     expect(body.request_id).toBe(response.headers.get('x-request-id'))
   })
 
-  it('without a declared body reads neither body nor content type', async () => {
+  it('without a declared body ignores body and content type', async () => {
     const { apiKey } = await world.caller()
     for (const headers of [{ 'content-type': 'application/json' }, { 'content-type': 'nonsense' }]) {
       const init = { method: 'DELETE', body: '{malformed', headers: { 'x-api-key': apiKey, ...headers } }
@@ -155,11 +155,11 @@ describe('a path', () => {
   })
 })
 
-describe('what Node cannot parse', () => {
+describe('a request that Node cannot parse', () => {
   it.each([
     ['a broken request line', 'NONSENSE\r\n\r\n', ''],
     ['headers past 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`, '/headers'],
-  ])('%s is answered in the envelope', async (_what, text, path) => {
+  ])('%s gets an error in the envelope', async (_what, text, path) => {
     const answer = await rawRequest(Number(new URL(world.api.url).port), text)
     const [head = '', body = ''] = answer.split('\r\n\r\n')
     const { request_id, error } = JSON.parse(body) as Body
@@ -168,15 +168,15 @@ describe('what Node cannot parse', () => {
   })
 })
 
-describe('an answer', () => {
-  it('to a caller is not for caches and not for sniffing', async () => {
+describe('a response', () => {
+  it('forbids caching and sniffing', async () => {
     const { client } = await world.caller()
     const { headers } = await client.call('GET', '/tasks')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('may be read by pages of the allowed origins and of no others', async () => {
+  it('is readable for pages of the allowed origins and no others', async () => {
     const origin = 'https://app.example.com'
     const { response } = await ask('/tasks', { headers: { origin } })
     expect(response.headers.get('access-control-allow-origin')).toBe(origin)
@@ -186,7 +186,7 @@ describe('an answer', () => {
     expect(other.response.headers.get('vary')).toContain('Origin')
   })
 
-  it('to a preflight lets the browser send the key', async () => {
+  it('to a preflight allows browsers to send the key', async () => {
     const headers = {
       origin: 'https://app.example.com',
       'access-control-request-method': 'POST',

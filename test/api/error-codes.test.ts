@@ -1,5 +1,5 @@
-// Every code of the interface's error table, reached through HTTP. The table below is the list of tests: each entry is
-// run as one, and a code of the interface without an entry fails.
+// Every error code of the interface, triggered through HTTP. Each entry of the table below runs as a test, and a code
+// of the interface without an entry fails.
 import { errorExamples } from '@matte/api/schemas/error-examples'
 import { errorCodes } from '@matte/core/error'
 import { writeSetting } from '@matte/core/setting/setting-queries'
@@ -11,7 +11,7 @@ import { givenUpload } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 import { type CallerOptions, claim, smallImage, useApi } from './given.ts'
 
-/** The interface's table, in its order; statuses as it has them. */
+/** Error table of the interface, in its order, with its statuses. */
 const contract = {
   INVALID_PARAMS: 400,
   API_KEY_MISSING: 401,
@@ -46,30 +46,30 @@ const contract = {
 type Code = keyof typeof contract
 type Request = {
   readonly method?: string
-  /** Below `/api/v1/open/developer`, or a whole URL. */
+  /** Path below `/api/v1/open/developer`, or a full URL. */
   readonly path: string
   readonly body?: unknown
-  /** Undefined: none is sent. */
+  /** No key is sent if undefined. */
   readonly apiKey?: string
 }
 type Test = {
-  /** Completes "…answers CODE". */
+  /** Completes "…returns CODE". */
   readonly when: string
-  /** Brings about what is needed; the request that then is refused. */
+  /** Prepares the error; returns the request to reject. */
   readonly given: () => Promise<Request>
-  /** Exactly what `details` holds. */
+  /** Exact content of `details`. */
   readonly details: object
-  /** It is sent until it is answered so: a switch is in force within 5 s, a limit may begin again at any moment. */
+  /** Repeats the request until it gets this error: a switch takes up to 5 s, and a limit may reset at any moment. */
   readonly eventually?: true
 }
-/** There is no way to it before the App API takes access tokens. */
+/** Unreachable before the App API accepts access tokens. */
 const waitsForAppApi = Symbol('waits for the App API')
 
 const any = expect.anything()
 const nobody = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
 
 const world = useApi({
-  // Plans that reach at once what the default ones reach late.
+  // Plans that quickly reach limits of the default ones.
   PLANS: JSON.stringify({
     business: { batchLimit: 0, monthlyQuota: 1 },
     internal: { requestsPerMinute: 1 },
@@ -96,7 +96,7 @@ const tests: Readonly<Record<Code, Test | typeof waitsForAppApi>> = {
   },
   API_KEY_MISSING: { when: 'no key is sent', given: async () => ({ path: '/tasks' }), details: {} },
   API_KEY_INVALID: {
-    when: 'nobody has the key',
+    when: 'the key is unknown',
     given: async () => ({ path: '/tasks', apiKey: generateApiKey().key }),
     details: {},
   },
@@ -114,7 +114,7 @@ const tests: Readonly<Record<Code, Test | typeof waitsForAppApi>> = {
     given: async () => ({ path: '/tasks', apiKey: (await given({ scopes: ['uploads:write'] })).apiKey }),
     details: { required: 'tasks:read', scopes: ['uploads:write'] },
   },
-  // The App API will have more of it; a link that is not ours has it already.
+  // An invalid result link has this code already; the App API has more cases.
   AUTH_FORBIDDEN: {
     when: 'a link to a result is forged',
     given: async () => ({
@@ -279,7 +279,7 @@ const tests: Readonly<Record<Code, Test | typeof waitsForAppApi>> = {
     when: 'the service is at fault',
     given: async () => {
       const { apiKey, workspaceId } = await given()
-      // A plan that the configuration no longer has: nothing that a caller can put right.
+      // A plan that is no longer configured, which callers cannot fix.
       await sql`update workspace set plan = 'forgotten' where id = ${workspaceId}`.execute(world.db)
       return { path: '/tasks', apiKey }
     },
@@ -299,14 +299,14 @@ async function send({ method = 'GET', path, body, apiKey }: Request) {
   return { response, body: (await response.json()) as { request_id: string; error?: { code: Code; message: string } } }
 }
 
-it('is tested for every code of the interface, and there are no others', () => {
+it('covers every code of the interface, and no others', () => {
   expect(Object.keys(tests).sort()).toEqual(Object.keys(contract).sort())
   expect([...errorCodes].sort()).toEqual(Object.keys(contract).sort())
   const waiting = Object.entries(tests).flatMap(([code, test]) => (test === waitsForAppApi ? [code] : []))
   expect(waiting).toEqual(['AUTH_INVALID_TOKEN'])
 })
 
-describe('the API answers', () => {
+describe('the API returns', () => {
   const all = Object.entries(tests).flatMap(([code, test]) =>
     test === waitsForAppApi ? [] : [{ code: code as Code, ...test }],
   )
@@ -323,15 +323,15 @@ describe('the API answers', () => {
     expect(response.status).toBe(contract[code])
     expect(response.headers.get('x-request-id')).toBe(body.request_id)
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    // Words for a person: no markup, no JSON, no stack.
+    // Text for a person: no markup, no JSON, no stack.
     expect(body.error?.message).toMatch(/^[^{}<>\n]{10,200}$/)
     const retryAfter = response.headers.get('retry-after')
     if (response.status === 429 || response.status === 503) expect(retryAfter).toMatch(/^[1-9]\d{0,3}$/)
     else expect(retryAfter).toBeNull()
   })
 
-  it('with the details that the reference shows', () => {
-    // CONFLICT is of several kinds, of which the reference shows another.
+  it('with the details of the reference', () => {
+    // CONFLICT has several kinds, and the reference shows another one.
     for (const { code, details } of all.filter((test) => test.code !== 'CONFLICT')) {
       const shown = errorExamples[code].details ?? {}
       expect({ code, details: Object.keys(shown).sort() }).toEqual({ code, details: Object.keys(details).sort() })

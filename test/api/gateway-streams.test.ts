@@ -1,4 +1,4 @@
-// How the gateway treats its two sides, seen from a store that the test plays: what arrives there, and when.
+// Streaming of the gateway in both directions, observed at a store that the test controls.
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -29,7 +29,7 @@ beforeEach(() => {
   play = undefined
 })
 
-/** Everything but the probes of the bucket goes to the play of the test. */
+/** Passes all requests but probes of the bucket to the test's handler. */
 function listen(port: number): Promise<Server> {
   const server = createServer((incoming, outgoing) => {
     if (play && incoming.url !== '/matte/' && incoming.url !== '/matte') return play(incoming, outgoing)
@@ -45,7 +45,7 @@ const close = (server: Server): Promise<void> =>
   })
 
 describe('a request', () => {
-  it('arrives with its path, query and Host byte for byte', async () => {
+  it('reaches the store with path, query and Host byte for byte', async () => {
     const seen: { url: string; host: string }[] = []
     play = ({ url = '', headers: { host = '' } }, outgoing) => {
       seen.push({ url, host })
@@ -56,7 +56,7 @@ describe('a request', () => {
     expect(seen).toEqual([{ url: path, host: 'matte.example.com' }])
   })
 
-  it('brings the headers that matter to the store and no others', async () => {
+  it('carries only the headers that matter to the store', async () => {
     let seen: IncomingMessage['headers'] = {}
     play = ({ headers }, outgoing) => {
       seen = headers
@@ -76,7 +76,7 @@ describe('a request', () => {
     for (const name of Object.keys(kept)) expect(seen).not.toHaveProperty(name)
   })
 
-  it('streams: the store has its beginning before the client has sent the end', async () => {
+  it('streams: the store receives the beginning before the client has sent the end', async () => {
     const { promise: began, resolve } = Promise.withResolvers<void>()
     play = (incoming, outgoing) => {
       incoming.once('data', () => resolve())
@@ -90,7 +90,7 @@ describe('a request', () => {
     expect((await answered).resume().statusCode).toBe(200)
   })
 
-  it('is cut off at the store when its client goes', async () => {
+  it('is aborted at the store when the client disconnects', async () => {
     const { promise: cut, resolve } = Promise.withResolvers<void>()
     const { promise: began, resolve: begin } = Promise.withResolvers<void>()
     play = (incoming) => {
@@ -107,8 +107,8 @@ describe('a request', () => {
   })
 })
 
-describe('an answer', () => {
-  it('streams: the client has its beginning before the store has sent the end', async () => {
+describe('a response', () => {
+  it('streams: the client receives the beginning before the store has sent the end', async () => {
     let finish: (() => void) | undefined
     play = (_incoming, outgoing) => {
       outgoing.writeHead(200, { 'content-length': 2 }).write('a')
@@ -122,7 +122,7 @@ describe('an answer', () => {
     expect(rest.toString()).toBe('b')
   })
 
-  it('of HEAD and 304 keeps its length and has no body', async () => {
+  it('to HEAD and with 304 keeps its length and has no body', async () => {
     play = (_incoming, outgoing) => outgoing.writeHead(200, { 'content-length': 1_234 }).end()
     const head = await send('/matte/a', {}, 'HEAD')
     expect([head.statusCode, head.headers['content-length'], await textOf(head)]).toEqual([200, '1234', ''])
@@ -131,7 +131,7 @@ describe('an answer', () => {
     expect([unchanged.statusCode, unchanged.headers.etag, await textOf(unchanged)]).toEqual([304, '"a"', ''])
   })
 
-  it('has our own protection, whatever headers the store sends, and of those only what an object needs', async () => {
+  it('has our security headers, and from the store only those that an object needs', async () => {
     const needed = {
       'accept-ranges': 'bytes',
       'cache-control': 'private',
@@ -172,7 +172,7 @@ describe('an answer', () => {
     }
   })
 
-  it('ends at the store when its client goes', async () => {
+  it('is aborted at the store when the client disconnects', async () => {
     const { promise: cut, resolve } = Promise.withResolvers<void>()
     play = (_incoming, outgoing) => {
       outgoing.writeHead(200).write('a')
@@ -184,7 +184,7 @@ describe('an answer', () => {
     await cut
   })
 
-  it('that breaks off at the store breaks off at the client, never ends well', async () => {
+  it('that breaks off at the store breaks off at the client, and never ends cleanly', async () => {
     play = (_incoming, outgoing) => {
       outgoing.writeHead(200, { 'content-length': 100 }).write('a')
       setImmediate(() => outgoing.destroy())
@@ -198,31 +198,28 @@ describe('an answer', () => {
     expect(broken).toBe(true)
   })
 
-  it('early to a large body reaches the client', async () => {
+  it('to a large body reaches the client early', async () => {
     play = (_incoming, outgoing) => outgoing.writeHead(403).end('no')
     const response = await fetch(`${api.url}/matte/a`, { method: 'PUT', body: Buffer.alloc(8_000_000) })
     expect([response.status, await response.text()]).toEqual([403, 'no'])
   })
 
-  it.each([500, 502, 503, 504])(
-    'of a store that fails with %i is a 503 that says when to come again',
-    async (status) => {
-      play = (_incoming, outgoing) => outgoing.writeHead(status).end('<Error><Code>InternalError</Code></Error>')
-      for (const init of [{}, { method: 'PUT', body: Buffer.from(await smallImage()) }]) {
-        const response = await fetch(`${api.url}/matte/a`, init)
-        expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
-        expect(await response.text()).toContain('<Code>ServiceUnavailable</Code>')
-      }
-    },
-  )
+  it.each([500, 502, 503, 504])('of a store that fails with %i becomes 503 with Retry-After', async (status) => {
+    play = (_incoming, outgoing) => outgoing.writeHead(status).end('<Error><Code>InternalError</Code></Error>')
+    for (const init of [{}, { method: 'PUT', body: Buffer.from(await smallImage()) }]) {
+      const response = await fetch(`${api.url}/matte/a`, init)
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+      expect(await response.text()).toContain('<Code>ServiceUnavailable</Code>')
+    }
+  })
 
-  it('of a store that cannot do what is asked reaches the client as it is', async () => {
+  it('of a store that cannot do the operation reaches the client unchanged', async () => {
     play = (_incoming, outgoing) => outgoing.writeHead(501).end('no')
     const response = await fetch(`${api.url}/matte/a`)
     expect([response.status, await response.text()]).toEqual([501, 'no'])
   })
 
-  it('is waited for once more on a connection that the store had closed', async () => {
+  it('is requested again on a new connection if the store had closed the old one', async () => {
     let calls = 0
     play = (incoming, outgoing) => {
       calls += 1
@@ -242,7 +239,7 @@ describe('without a store', () => {
   })
   afterAll(() => lonely.stop())
 
-  it('the gateway answers 503 in the manner of the store', async () => {
+  it('the gateway returns 503 in the format of the store', async () => {
     for (const init of [{}, { method: 'PUT', body: Buffer.from(await smallImage()) }]) {
       const response = await fetch(`${lonely.url}/matte/a`, init)
       expect(response.status).toBe(503)
@@ -251,7 +248,7 @@ describe('without a store', () => {
     }
   })
 
-  it('the API is ready all the same', async () => {
+  it('the API is ready anyway', async () => {
     expect((await fetch(`${lonely.url}/readyz`)).status).toBe(200)
   })
 })

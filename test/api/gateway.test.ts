@@ -8,7 +8,7 @@ import { useApi } from './given.ts'
 const world = useApi({ CORS_ALLOWED_ORIGINS: 'https://app.example.com' })
 const mb = 1_048_576
 
-/** The bucket through the API's own origin, as a caller signs for it. */
+/** The bucket through the API's origin, with requests signed like a caller's. */
 let opened: ReturnType<typeof openBucket> | undefined
 function bucket() {
   const { config } = world.api
@@ -37,14 +37,14 @@ const presign = async (): Promise<Grant> =>
 const putTo = ({ uploadUrl, headers }: Grant, body: Buffer, more: Record<string, string> = {}) =>
   fetch(uploadUrl, { method: 'PUT', headers: { ...headers, ...more }, body: Buffer.from(body) })
 
-/** The object as it lies in the store; undefined when there is none. */
+/** The stored object; undefined if there is none. */
 const stored = ({ objectKey }: Grant): Promise<Buffer | undefined> =>
   bucket()
     .get(objectKey, { maxBytes: 30 * mb })
     .catch(() => undefined)
 
 describe('a presigned URL through the API', () => {
-  it('takes a file and gives it back, byte for byte', async () => {
+  it('uploads a file and downloads it, byte for byte', async () => {
     const bytes = randomBytes(5 * mb)
     const grant = await presign()
     const response = await putTo(grant, bytes)
@@ -61,14 +61,14 @@ describe('a presigned URL through the API', () => {
     expect(read.headers.get('content-length')).toBe(String(bytes.length))
   })
 
-  it('answers ranges', async () => {
+  it('supports ranges', async () => {
     const { url } = await givenObject(Buffer.from('0123456789'))
     const part = await fetch(url, { headers: { range: 'bytes=2-5' } })
     expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([206, '2345', 'bytes 2-5/10'])
     expect((await fetch(url, { headers: { range: 'bytes=20-' } })).status).toBe(416)
   })
 
-  it('answers conditions', async () => {
+  it('supports conditional requests', async () => {
     const { url } = await givenObject(Buffer.from('0123456789'))
     const etag = (await fetch(url)).headers.get('etag') ?? ''
     expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304)
@@ -76,7 +76,7 @@ describe('a presigned URL through the API', () => {
     expect((await fetch(url, { headers: { 'if-match': etag } })).status).toBe(200)
   })
 
-  it('is refused by the store once anything in it was changed', async () => {
+  it('is rejected by the store after any change', async () => {
     const { url } = await givenObject(Buffer.from('x'))
     for (const changed of [
       url.replace('results/', 'results//'),
@@ -88,7 +88,7 @@ describe('a presigned URL through the API', () => {
     expect((await fetch(url, { method: 'PUT', body: 'x' })).status).toBe(403)
   })
 
-  it('cannot be made to copy a stranger’s object', async () => {
+  it('cannot copy an object of another workspace', async () => {
     const { key } = await givenObject(Buffer.from('secret'))
     const grant = await presign()
     const response = await putTo(grant, Buffer.from('mine'), { 'x-amz-copy-source': `/matte/${key}` })
@@ -104,7 +104,7 @@ describe('a request without a signature', () => {
     ['PUT', 'private-uploads/2026/11/a.png'],
     ['GET', ''],
     ['GET', '?list-type=2'],
-  ])('%s /matte/%s is 403, credentials of the API or not', async (method, path) => {
+  ])('%s /matte/%s is 403, with or without API credentials', async (method, path) => {
     const { apiKey } = await world.caller()
     const body = method === 'PUT' ? Buffer.alloc(2 * mb) : null
     const headers = { 'x-api-key': apiKey, authorization: 'Bearer x' }
@@ -118,12 +118,12 @@ describe('a request without a signature', () => {
 })
 
 describe('the limit of 21 MiB', () => {
-  it('lets the largest file of a plan through', async () => {
+  it('accepts the largest file of any plan', async () => {
     const grant = await presign()
     expect((await putTo(grant, Buffer.alloc(20 * mb))).status).toBe(200)
   })
 
-  it('refuses a longer body by its length, in the manner of the store', async () => {
+  it('rejects a longer body by its length, in the format of the store', async () => {
     const grant = await presign()
     const response = await putTo(grant, Buffer.alloc(21 * mb + 1))
     expect(response.status).toBe(413)
@@ -132,7 +132,7 @@ describe('the limit of 21 MiB', () => {
     expect(await stored(grant)).toBeUndefined()
   })
 
-  it('refuses a longer body that does not say its length, and stores nothing of it', async () => {
+  it('rejects a longer body of unknown length, and stores nothing', async () => {
     const grant = await presign()
     const { status, text } = await putChunked(grant, 22)
     expect(status).toBe(413)
@@ -141,8 +141,8 @@ describe('the limit of 21 MiB', () => {
   })
 })
 
-describe('answers of the store', () => {
-  it('are sandboxed and are not sniffed, whatever their status', async () => {
+describe('responses of the store', () => {
+  it('are sandboxed and not sniffed, with any status', async () => {
     const { url } = await givenObject(Buffer.from('<html>'))
     for (const target of [url, `${world.api.url}/matte/none`]) {
       const { headers } = await fetch(target)
@@ -152,7 +152,7 @@ describe('answers of the store', () => {
     }
   })
 
-  it('may be read by pages of the allowed origins, uploads included', async () => {
+  it('are readable for pages of the allowed origins, uploads included', async () => {
     const { url } = await givenObject(Buffer.from('x'))
     const origin = 'https://app.example.com'
     const read = await fetch(url, { headers: { origin } })
@@ -167,7 +167,7 @@ describe('answers of the store', () => {
   })
 })
 
-/** A PUT of so many MiB in chunks, none of which says how much it is in all. */
+/** A PUT of this many MiB in chunks, without Content-Length. */
 function putChunked({ uploadUrl, headers }: Grant, megabytes: number): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const sending = request(uploadUrl, { method: 'PUT', headers }, (response) => {

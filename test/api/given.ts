@@ -1,5 +1,5 @@
-// What the tests of this folder start from: a running API on a database of its own, workspaces, images, and tasks in
-// a wanted state, all made by the functions that the service itself uses.
+// Setup of these tests: a running API on its own database, workspaces, images, and tasks in a given state, all created
+// by production functions.
 import { randomBytes } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import type { Db } from '@matte/core/db/database'
@@ -33,7 +33,7 @@ export type World = {
   readonly db: Db
   readonly databaseUrl: string
   readonly api: TestApi
-  /** A new workspace with a key and a client that uses it; `pro` with 100 credits unless said otherwise. */
+  /** A new workspace with a key and a client; by default `pro` with 100 credits. */
   caller(options?: CallerOptions): Promise<Caller>
 }
 
@@ -78,7 +78,7 @@ export const smallImage = (format: 'png' | 'jpeg' | 'webp' = 'png', width = 40, 
     .toFormat(format)
     .toBuffer()
 
-/** A valid one-bit PNG of this many pixels; a side of 30,000 makes 112 MB of black and some 110 kB of file. */
+/** A valid one-bit PNG of this size; a side of 30,000 makes 112 MB of black and some 110 kB of file. */
 export function hugePng(side: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(side, 0)
@@ -89,14 +89,14 @@ export function hugePng(side: number): Buffer {
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))])
 }
 
-/** No decoder looks at the checksum before it has refused the size, so it is left zero. */
+/** Decoders reject the size before they verify the checksum, so it is zero. */
 function chunk(type: string, data: Buffer): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(data.length)
   return Buffer.concat([length, Buffer.from(type), data, Buffer.alloc(4)])
 }
 
-/** Claims until it has this task; what other tests left behind is claimed on the way. */
+/** Claims until it gets this task; claims leftovers of other tests on the way. */
 export async function claim(db: Db, taskId: string): Promise<ClaimedTask> {
   for (;;) {
     const claimed = await claimNext(db, ['service-v2'])
@@ -105,7 +105,7 @@ export async function claim(db: Db, taskId: string): Promise<ClaimedTask> {
   }
 }
 
-/** Ends a task as a worker would; the result's bytes are the test's to write. */
+/** Ends a task like a worker; the test writes the bytes of the result. */
 export async function succeed(db: Db, taskId: string, resultKey = `results/${randomBytes(8).toString('hex')}.png`) {
   const claimed = await claim(db, taskId)
   const foreground = { top: 1, left: 2, width: 3, height: 4 }

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { useStack } from '../support/stack.ts'
 import { smallImage, useApi } from './given.ts'
 
-// Nothing answers on port 1: what needs NATS would show.
+// Nothing listens on port 1, so a dependency on NATS would show.
 const world = useApi({ NATS_URL: 'nats://127.0.0.1:1' })
 
 describe('health', () => {
-  it('is answered on both ports, outside the envelope, without a credential and without NATS', async () => {
+  it('works on both ports, without envelope, credential or NATS', async () => {
     const { url, healthUrl } = world.api
-    // The public port does not say what the process depends on.
+    // The public port does not list dependencies.
     for (const [origin, said] of [
       [url, { ready: true }],
       [healthUrl, { ready: true, checks: { database: 'ok', clock: 'ok', http: 'ok' } }],
@@ -21,7 +21,7 @@ describe('health', () => {
     }
   })
 
-  it('has metrics on its own port alone', async () => {
+  it('has metrics on its own port only', async () => {
     const { client } = await world.caller()
     await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     await fetch(`${world.api.url}/no/such/path`)
@@ -36,14 +36,14 @@ describe('health', () => {
   })
 })
 
-describe('a flood of questions after readiness', () => {
+describe('a flood of readiness requests', () => {
   const stack = useStack({
     own: ['postgres'],
     postgresSettings: { shared_preload_libraries: 'pg_stat_statements' },
     processes: ['api'],
   })
 
-  it('costs each check one statement a second, over both ports together', async () => {
+  it('costs one statement per check and second, over both ports', async () => {
     await sql`create extension pg_stat_statements`.execute(stack.db)
     const { url, healthUrl } = stack.process('api')
     await sql`select pg_stat_statements_reset()`.execute(stack.db)
@@ -52,7 +52,7 @@ describe('a flood of questions after readiness', () => {
       sql<{ calls: number; query: string }>`
         select calls::int, query from pg_stat_statements
          where query ~ 'kysely_migration|clock_timestamp' and query !~ 'pg_stat'`.execute(stack.db)
-    // A thousand, and on until the answer that was kept when this began has aged.
+    // A thousand, and more until the cached result has expired.
     for (let round = 0; round < 10 || (await countRuns()).rows.length < 2; round++) {
       const origins = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? url : healthUrl))
       const answers = await Promise.all(origins.map((origin) => fetch(`${origin}/readyz`)))
@@ -66,7 +66,7 @@ describe('a flood of questions after readiness', () => {
   })
 })
 
-/** The value of the one line of this name that has these labels among its own. */
+/** Value of the single line of this metric that has these labels. */
 function readSample(text: string, name: string, labels: Record<string, string>): number {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
   const lines = text

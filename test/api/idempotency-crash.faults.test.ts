@@ -1,5 +1,5 @@
-// The API dies between commit and answer. `Prefer: wait` holds the answer back, so that the moment is there for long
-// enough to be hit for sure.
+// The API dies between commit and response. `Prefer: wait` delays the response, so the test can hit this moment
+// reliably.
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Task } from '../support/client.ts'
@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const stack = useStack({ processes: ['api'] })
 
-it('a creation whose answer was lost with the process is replayed by the next: one task', async () => {
+it('a creation whose response was lost with the process is replayed by the next: one task', async () => {
   const body = { imageUrl: await stack.client.upload(lemur()) }
   const key = randomUUID()
   const create = (prefer: string) =>

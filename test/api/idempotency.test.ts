@@ -34,7 +34,7 @@ async function expectTasks({ client, workspaceId }: Caller, count: number, held 
 }
 
 describe('the same request under one Idempotency-Key', () => {
-  it('makes one task and charges once; the answers are alike but for a header', async () => {
+  it('creates one task and charges once; responses differ in a header only', async () => {
     const request = await givenRequest()
     const first = await create(request, request.body, request.key)
     expect(first.headers.get('idempotent-replayed')).toBeNull()
@@ -44,7 +44,7 @@ describe('the same request under one Idempotency-Key', () => {
     await expectTasks(request, 1)
   })
 
-  it('answers the task as it is by then', async () => {
+  it('returns the current state of the task', async () => {
     const request = await givenRequest()
     const { data } = await create(request, request.body, request.key)
     await succeed(world.db, data.id)
@@ -52,7 +52,7 @@ describe('the same request under one Idempotency-Key', () => {
     expect(again.data).toMatchObject({ id: data.id, status: 'succeeded', creditCost: 1, resultUrl: expect.any(String) })
   })
 
-  it('is the same whatever the order of its members, and with null, absent and unknown ones', async () => {
+  it('ignores the order of fields, and null, absent and unknown ones', async () => {
     const request = await givenRequest()
     const { imageUrl } = request.body
     const body = { imageUrl, output: { format: 'png', crop: true } }
@@ -73,13 +73,13 @@ describe('the same request under one Idempotency-Key', () => {
     await expectTasks(request, 1)
   })
 
-  it('of another workspace is another request', async () => {
+  it('is a separate request in another workspace', async () => {
     const [one, other] = [await givenRequest(), await givenRequest()]
     const { data } = await create(one, one.body, one.key)
     expect((await create(other, other.body, one.key)).data.id).not.toBe(data.id)
   })
 
-  it('under another path is another request', async () => {
+  it('is a separate request under another path', async () => {
     const request = await givenRequest()
     const { data } = await create(request, request.body, request.key)
     const response = await fetch(`${world.api.url}/v1/tasks`, {
@@ -92,7 +92,7 @@ describe('the same request under one Idempotency-Key', () => {
     expect(((await response.json()) as { data: Task }).data.id).not.toBe(data.id)
   })
 
-  it('is replayed past everything that would refuse a new one', async () => {
+  it('is replayed despite everything that would reject a new one', async () => {
     const request = await givenRequest({ plan: 'pro', credits: 1 })
     const { data } = await create(request, request.body, request.key)
     await world.db
@@ -116,7 +116,7 @@ describe('the same request under one Idempotency-Key', () => {
     await expectTasks(request, 1)
   })
 
-  it('after a refusal is tried again: only a success is remembered', async () => {
+  it('after an error is tried again: only a success is stored', async () => {
     const request = await givenRequest({ plan: 'pro', credits: 0 })
     await expect(create(request, request.body, request.key)).rejects.toMatchObject({ code: 'CREDITS_INSUFFICIENT' })
     expect(
@@ -130,7 +130,7 @@ describe('the same request under one Idempotency-Key', () => {
     await expectTasks(request, 1)
   })
 
-  it('is forgotten after 24 hours, and swept', async () => {
+  it('is deleted after 24 hours', async () => {
     const request = await givenRequest()
     const { data } = await create(request, request.body, request.key)
     const age = (hours: number) =>
@@ -150,8 +150,8 @@ describe('the same request under one Idempotency-Key', () => {
     expect(await deleteExpiredRequests(world.db)).toBe(0)
   })
 
-  it('sent twenty times at once makes exactly one task and one charge', async () => {
-    // A plan without limits: it is the key alone that keeps a second one out.
+  it('sent twenty times concurrently creates exactly one task and one charge', async () => {
+    // A plan without limits, so only the key prevents a second task.
     const request = await givenRequest({ plan: 'internal' })
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -180,7 +180,7 @@ describe('the same request under one Idempotency-Key', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('never meets the limit of its own twin', async () => {
+  it('never hits a limit because of its twin', async () => {
     const request = await givenRequest({ plan: 'pro', credits: 1 })
     const answers = await Promise.allSettled(
       Array.from({ length: 20 }, () => create(request, request.body, request.key)),
@@ -191,7 +191,7 @@ describe('the same request under one Idempotency-Key', () => {
     await expectTasks(request, 1)
   })
 
-  it('is CONFLICT while the transaction of the first is open, at once and not after it', async () => {
+  it('is CONFLICT while the transaction of the first is open, immediately and not after it', async () => {
     const request = await givenRequest()
     const bodyHash = createHash('sha256').update(JSON.stringify(request.body)).digest()
     const identity = {
@@ -220,7 +220,7 @@ describe('one key', () => {
   const send = <T>({ client }: Caller, path: string, body: unknown, key = randomUUID()) =>
     client.call<T>('POST', path, { ...(body !== undefined && { body }), headers: { 'idempotency-key': key } })
 
-  it('makes one retry, however often it is sent', async () => {
+  it('makes one retry, however often sent', async () => {
     const caller = await givenRequest({ plan: 'enterprise', credits: 3 })
     const { id } = await caller.client.createTask(caller.body)
     await failAttempt(world.db, await claim(world.db, id), 'INPUT_UNREADABLE')
@@ -276,7 +276,7 @@ describe('Idempotency-Key', () => {
   })
 
   it.each(['a', 'x'.repeat(255), '"8e03978e-40d5-43e8-bc93-6894a57f9324"', "' or 1=1 --", 'k\u00e9y'])(
-    '%j is taken',
+    '%j is accepted',
     async (key) => {
       const request = await givenRequest()
       const { data } = await create(request, request.body, key)
@@ -284,7 +284,7 @@ describe('Idempotency-Key', () => {
     },
   )
 
-  it('is ignored where nothing is made', async () => {
+  it('is ignored by requests that create nothing', async () => {
     const { client } = await world.caller()
     const headers = { 'idempotency-key': 'x'.repeat(300) }
     expect((await client.call('GET', '/tasks', { headers })).status).toBe(200)
@@ -292,7 +292,7 @@ describe('Idempotency-Key', () => {
     expect((await client.call('POST', '/uploads/presign', { headers, body })).status).toBe(200)
   })
 
-  it('is documented by every POST that makes something', async () => {
+  it('is documented by every POST that creates a resource', async () => {
     type Operation = { responses: Record<string, unknown>; parameters?: { name: string; in: string }[] }
     const { paths } = (await buildDocument()) as { paths: Record<string, { post?: Operation }> }
     const making = Object.entries(paths).filter(

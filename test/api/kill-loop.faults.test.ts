@@ -1,6 +1,6 @@
-// PostgreSQL and the API are killed in turn under a stream of creations. What the clients were answered is kept by the
-// clients; at the end the database has to agree with it, task by task and credit by credit. `SOAK_ROUNDS` kills
-// (`make soak` asks for 200), 20 otherwise.
+// Kills PostgreSQL and the API in turn under a stream of creations. Clients log their responses; at the end the
+// database must match this log, task by task and credit by credit. `SOAK_ROUNDS` is the number of kills (200 in `make
+// soak`; default 20).
 import { randomInt, randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,10 +26,10 @@ const rounds = Number(process.env.SOAK_ROUNDS ?? 20)
 const clients = 6
 const credits = 1_000_000_000
 
-/** The other tests' PostgreSQL forgets commits at a crash, which is what this one looks for. */
+/** A private server: the shared PostgreSQL may lose commits at a crash, which this test checks. */
 const durable = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }
 
-/** What the clients know: of each key the id that it was answered, and every other answer by its kind. */
+/** Clients' log: id by key, and all other responses by kind. */
 type Log = { readonly accepted: Map<string, string>; readonly others: Map<string, number> }
 
 let server: OwnServer
@@ -80,7 +80,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** One try. What kind of answer it was, and the task's id if it was accepted. */
+/** Sends one try. Returns the kind of response, and the id of an accepted task. */
 async function create(key: string): Promise<{ kind: string; id?: string }> {
   const response = await fetch(`${api.url}/api/v1/open/developer/tasks`, {
     method: 'POST',
@@ -97,7 +97,7 @@ async function create(key: string): Promise<{ kind: string; id?: string }> {
   return { kind: retryAfter >= 1 ? `${kind} with Retry-After` : kind }
 }
 
-/** Creates one task after the other; a try without a clear answer is repeated under the same key until it has one. */
+/** Creates tasks sequentially; repeats a try without a clear response under the same key. */
 async function keepCreating(log: Log, stopped: () => boolean): Promise<void> {
   while (!stopped()) {
     const key = randomUUID()
@@ -139,7 +139,7 @@ describe('killing PostgreSQL and the API under load', () => {
     await Promise.all(creating)
     process.stdout.write(`${log.accepted.size} accepted; also ${JSON.stringify(Object.fromEntries(log.others))}\n`)
 
-    // Only what a client can act on: try again, under the same key.
+    // Only errors that clients can retry under the same key.
     for (const kind of log.others.keys()) {
       expect([
         'no answer',
@@ -152,7 +152,7 @@ describe('killing PostgreSQL and the API under load', () => {
   })
 })
 
-/** The database has exactly the tasks that the clients know, each charged once. */
+/** The database has exactly the clients' tasks, each charged once. */
 async function expectAgreement(accepted: readonly string[]): Promise<void> {
   const { db } = database
   const known = [...accepted].sort()

@@ -21,7 +21,7 @@ function expectDeprecated(response: Response, link: string) {
 }
 
 describe('the deprecated paths', () => {
-  it('create, read, list and cancel as their replacements do, and say what those are', async () => {
+  it('create, read, list and cancel like their replacements, and name them', async () => {
     const { client, apiKey } = await world.caller()
     const imageUrl = await client.upload(await smallImage())
     const created = await ask('/v1/tasks', apiKey, { method: 'POST', body: JSON.stringify({ imageUrl }) })
@@ -41,7 +41,7 @@ describe('the deprecated paths', () => {
     expect(canceled.body.data).toMatchObject({ id: task.id, status: 'canceled' })
   })
 
-  it('say so in refusals too', async () => {
+  it('name them in errors too', async () => {
     const { apiKey } = await world.caller()
     const { apiKey: reader } = await world.caller({ scopes: ['tasks:read'] })
     for (const [path, key, method, code] of [
@@ -59,7 +59,7 @@ describe('the deprecated paths', () => {
     }
   })
 
-  it('are four and no more', async () => {
+  it('are exactly four', async () => {
     const { apiKey } = await world.caller()
     const id = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
     for (const [method, path] of [
@@ -74,7 +74,7 @@ describe('the deprecated paths', () => {
     }
   })
 
-  it('are marked in the document', async () => {
+  it('are deprecated in the document', async () => {
     const { body } = await ask('/api/v1/openapi.json', undefined)
     const { paths } = body as unknown as { paths: Record<string, Record<string, { deprecated?: boolean }>> }
     const deprecated = Object.entries(paths).flatMap(([path, operations]) =>
@@ -88,7 +88,7 @@ describe('the deprecated paths', () => {
     ])
   })
 
-  it('can be switched off, and have no sunset that is not set', async () => {
+  it('can be switched off, and have a sunset only if configured', async () => {
     const api = await startApi({ DATABASE_URL: world.databaseUrl, LEGACY_ENABLED: 'false' })
     try {
       const { apiKey } = await givenCaller(world.db, api)

@@ -1,10 +1,10 @@
-// D2 on every POST that reads a body, found in the document, so that a new route is asked the same questions.
+// Unknown fields (D2) on every POST with a body. Operations come from the document, so new routes are covered.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { givenPerson, type Person } from '../support/app/people.ts'
 import type { ApiError } from '../support/client.ts'
 import { type Caller, smallImage, useApi } from './given.ts'
 
-// All come from one address.
+// All requests come from one address.
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
 const prefix = '/api/v1/open/developer'
 
@@ -17,7 +17,7 @@ let person: Person | undefined
 beforeAll(async () => {
   const document = (await (await fetch(`${world.api.url}/api/v1/openapi.json`)).json()) as Document
   routes = Object.entries(document.paths).flatMap(([path, { post }]) =>
-    // A key opens no operation of the App API.
+    // API keys open no operation of the App API.
     post?.security === undefined || path.startsWith('/api/v1/app/')
       ? []
       : [{ path, readsBody: post.requestBody !== undefined }],
@@ -26,10 +26,10 @@ beforeAll(async () => {
   person = await givenPerson(world.db, world.api, { plan: 'internal' })
 })
 
-/** Those without an id in the path: an unknown id would be reported before the body is judged (D4). */
+/** Operations without an id in the path: an unknown id is reported before the body is validated (D4). */
 const bodyRoutes = () => routes.filter(({ path, readsBody }) => readsBody && !path.includes('{'))
 
-/** Of both kinds: each route takes its own. */
+/** Both kinds of credential; each route accepts its own. */
 const credentials = () => ({
   'x-api-key': caller?.apiKey ?? '',
   authorization: `Bearer ${person?.accessToken}`,
@@ -47,13 +47,13 @@ async function post(path: string, body: unknown, headers: Record<string, string>
   return { status: response.status, headers: response.headers, code: error?.code, issues: error?.details.issues ?? [] }
 }
 
-describe('every POST that reads a body', () => {
-  it('is found', () => {
+describe('every POST with a body', () => {
+  it('exists', () => {
     const paths = bodyRoutes().map(({ path }) => path)
     expect(paths).toEqual(expect.arrayContaining([`${prefix}/uploads/presign`, `${prefix}/tasks`, '/v1/tasks']))
   })
 
-  it('ignores unknown fields and query parameters and names them, in refusals too', async () => {
+  it('ignores and lists unknown fields and query parameters, in errors too', async () => {
     for (const { path } of bodyRoutes()) {
       const { code, headers, issues } = await post(`${path}?speed=high`, { zebra: 1, 'a/b': null })
       expect(headers.get('x-ignored-fields'), path).toBe('speed, zebra, a%2Fb')
@@ -62,7 +62,7 @@ describe('every POST that reads a body', () => {
     }
   })
 
-  it('refuses them by their pointers when strict handling is preferred', async () => {
+  it('rejects them by pointer with strict handling', async () => {
     for (const { path } of bodyRoutes()) {
       const { status, code, issues, headers } = await post(
         `${path}?speed=high`,
@@ -75,7 +75,7 @@ describe('every POST that reads a body', () => {
     }
   })
 
-  it('are reported after an id in the path that is unknown (D4)', async () => {
+  it('reports an unknown id in the path first (D4)', async () => {
     const paths = ['tasks/nope', 'batch-tasks/nope', 'webhooks/nope'].map((path) => `${prefix}/${path}`)
     for (const path of [...paths, '/v1/tasks/nope']) {
       for (const method of ['GET', 'DELETE']) {
@@ -88,14 +88,14 @@ describe('every POST that reads a body', () => {
     }
   })
 
-  it.each(['[]', 'null', '"x"', '5', '{"a":', '', '{"__proto__":{"x":1}}'])('refuses %j as a whole', async (body) => {
+  it.each(['[]', 'null', '"x"', '5', '{"a":', '', '{"__proto__":{"x":1}}'])('rejects %j as a whole', async (body) => {
     for (const { path } of bodyRoutes()) {
       const { status, code, issues } = await post(path, body)
       expect([status, code, issues.map((issue) => issue.path)], path).toEqual([400, 'INVALID_PARAMS', ['/body']])
     }
   })
 
-  it('refuses another content type', async () => {
+  it('rejects another content type', async () => {
     for (const { path } of bodyRoutes()) {
       const { status, issues } = await post(path, '{}', { 'content-type': 'text/plain' })
       expect([status, issues], path).toEqual([
@@ -106,8 +106,8 @@ describe('every POST that reads a body', () => {
   })
 })
 
-describe('every POST that reads none', () => {
-  it('does not mind one', async () => {
+describe('every POST without a body', () => {
+  it('ignores one', async () => {
     for (const { path } of routes.filter(({ readsBody }) => !readsBody)) {
       const url = path.replace(/\{\w+\}/g, '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1')
       const { code } = await post(url, '{"a":', { 'content-type': 'text/plain' })
@@ -125,7 +125,7 @@ describe('null', () => {
     expect([status, headers.get('x-ignored-fields')]).toEqual([201, null])
   })
 
-  it('for a required one is refused', async () => {
+  it('for a required field is rejected', async () => {
     const { client } = caller ?? (await world.caller())
     const error = await client.createTask({ imageUrl: null }).catch((fault: ApiError) => fault)
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', details: { issues: [{ path: '/body/imageUrl' }] } })

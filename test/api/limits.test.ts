@@ -1,4 +1,4 @@
-// Concurrency, quota and credits through the front door: never passed by one, and each refusal says what it needs.
+// Concurrency, quota and credits through the API: limits hold exactly, and each error has its details.
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { ApiError, Task } from '../support/client.ts'
@@ -24,7 +24,7 @@ const quotaUsed = async ({ workspaceId }: Caller): Promise<number> =>
     .quota_used
 
 describe('the concurrency limit', () => {
-  it('lets three of fifty in at once on a plan of three, and charges and counts those alone', async () => {
+  it('admits three of fifty concurrent tasks on a plan of three, and charges and counts only those', async () => {
     const caller = await world.caller({ plan: 'business' })
     const { accepted, refused } = await createAtOnce(caller, 50)
     expect(accepted).toHaveLength(3)
@@ -35,7 +35,7 @@ describe('the concurrency limit', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('frees a place when a task ends or is canceled, and not when it is only begun', async () => {
+  it('frees a slot when a task ends or is canceled, not when it starts', async () => {
     const caller = await world.caller({ plan: 'business' })
     const { accepted } = await createAtOnce(caller, 3)
     const [first, second, third] = accepted as [Task, Task, Task]
@@ -51,7 +51,7 @@ describe('the concurrency limit', () => {
 })
 
 describe('the monthly quota', () => {
-  it('lets three of fifty in at once on a quota of three, and says when it ends', async () => {
+  it('admits three of fifty concurrent tasks on a quota of three, and reports its end', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
     const { accepted, refused } = await createAtOnce(caller, 50)
     expect(accepted).toHaveLength(3)
@@ -69,14 +69,14 @@ describe('the monthly quota', () => {
     }
   })
 
-  it('is not given back by a task that was canceled', async () => {
+  it('is not restored by a canceled task', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
     const { accepted } = await createAtOnce(caller, 3)
     for (const { id } of accepted) await caller.client.cancelTask(id)
     expect((await createAtOnce(caller, 1)).refused[0]).toMatchObject({ code: 'DEVELOPER_API_QUOTA_EXCEEDED' })
   })
 
-  it('begins again with the month, and lets the quota in again and no more when fifty come at the border', async () => {
+  it('restarts with the month, and holds for fifty concurrent tasks at the border', async () => {
     const caller = await world.caller({ plan: 'enterprise' })
     const { accepted } = await createAtOnce(caller, 3)
     for (const { id } of accepted) await caller.client.cancelTask(id)
@@ -88,7 +88,7 @@ describe('the monthly quota', () => {
 })
 
 describe('credits', () => {
-  it('are held for five of fifty at once when there are five, and one released is held for one more', async () => {
+  it('are held for five of fifty concurrent tasks when there are five, and a released one for one more', async () => {
     const caller = await world.caller({ plan: 'pro', credits: 5 })
     const { accepted, refused } = await createAtOnce(caller, 50)
     expect(accepted).toHaveLength(5)

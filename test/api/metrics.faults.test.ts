@@ -1,5 +1,5 @@
-// What the three processes expose, as they are deployed: the names and labels that are documented, and series that do
-// not grow with callers, ids, paths or whatever a client sends. And the gauges that the API reads from the database.
+// Metrics of the three deployed processes: documented names and labels, and series that do not grow with callers, ids,
+// paths or any input. Also gauges that the API reads from the database.
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { writeSetting } from '@matte/core/setting/setting-queries'
@@ -17,12 +17,12 @@ import { type Stack, useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 import { smallImage } from './given.ts'
 
-/** Of an API, whatever its callers do: docs/metrics.md says so. */
+/** Maximum number of series of an API, as docs/metrics.md states. */
 const seriesMax = 5_000
 
 const random = (): string => randomBytes(8).toString('hex')
 
-/** Each series of ours, without its value. */
+/** Our series, without values. */
 const identify = ({ series }: Exposed): string[] =>
   series
     .filter(({ name }) => name.startsWith('matte_'))
@@ -32,7 +32,7 @@ const identify = ({ series }: Exposed): string[] =>
 describe('three processes', () => {
   const stack = useStack()
 
-  it('expose what is documented, and the same series whoever calls and whatever is sent', async () => {
+  it('expose the documented metrics, and the same series for any callers and requests', async () => {
     const receiver = await startReceiver()
     const { healthUrl } = stack.process('api')
     try {
@@ -52,7 +52,7 @@ describe('three processes', () => {
 
     const dispatcher = await scrape(stack.process('dispatcher').healthUrl)
     expect(findUndocumented(dispatcher, metricsOf('dispatcher'))).toEqual([])
-    // Its counts of requests to the API server are missing, because it has no pools here.
+    // The controller has no pools here, so its counts of requests to the API server are missing.
     const worker = await scrape(stack.process('worker').healthUrl)
     expect(findUndocumented(worker, metricsOf('worker'), () => true)).toEqual([])
     for (const exposed of [api, worker, dispatcher]) {
@@ -63,7 +63,7 @@ describe('three processes', () => {
   })
 })
 
-/** What a new owner does, and strangers beside it; with ids, paths and headers that were never seen before. */
+/** Requests of a new owner and of strangers, with unknown ids, paths and headers. */
 async function work({ db, process }: Stack, receiver: Receiver): Promise<void> {
   const { url } = process('api')
   for (const plan of ['pro', 'enterprise']) {
@@ -95,7 +95,7 @@ const unexpected = (): never => {
   throw new Error('it was to be refused')
 }
 
-/** A request with this first line, as no client would make it; waits for its answer. */
+/** A request with this first line, which no client would send; waits for its response. */
 function send(url: string, line: string): Promise<void> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -108,14 +108,14 @@ function send(url: string, line: string): Promise<void> {
   })
 }
 
-describe('the API, of its database', () => {
+describe('gauges that the API reads from the database', () => {
   const stack = useStack({ own: ['postgres'], processes: ['api'] })
   const read = (name: string, labels: Record<string, string> = {}) =>
     scrape(stack.process('api').healthUrl).then((exposed) => valuesOf(exposed, name, labels))
   const untilRead = (name: string, value: number, labels: Record<string, string> = {}) =>
     until(`${name} is ${value}`, async () => (await read(name, labels))[0] === value)
 
-  /** Read every ten seconds; held credits, the rules and finished tasks are read more rarely. */
+  /** Read every ten seconds; held credits, invariants and finished tasks less often. */
   const sampled = [
     ['matte_task_queued_age_seconds', {}],
     ['matte_tasks_queued', {}],
@@ -124,7 +124,7 @@ describe('the API, of its database', () => {
     ['matte_retention_lag_seconds', { what: 'objects' }],
   ] as const
 
-  it('shows the queue and the age of what waits, without a controller, and broken rules in the log too', async () => {
+  it('show queue lengths and ages without a controller; broken invariants also appear in the log', async () => {
     await writeSetting(stack.db, 'dispatchPaused', true)
     const imageUrl = await stack.client.upload(await smallImage())
     const { id } = await stack.client.createTask({ imageUrl })
@@ -143,7 +143,7 @@ describe('the API, of its database', () => {
     expect(line).toMatchObject({ level: 'error', invariant: 'task_counts', rows: 1, ids: [stack.workspaceId] })
   })
 
-  it('shows nothing that it could not ask for, counts why, and shows it again', async () => {
+  it('show nothing after a failed read, count its reason, and show values again later', async () => {
     const isThere = async (name: string, labels: Record<string, string>) => (await read(name, labels)).length > 0
     for (const [name, labels] of sampled) await until(`${name} is there`, () => isThere(name, labels))
     await stack.server('postgres').stop()

@@ -1,7 +1,7 @@
-// The document and the page that shows it. That answers keep to the document is ownership.test.ts and
-// schemathesis.faults.test.ts; that the document keeps to the rules of documents is `make check`.
+// The OpenAPI document and its page. ownership.test.ts and schemathesis.faults.test.ts check that responses match the
+// document; `make check` lints it.
 import { errorCodes } from '@matte/core/error'
-import { writeOut } from '@matte/generate/write-out'
+import { writeOut } from '@matte/generate/resolve-document'
 import { describe, expect, it } from 'vitest'
 import { useApi } from './given.ts'
 import { releasedOperations } from './released-operations.ts'
@@ -51,7 +51,7 @@ describe('GET /api/v1/openapi.json', () => {
     const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    // Those of the App API are in test/app/document.test.ts.
+    // test/app/document.test.ts covers those of the App API.
     expect(routes.filter((route) => !route.includes(' /api/v1/app/')).sort()).toEqual(
       [
         `POST ${prefix}/uploads/presign`,
@@ -108,12 +108,12 @@ describe('GET /api/v1/openapi.json', () => {
     expect(Object.fromEntries(now)).toMatchObject(releasedOperations)
   })
 
-  it('stays small enough to be read by a generator', async () => {
+  it('stays small enough for generators', async () => {
     const written = (await read()) as object
     expect(JSON.stringify(await readServed()).length).toBeLessThan(JSON.stringify(written).length / 2)
   })
 
-  it('has every reference lead somewhere within itself', async () => {
+  it('has only valid references', async () => {
     const document = await readServed()
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
       ([, reference = '']) => reference,
@@ -142,7 +142,7 @@ describe('GET /api/v1/openapi.json', () => {
     }
   })
 
-  it('lets each error status have the codes that it names and no others', async () => {
+  it('restricts each error status to its codes', async () => {
     const { responses } = createTaskOf(await read())
     expect(responses[429]?.content['application/json']?.schema).toEqual({
       allOf: [
@@ -162,7 +162,7 @@ describe('GET /api/v1/openapi.json', () => {
     })
   })
 
-  it('documents every status of creation with its codes, and what the interface says that creation can answer', async () => {
+  it('documents every status of creation with its codes, and the interface’s errors of creation', async () => {
     const { responses } = createTaskOf(await read())
     const codes = Object.values(responses).flatMap(({ description }) => description.split(', '))
     expect(Object.keys(responses)).toEqual(['201', '400', '401', '403', '404', '409', '429', '500', '503'])
@@ -184,7 +184,7 @@ describe('GET /api/v1/openapi.json', () => {
     )
   })
 
-  it('names, over all, every code', async () => {
+  it('contains every code', async () => {
     const codes = operationsOf(await read()).flatMap(({ responses }) =>
       Object.entries(responses).flatMap(([status, { description }]) =>
         Number(status) < 400 ? [] : description.split(', '),
@@ -193,7 +193,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(errorCodes.filter((code) => !codes.includes(code))).toEqual([])
   })
 
-  it('documents the headers of answers', async () => {
+  it('documents response headers', async () => {
     const document = await read()
     const { responses, parameters = [] } = createTaskOf(document)
     const headers = (status: number) => Object.keys(responses[status]?.headers ?? {})
@@ -210,7 +210,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(sent.sort()).toEqual(['Idempotency-Key', 'Prefer', 'X-Request-Id'])
   })
 
-  it('explains to a newcomer where a key goes, which scope it needs, and how a webhook is verified', async () => {
+  it('explains where a key goes, which scope an operation needs, and how to verify a webhook', async () => {
     const document = await read()
     for (const words of ['`X-API-Key:', '`X-Service-Signature:', '`<t>.<raw body>`', '`whsec_`']) {
       expect(document.info.description).toContain(words)
@@ -220,7 +220,7 @@ describe('GET /api/v1/openapi.json', () => {
     }
   })
 
-  it('leads from an answer to the next request', async () => {
+  it('links a response to the next request', async () => {
     const document = await read()
     const ids = operationsOf(document).map(({ operationId }) => operationId)
     const linked = operationsOf(document).flatMap(({ responses }) =>
@@ -234,7 +234,7 @@ describe('GET /api/v1/openapi.json', () => {
 describe('GET /api/v1/docs', () => {
   const get = (path: string) => fetch(`${world.api.url}${path}`)
 
-  it('is a page that has all its parts from this service, under a policy that allows no others', async () => {
+  it('loads all its parts from this service, under a policy that allows no others', async () => {
     const response = await get('/api/v1/docs')
     const html = await response.text()
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -251,7 +251,7 @@ describe('GET /api/v1/docs', () => {
     }
   })
 
-  it('starts Swagger UI on the document and sends nothing to anybody else', async () => {
+  it('starts Swagger UI on the document and sends nothing to other hosts', async () => {
     const script = await (await get('/api/v1/docs/start.js')).text()
     expect(script).toContain("url: '/api/v1/openapi.json'")
     expect(script).toContain('validatorUrl: null')
@@ -260,7 +260,7 @@ describe('GET /api/v1/docs', () => {
     expect(await bundle.text()).toContain('SwaggerUIBundle')
   })
 
-  it('serves nothing else of the package', async () => {
+  it('serves no other file of the package', async () => {
     for (const name of ['package.json', '..%2fpackage.json', 'swagger-ui.js', 'index.html']) {
       expect((await get(`/api/v1/docs/${name}`)).status).toBe(404)
     }

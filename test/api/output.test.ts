@@ -48,7 +48,7 @@ describe('output', () => {
     [{ maxSide: 1 }, { ...defaults, maxSide: 1 }],
     [{ maxSide: 65_535 }, { ...defaults, maxSide: 65_535 }],
     [{ channels: 'alpha' }, { ...defaults, channels: 'alpha' }],
-  ])('%j is taken', async (output, stored) => {
+  ])('%j is accepted', async (output, stored) => {
     const { create } = await given()
     const { data, headers } = await create(output)
     expect(headers.get('x-ignored-fields')).toBeNull()
@@ -93,7 +93,7 @@ describe('output', () => {
     })
   })
 
-  it('names every fault at once, in words', async () => {
+  it('reports every error at once, in words', async () => {
     const { create } = await given()
     const error = await create({ colour: 1, background: 'red', cropMargin: '5em', maxSide: 0 }).catch((fault) => fault)
     const { issues } = error.details as { issues: { path: string; message: string }[] }
@@ -127,7 +127,7 @@ describe('output', () => {
     expect((await create(undefined)).status).toBe(201)
   })
 
-  it('is judged in its place: after the object, before the limits', async () => {
+  it('is validated after the object and before the limits', async () => {
     const { client, create } = await given('pro')
     const call = (imageUrl: string) => client.call('POST', '/tasks', { body: { imageUrl, output: { format: 'gif' } } })
     await expect(call('')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
@@ -142,7 +142,7 @@ describe('output', () => {
 })
 
 describe('the default plans', () => {
-  it('give Free PNG alone, and the others all three', async () => {
+  it('give Free only PNG, and the others all three formats', async () => {
     const { defaultPlans } = await import('@matte/core/workspace/plan')
     const formats = Object.fromEntries(Object.entries(defaultPlans).map(([name, plan]) => [name, plan.outputFormats]))
     const all = ['png', 'webp', 'jpeg']

@@ -1,7 +1,7 @@
-// Every route of the Developer API (the App's are in test/app), with every kind of credential and with another
-// workspace's things. The routes come from the service's own document, which holds every route that needs a credential
-// (declared-access.ts refuses to start otherwise): a new one is tested here without anyone remembering it, and one
-// whose path has an unknown parameter fails until it is said here whose id that is.
+// Every route of the Developer API (test/app covers the App) with every kind of credential and with ids of another
+// workspace. Routes come from the service's own document, which contains every route that needs a credential
+// (declared-access.ts refuses to start otherwise), so new routes are covered. A path parameter that is unknown here
+// fails.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { isScope, scopes } from '@matte/core/workspace/scope'
@@ -27,7 +27,7 @@ const operations = Object.entries(paths)
 
 const world = useApi()
 
-/** What the victim owns. */
+/** Resources of the victim. */
 type Things = {
   readonly taskId: string
   readonly batchId: string
@@ -54,7 +54,7 @@ beforeAll(async () => {
   victim = { ...caller, signingSecret, things: { taskId, batchId, webhookId, deliveryId, objectKey } }
 })
 
-/** The path with the victim's ids. @throws Error for a parameter that nothing here knows */
+/** The path with the victim's ids. @throws Error for an unknown parameter */
 function fill(path: string): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     if (!Object.hasOwn(victim.things, name)) {
@@ -64,14 +64,14 @@ function fill(path: string): string {
   })
 }
 
-/** The body of the reference, so that nothing but the credential is wrong with a request. */
+/** The reference example as body, so only the credential is wrong. */
 function bodyOf({ requestBody }: Operation): Record<string, unknown> | undefined {
   const example = requestBody?.content['application/json']?.example
   if (requestBody !== undefined && example === undefined) throw new Error('a request body has no example')
   return example
 }
 
-/** Sends it; whatever the answer is, its status and headers must be in the document. */
+/** Sends the request; the document must declare status and headers of the response. */
 async function send(operation: Operation, apiKey: string | undefined, body: unknown) {
   const { method, path } = operation
   const response = await fetch(`${world.api.url}${fill(path)}`, {
@@ -88,7 +88,7 @@ async function send(operation: Operation, apiKey: string | undefined, body: unkn
   return { status: response.status, code: error?.code, details: error?.details, headers: response.headers, text }
 }
 
-/** Headers that every HTTP server may set, and the one that keeps browsers from guessing. */
+/** Headers that every HTTP server may set, and the one against sniffing. */
 const unsaid = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'x-content-type-options']
 
 function expectDocumentedHeaders({ responses }: Operation, { status, headers }: Response): void {
@@ -100,7 +100,7 @@ function expectDocumentedHeaders({ responses }: Operation, { status, headers }: 
   expect({ status, unknown: [...headers.keys()].filter((name) => !names.has(name)) }).toEqual({ status, unknown: [] })
 }
 
-/** Codes that the document names for a status of the operation. */
+/** Codes that the document declares for a status of the operation. */
 const documented = ({ responses }: Operation, status: number): readonly string[] =>
   responses[status]?.description.split(', ') ?? []
 
@@ -122,7 +122,7 @@ const kinds: readonly Kind[] = [
     status: 401,
     code: 'API_KEY_INVALID',
   },
-  { what: 'a key that nobody has', key: async () => generateApiKey().key, status: 401, code: 'API_KEY_INVALID' },
+  { what: 'an unknown key', key: async () => generateApiKey().key, status: 401, code: 'API_KEY_INVALID' },
   {
     what: 'a key that was revoked',
     key: async () => {
@@ -153,7 +153,7 @@ const kinds: readonly Kind[] = [
   },
 ]
 
-/** All that the victim can see of its own, to compare. */
+/** All visible resources of the victim, to compare. */
 async function inventory(): Promise<unknown> {
   const { client, things } = victim
   const read = async (path: string) => (await client.call<Record<string, unknown>>('GET', path)).data
@@ -164,39 +164,39 @@ async function inventory(): Promise<unknown> {
   return [task, batch, await read(`/webhooks/${things.webhookId}`), await read('/webhooks'), deliveries, total]
 }
 
-it('the document has routes, each with a scope that exists', () => {
+it('the document has routes, each with an existing scope', () => {
   expect(operations.length).toBeGreaterThanOrEqual(19)
   for (const operation of operations) expect(isScope(operation['x-required-scope'])).toBe(true)
 })
 
 describe.each(operations)('$method $path', (operation) => {
-  it.each(kinds)('answers $code to $what', async ({ key, status, code }) => {
-    // A body that cannot be read: the credential comes first (D4).
+  it.each(kinds)('returns $code to $what', async ({ key, status, code }) => {
+    // An unreadable body: the credential is checked first (D4).
     const body = bodyOf(operation) && '{malformed'
     const answer = await send(operation, await key(operation), body)
     expect(answer).toMatchObject({ status, code })
     expect(documented(operation, status)).toContain(code)
-    // Nobody who is refused here learns anything of limits.
+    // Errors before authentication have no limit headers.
     expect(answer.headers.get('x-ratelimit-limit')).toBeNull()
     if (code === 'API_KEY_INSUFFICIENT_SCOPE') {
       expect(answer.details).toMatchObject({ required: operation['x-required-scope'] })
     }
   })
 
-  it('lets a key with that scope alone past the check', async () => {
+  it('admits a key with only that scope', async () => {
     const { apiKey } = await world.caller({ scopes: [operation['x-required-scope']].filter(isScope) })
     const answer = await send(operation, apiKey, bodyOf(operation))
     expect(answer.code).not.toBe('API_KEY_INSUFFICIENT_SCOPE')
     expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull()
   })
 
-  it('gives another workspace nothing of this one’s, and changes nothing of it', async () => {
+  it('gives another workspace no access to the victim’s resources', async () => {
     const before = await inventory()
     const stranger = await world.caller({ plan: 'internal' })
     const answer = await send(operation, stranger.apiKey, withObjects(bodyOf(operation)))
     expect(answer.status).toBeLessThan(500)
     if (/\{\w+\}/.test(operation.path)) {
-      // Like an id that nobody has: with the one not-found of this route.
+      // Like an unknown id: the route's own not-found error.
       expect(answer.status).toBe(404)
       expect(documented(operation, 404)).toEqual([answer.code])
     } else if (namesObjects(operation)) {
@@ -212,7 +212,7 @@ describe.each(operations)('$method $path', (operation) => {
 const namesObjects = (operation: Operation): boolean =>
   ['imageUrl', 'imageUrls'].some((name) => Object.hasOwn(bodyOf(operation) ?? {}, name))
 
-/** With the victim's object in place of the example's. */
+/** The example with the victim's object. */
 function withObjects(body: Record<string, unknown> | undefined) {
   if (body === undefined) return undefined
   const { objectKey } = victim.things
@@ -223,7 +223,7 @@ function withObjects(body: Record<string, unknown> | undefined) {
   }
 }
 
-/** What no stranger may read; the ids and keys that the stranger has sent may be sent back. */
+/** Secret values; ids and keys that the stranger has sent may be returned. */
 function secretsOf(operation: Operation): string[] {
   const { things, workspaceId, apiKeyId, signingSecret } = victim
   const { objectKey, ...ids } = things

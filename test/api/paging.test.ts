@@ -15,7 +15,7 @@ describe('pages of tasks', () => {
     return caller.client.listTasks(query)
   }
 
-  // Times with ties, as tasks of one batch have them: four of one instant, differing by a microsecond from the next.
+  // Times with ties, like tasks of one batch: four at one instant, a microsecond from the next.
   beforeAll(async () => {
     caller = await world.caller({ plan: 'internal' })
     const imageUrl = await caller.client.upload(await smallImage())
@@ -76,7 +76,7 @@ describe('pages of tasks', () => {
     if (filter.status) expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([filter.status]))
   })
 
-  it('divide the ends of a day between the two days', async () => {
+  it('assign the end of a day to the right day', async () => {
     const [first, second] = [
       await list({ startDate: '2026-03-01', endDate: '2026-03-01' }),
       await list({ startDate: '2026-03-02', endDate: '2026-03-02' }),
@@ -84,13 +84,13 @@ describe('pages of tasks', () => {
     expect([first.total, second.total]).toEqual([20, 3])
   })
 
-  it('go on from a cursor with another size', async () => {
+  it('continue from a cursor with another size', async () => {
     const { nextCursor } = await list({ pageSize: '3' })
     const rest = await list({ pageSize: '100', cursor: nextCursor ?? '' })
     expect(rest.items.map(({ id }) => id)).toEqual(all.slice(3))
   })
 
-  it('take empty values for absent ones', async () => {
+  it('treat empty values as absent', async () => {
     const plain = await list({})
     expect(await list({ page: '', pageSize: '', cursor: '', status: '', startDate: '', endDate: '' })).toEqual(plain)
     const { nextCursor } = await list({ pageSize: '5' })
@@ -98,7 +98,7 @@ describe('pages of tasks', () => {
     expect(second.items.map(({ id }) => id)).toEqual(all.slice(5, 10))
   })
 
-  it('past the end are empty, and a cursor of a task that is gone goes on behind it', async () => {
+  it('past the end are empty, and a cursor of a deleted task continues behind it', async () => {
     expect(await list({ page: '3', pageSize: '20' })).toMatchObject({
       items: [],
       page: 3,
@@ -115,28 +115,25 @@ describe('pages of tasks', () => {
     [{}, 'task_page'],
     [{ status: 'queued' }, 'task_page_status'],
     [{ startDate: '2026-03-01', endDate: '2026-03-02' }, 'task_page'],
-  ])(
-    'filtered by %j reach a deep position by their index, without reading what lies before it',
-    async (filter, index) => {
-      const { nextCursor } = await list({ ...filter, pageSize: '5' })
-      const { text, values } = await sentFor(() => list({ ...filter, pageSize: '5', cursor: nextCursor ?? '' }))
-      await world.db.transaction().execute(async (tx) => {
-        // With rows this few a scan is cheaper; what matters is that the index can be entered at the position.
-        await sql`set local enable_seqscan = off`.execute(tx)
-        await sql`set local enable_bitmapscan = off`.execute(tx)
-        const { rows } = await tx.executeQuery<{ 'QUERY PLAN': string }>(CompiledQuery.raw(`explain ${text}`, values))
-        const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-        expect(plan).toMatch(new RegExp(`Index Scan using ${index} on task`))
-        expect(plan).toMatch(/Index Cond: .*ROW\(created_at, id\) < ROW/)
-        expect(plan).not.toContain('Sort')
-      })
-    },
-  )
+  ])('filtered by %j reach a deep position by index, without reading earlier rows', async (filter, index) => {
+    const { nextCursor } = await list({ ...filter, pageSize: '5' })
+    const { text, values } = await sentFor(() => list({ ...filter, pageSize: '5', cursor: nextCursor ?? '' }))
+    await world.db.transaction().execute(async (tx) => {
+      // With so few rows a scan is cheaper; the index must be usable from the position.
+      await sql`set local enable_seqscan = off`.execute(tx)
+      await sql`set local enable_bitmapscan = off`.execute(tx)
+      const { rows } = await tx.executeQuery<{ 'QUERY PLAN': string }>(CompiledQuery.raw(`explain ${text}`, values))
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      expect(plan).toMatch(new RegExp(`Index Scan using ${index} on task`))
+      expect(plan).toMatch(/Index Cond: .*ROW\(created_at, id\) < ROW/)
+      expect(plan).not.toContain('Sort')
+    })
+  })
 })
 
 type Statement = { readonly text: string; readonly values: unknown[] }
 
-/** The statement of a page that the API, which runs in this program, sends meanwhile. */
+/** The statement of a page that the API, running in this program, sends meanwhile. */
 async function sentFor(act: () => Promise<unknown>): Promise<Statement> {
   const query = vi.spyOn(pg.Client.prototype, 'query')
   try {
@@ -151,7 +148,7 @@ async function sentFor(act: () => Promise<unknown>): Promise<Statement> {
 }
 
 describe('the total of a list', () => {
-  /** Rows of one workspace, canceled and so of no consequence to anybody. */
+  /** Canceled rows of one workspace, without other effects. */
   async function givenRows({ workspaceId, client }: Caller, count: number): Promise<void> {
     const imageUrl = await client.upload(await smallImage())
     await sql`

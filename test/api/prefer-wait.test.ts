@@ -1,4 +1,4 @@
-import { taskWaits } from '@matte/api/waits/task-waits'
+import { taskWaits } from '@matte/api/long-poll'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ async function givenImage(options: Parameters<typeof world.caller>[0] = { plan: 
 const create = ({ client }: Pick<Caller, 'client'>, imageUrl: string, prefer: string): Promise<Answer<Task>> =>
   client.call<Task>('POST', '/tasks', { body: { imageUrl }, headers: { prefer } })
 
-/** The id of the one task of a workspace, once it is there. */
+/** Waits for the only task of a workspace; returns its id. */
 const untilCreated = ({ workspaceId }: Pick<Caller, 'workspaceId'>): Promise<string> =>
   until('the task is created', async () => {
     const task = await world.db
@@ -30,7 +30,7 @@ const untilCreated = ({ workspaceId }: Pick<Caller, 'workspaceId'>): Promise<str
   })
 
 describe('Prefer: wait=N', () => {
-  it('answers 201 with the result once the task has succeeded', async () => {
+  it('returns 201 with the result once the task has succeeded', async () => {
     const caller = await givenImage()
     const answer = create(caller, caller.imageUrl, 'wait=20')
     await succeed(world.db, await untilCreated(caller))
@@ -41,7 +41,7 @@ describe('Prefer: wait=N', () => {
     expect(data.durationMs).toBeGreaterThanOrEqual(0)
   })
 
-  it('answers a failed and a canceled task as well', async () => {
+  it('returns a failed and a canceled task as well', async () => {
     const failed = await givenImage()
     const failing = create(failed, failed.imageUrl, 'wait=20')
     await failAttempt(world.db, await claim(world.db, await untilCreated(failed)), 'INPUT_UNREADABLE')
@@ -52,7 +52,7 @@ describe('Prefer: wait=N', () => {
     expect((await canceling).data.status).toBe('canceled')
   })
 
-  it('answers the task as it is when the time is over', async () => {
+  it('returns the current task at the timeout', async () => {
     const caller = await givenImage()
     const answer = create(caller, caller.imageUrl, 'handling=strict, wait=1')
     await claim(world.db, await untilCreated(caller))
@@ -61,14 +61,14 @@ describe('Prefer: wait=N', () => {
     expect(headers.get('preference-applied')).toBe('handling=strict, wait=1')
   })
 
-  it('of nothing answers at once', async () => {
+  it('of zero returns at once', async () => {
     const caller = await givenImage()
     const { data, headers } = await create(caller, caller.imageUrl, 'wait=0')
     expect([data.status, headers.get('preference-applied')]).toEqual(['queued', 'wait=0'])
   })
 
   it.each(['wait=soon', 'wait=-5', 'wait=', 'wait', 'wait=2.5', 'respond-async'])(
-    'that cannot be used is ignored: %j',
+    'that is invalid is ignored: %j',
     async (prefer) => {
       const caller = await givenImage()
       const { status, data, headers } = await create(caller, caller.imageUrl, prefer)
@@ -76,7 +76,7 @@ describe('Prefer: wait=N', () => {
     },
   )
 
-  it('holds no database connection, and no room of the requests in work', async () => {
+  it('holds no database connection and no request capacity', async () => {
     const api = await startApi({
       DATABASE_URL: world.databaseUrl,
       DATABASE_POOL_MAX: '2',
@@ -104,7 +104,7 @@ describe('Prefer: wait=N', () => {
     }
   })
 
-  it('ends with the process, which answers what it knows', async () => {
+  it('ends with the process, which returns the current task', async () => {
     const api = await startApi({ DATABASE_URL: world.databaseUrl, STOP_WITHIN_MS: '600000', TASKS_MAX_WAIT: '50' })
     const caller = await givenCaller(world.db, api, { plan: 'internal' })
     const answer = create(caller, await caller.client.upload(await smallImage()), 'wait=50')
@@ -116,7 +116,7 @@ describe('Prefer: wait=N', () => {
     expect(performance.now() - startedAt).toBeLessThan(40_000)
   })
 
-  it('is cut to what the service grants', async () => {
+  it('is capped at the service’s maximum', async () => {
     const api = await startApi({ DATABASE_URL: world.databaseUrl, TASKS_MAX_WAIT: '1' })
     try {
       const caller = await givenCaller(world.db, api, { plan: 'internal' })
@@ -142,14 +142,14 @@ describe('Prefer: wait=N', () => {
   })
 })
 
-describe('the waits of a process', () => {
+describe('waits of a process', () => {
   const never = new AbortController().signal
 
-  it('are a quarter for each workspace, and for each member over all workspaces', async () => {
+  it('are limited to a quarter per workspace, and per member over all workspaces', async () => {
     const { db } = world
     const waits = taskWaits(db, pino({ level: 'silent' }))
     const { id } = await givenTask(db, await givenWorkspace(db))
-    const wait = (...holders: string[]) => waits.untilEnded(id, { waitMs: 600_000, signal: never, holders })
+    const wait = (...holders: string[]) => waits.wait(id, { waitMs: 600_000, signal: never, holders })
     const open = Array.from({ length: 250 }, (_, i) => wait(`workspace ${i % 5}`, 'person'))
     expect(await wait('another workspace', 'person')).toBeNull()
     open.push(wait('workspace 0', 'another person'), wait('another workspace'))
@@ -157,13 +157,13 @@ describe('the waits of a process', () => {
     expect(await Promise.all(open)).toEqual(Array(252).fill(undefined))
   })
 
-  it('are bounded, end with their caller, and all end at once', async () => {
+  it('are bounded, end with their caller, and can all be ended at once', async () => {
     const { db } = world
     const waits = taskWaits(db, pino({ level: 'silent' }))
     await waits.start()
     const { id } = await givenTask(db, await givenWorkspace(db))
     const gone = new AbortController()
-    const wait = (holders: string[], signal = never) => waits.untilEnded(id, { waitMs: 600_000, signal, holders })
+    const wait = (holders: string[], signal = never) => waits.wait(id, { waitMs: 600_000, signal, holders })
     // A thousand, of four holders.
     const open = Array.from({ length: 1_000 }, (_, i) => wait([`holder ${i % 4}`], i === 0 ? gone.signal : never))
     expect(await wait(['another'])).toBeNull()
@@ -174,10 +174,10 @@ describe('the waits of a process', () => {
     for (const wait of [...open.slice(1), freed]) expect(await wait).toMatchObject({ id, status: 'succeeded' })
     const last = await givenTask(db, await givenWorkspace(db))
     const options = { waitMs: 600_000, signal: never, holders: ['one'] }
-    const waiting = waits.untilEnded(last.id, options)
+    const waiting = waits.wait(last.id, options)
     waits.end()
     expect(await waiting).toBeUndefined()
-    expect(await waits.untilEnded(last.id, options)).toBeUndefined()
+    expect(await waits.wait(last.id, options)).toBeUndefined()
     await waits.stop()
   })
 })

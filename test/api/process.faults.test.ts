@@ -61,7 +61,7 @@ async function openConnection(port: number) {
 }
 
 describe('the API process', () => {
-  it('leaves with 0 after SIGTERM, idle connections or not', async () => {
+  it('exits with 0 after SIGTERM, with or without idle connections', async () => {
     const { process: running, exit, output, url } = await startReady()
     await (await fetch(`${url}/healthz`)).text() // its connection stays open
     running.kill('SIGTERM')
@@ -69,20 +69,20 @@ describe('the API process', () => {
     expect(output()).toContain('process stopped')
   })
 
-  it('says once that it does not believe X-Forwarded-For from a private peer, unless told to', async () => {
+  it('warns once that it does not trust X-Forwarded-For from a private peer, unless configured', async () => {
     const headers = { 'x-forwarded-for': '198.51.100.1' }
     const counted = async (more: Record<string, string>) => {
       const { process: running, exit, output, url } = await startReady(more)
       for (let i = 0; i < 5; i++) await (await fetch(`${url}/healthz`, { headers })).text()
       running.kill('SIGTERM')
       await exit
-      return output().split('X-Forwarded-For is not believed').length - 1
+      return output().split('X-Forwarded-For is ignored').length - 1
     }
     expect(await counted({})).toBe(1)
     expect(await counted({ TRUSTED_PROXY_HOPS: '1' })).toBe(0)
   })
 
-  it('leaves at once although a connection was opened ahead and has never sent a byte', async () => {
+  it('exits at once despite an open connection without a single byte', async () => {
     const { process: running, exit, output, port } = await startReady({ STOP_WITHIN_MS: '600000' })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
@@ -91,9 +91,9 @@ describe('the API process', () => {
     running.kill('SIGTERM')
     expect(await exit).toBe(0)
     expect(output()).toContain('process stopped')
-  }, 45_000) // Node itself gives such a connection a minute
+  }, 45_000) // Node itself would wait a minute for it
 
-  it('finishes the request that it has when SIGTERM comes', async () => {
+  it('completes the request in progress at SIGTERM', async () => {
     const { process: running, exit, output, port } = await startReady()
     const socket = connect(port, '127.0.0.1')
     let answer = ''
@@ -113,7 +113,7 @@ describe('the API process', () => {
     expect(await exit).toBe(0)
   })
 
-  it('gives an idle connection one more answer, and takes new ones, while traffic goes elsewhere', async () => {
+  it('serves one more request per idle connection, and new connections, until traffic has moved', async () => {
     const { process: running, exit, output, port } = await startReady({ DRAIN_MS: '25000' })
     const idle = await openConnection(port)
     expect(await idle.ask()).toMatch(/^HTTP\/1\.1 200 [\s\S]*keep-alive/)
@@ -124,11 +124,11 @@ describe('the API process', () => {
       expect(await connection.ask()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/)
       await connection.closed
     }
-    running.kill('SIGTERM') // the second one ends the wait
+    running.kill('SIGTERM') // the second signal ends the wait
     await exit
   })
 
-  it('names every variable that is missing or wrong, shows no value, and leaves with 2', async () => {
+  it('lists every missing or invalid variable, shows no value, and exits with 2', async () => {
     const { exit, output } = start({ S3_BUCKET: 'api-files', MASTER_KEYS: 'one:c2hvcnQ=', PUBLIC_URL: 'matte.example' })
     expect(await exit).toBe(2)
     for (const variable of ['DATABASE_URL', 'NATS_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'MASTER_KEYS', 'PUBLIC_URL']) {

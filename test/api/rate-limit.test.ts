@@ -1,4 +1,4 @@
-// The limit per workspace (D6): exact over three API processes, announced in headers, free of cost once it is reached.
+// The limit per workspace (D6): exact over three API processes, reported in headers, free of cost once reached.
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { rateLimiter } from '@matte/api/limit/rate-limiter'
@@ -44,11 +44,11 @@ describe('three API processes with one database', () => {
     return keys.map(({ key }) => key)
   }
 
-  it('let through exactly the limit of a window, whatever key and process a request takes', async () => {
+  it('admit exactly the limit per window, for any key and process', async () => {
     const keys = await givenKeys(3)
     const seen: Seen[] = []
-    // Rounds of three times the limit, until one window has been asked for more than its limit from its beginning:
-    // the first window that is seen may have ended before it was full.
+    // Rounds of three times the limit until one window was used from its beginning, because the first window may have
+    // ended before it was full.
     for (let round = 0; round < 3; round++) {
       const answers = Array.from({ length: 3 * limit }, (_, i) =>
         ask(origins[i % 3] ?? '', keys[Math.floor(i / 3) % 3] ?? ''),
@@ -61,7 +61,7 @@ describe('three API processes with one database', () => {
     for (const answers of windows.values()) {
       const allowed = answers.filter(({ status }) => status === 200)
       expect(allowed.length).toBeLessThanOrEqual(limit)
-      // No two got the same number of requests left.
+      // Remaining counts are all different.
       expect(new Set(allowed.map(({ remaining }) => remaining)).size).toBe(allowed.length)
     }
     const passed = full.filter(({ status }) => status === 200).map(({ remaining }) => remaining)
@@ -69,7 +69,7 @@ describe('three API processes with one database', () => {
     expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 429]))
   })
 
-  it('let another workspace through meanwhile', async () => {
+  it('admit another workspace meanwhile', async () => {
     const [key = ''] = await givenKeys(1)
     expect(await ask(origins[0] ?? '', key)).toMatchObject({ status: 200, limit, remaining: limit - 1 })
   })
@@ -78,8 +78,8 @@ describe('three API processes with one database', () => {
 describe('the rate limit', () => {
   const world = useApi({ PLANS: plans, FAILED_CREDENTIALS_PER_MINUTE: '5', TRUSTED_PROXY_HOPS: '1' })
   /**
-   * As if this many requests had been counted already, in a window that does not end while a test runs: it is that of
-   * the next minute, which counts as the current one.
+   * Sets the counted requests of the next minute's window, which counts as the current one and does not end during the
+   * test.
    */
   const fill = (subject: string, used: number) =>
     sql`insert into rate_window (subject, minute, used, last_limit)
@@ -89,7 +89,7 @@ describe('the rate limit', () => {
     (await sql<{ used: number }>`select used from rate_window where subject = ${subject}`.execute(world.db)).rows[0]
       ?.used
 
-  it('is on answers and on errors reached after it, and not on those before', async () => {
+  it('appears on responses and on later errors, not on earlier ones', async () => {
     const { client } = await world.caller()
     const { headers } = await client.call('GET', '/tasks')
     const reset = Number(headers.get('x-ratelimit-reset'))
@@ -110,7 +110,7 @@ describe('the rate limit', () => {
     expect(missing.headers.get('x-ratelimit-limit')).toBeNull()
   })
 
-  it('answers RATE_LIMIT_EXCEEDED with the time to wait, and asks the database no more until then', async () => {
+  it('returns RATE_LIMIT_EXCEEDED with the time to wait, and queries the database no more until then', async () => {
     const { client, workspaceId } = await world.caller()
     const subject = `workspace:${workspaceId}`
     await fill(subject, limit)
@@ -126,12 +126,12 @@ describe('the rate limit', () => {
     expect(retryAfter).toBeGreaterThanOrEqual(1)
     expect(retryAfter).toBeLessThanOrEqual(60)
     expect(error.headers.get('x-ratelimit-remaining')).toBe('0')
-    await fill(subject, 1) // the database would let it through now, and is not asked
+    await fill(subject, 1) // the database would admit it now, but is not asked
     expect(await refused()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
     expect(await countUsed(subject)).toBe(1)
   })
 
-  it('begins again with the next minute', async () => {
+  it('starts again with the next minute', async () => {
     const { client, workspaceId } = await world.caller()
     const subject = `workspace:${workspaceId}`
     await fill(subject, limit)
@@ -140,7 +140,7 @@ describe('the rate limit', () => {
     expect(headers.get('x-ratelimit-remaining')).toBe(String(limit - 1))
   })
 
-  it('is refused by a process until the end of the full window that it knows, and then counted again', async () => {
+  it('is enforced by a process until the end of its full window, and then counted again', async () => {
     let nowMs = 0
     const limiter = rateLimiter(world.db, { monotonicMs: () => nowMs })
     const subject = `workspace:${randomUUID()}`
@@ -150,7 +150,7 @@ describe('the rate limit', () => {
         from rate_window where subject = ${subject}`.execute(world.db)
     const endsAtMost = (await windowEnd).rows[0]?.ms ?? 0
     expect(await limiter.take(subject, limit)).toMatchObject({ allowed: false, remaining: 0 })
-    // The next window in the database: who asks there is let through.
+    // The database's next window, in which a request would be admitted.
     await sql`delete from rate_window where subject = ${subject}`.execute(world.db)
     nowMs = endsAtMost - 10_000
     expect(limiter.refusal(subject, limit)).toMatchObject({ allowed: false, resetsInSeconds: expect.closeTo(10, 0) })
@@ -162,7 +162,7 @@ describe('the rate limit', () => {
     expect(await countUsed(subject)).toBe(1)
   })
 
-  it('comes after the scope: a refused key spends nothing', async () => {
+  it('is checked after the scope: a rejected key uses nothing', async () => {
     const { client, workspaceId } = await world.caller({ scopes: ['usage:read'] })
     await expect(client.listTasks()).rejects.toMatchObject({ code: 'API_KEY_INSUFFICIENT_SCOPE' })
     const row = sql`select 1 from rate_window where subject = ${`workspace:${workspaceId}`}`.execute(world.db)
@@ -170,7 +170,7 @@ describe('the rate limit', () => {
   })
 
   describe('on failed credentials', () => {
-    /** The status of a request that the one trusted proxy says came from this address. */
+    /** Status of a request that the trusted proxy reports from this address. */
     const from = (
       forwardedFor: string,
       apiKey: string,
@@ -197,7 +197,7 @@ describe('the rate limit', () => {
     /** After one failure that was counted already. */
     const expected = [...Array(perMinute - 1).fill(401), ...Array(3).fill(429)]
 
-    it('refuses an address after so many, and lets every right key through, known to this process or not', async () => {
+    it('rejects an address after the limit, but admits every valid key, cached or not', async () => {
       const known = await world.caller()
       const unknown = await world.caller()
       await known.client.listTasks()
@@ -219,11 +219,11 @@ describe('the rate limit', () => {
       expect((await guess('198.51.100.8')).status).toBe(401)
     })
 
-    it('looks up two keys at a time for addresses that are refused, and turns away a flood', async () => {
+    it('looks up two keys at a time for rejected addresses, and sheds a flood', async () => {
       const known = await world.caller()
       await known.client.listTasks()
       await fill(subjectOf('198.51.100.9'), perMinute)
-      expect((await guess('198.51.100.9')).status).toBe(429) // from now on this process knows
+      expect((await guess('198.51.100.9')).status).toBe(429) // cached from now on
       const countWaiting = async (): Promise<number> => {
         const waiting = sql<{ count: number }>`select count(*)::int from pg_locks
           where not granted and relation = 'api_key'::regclass`
@@ -250,7 +250,7 @@ describe('the rate limit', () => {
       expect((await from('198.51.100.9', known.apiKey)).status).toBe(200)
     })
 
-    it('counts malformed keys too, and a /64 of IPv6 as one address', async () => {
+    it('counts malformed keys too, and an IPv6 /64 as one address', async () => {
       await fill(subjectOf('2001:db8:1:2::/64'), 1)
       const statuses: number[] = []
       for (let i = 0; i < expected.length; i++) statuses.push((await from(`2001:db8:1:2::${i}`, 'sk_none')).status)
@@ -258,10 +258,10 @@ describe('the rate limit', () => {
       expect((await guess('2001:db8:1:3::1')).status).toBe(401)
     })
 
-    it('believes only as many proxies as are configured', async () => {
+    it('trusts only the configured number of proxies', async () => {
       await fill(subjectOf('198.51.100.20'), 1)
       const statuses: number[] = []
-      // What the client itself wrote stands left of what the one trusted proxy added.
+      // The client's own value is left of the one that the trusted proxy added.
       for (let i = 0; i < expected.length; i++) {
         statuses.push((await guess(`203.0.113.${i}, 198.51.100.20`)).status)
       }

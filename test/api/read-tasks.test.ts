@@ -17,7 +17,7 @@ async function givenTasks(count: number) {
 }
 
 describe('GET /open/developer/tasks/{taskId}', () => {
-  it('answers DEVELOPER_TASK_NOT_FOUND to unknown ids, and to the ids of others', async () => {
+  it('returns DEVELOPER_TASK_NOT_FOUND for unknown ids and for those of other workspaces', async () => {
     const { ids } = await givenTasks(1)
     const { client } = await world.caller()
     const unknown = { status: 404, code: 'DEVELOPER_TASK_NOT_FOUND' }
@@ -35,7 +35,7 @@ describe('GET /open/developer/tasks/{taskId}', () => {
     }
   })
 
-  it('answers a queued and a processing task without cost and duration', async () => {
+  it('returns queued and processing tasks without cost and duration', async () => {
     const { client, ids } = await givenTasks(1)
     const [id = ''] = ids
     const queued = await client.getTask(id)
@@ -49,7 +49,7 @@ describe('GET /open/developer/tasks/{taskId}', () => {
     }
   })
 
-  it('answers a succeeded task with a link to its result that anybody may use, fresh each time', async () => {
+  it('returns a succeeded task with a fresh public link to its result each time', async () => {
     const { client, ids } = await givenTasks(1)
     const [id = ''] = ids
     const key = await succeed(world.db, id)
@@ -78,7 +78,7 @@ describe('GET /open/developer/tasks/{taskId}', () => {
     expect(response.headers.get('content-disposition')).toBe(`attachment; filename="${id}.png"`)
   })
 
-  it('answers a failed task with its reason in fixed words', async () => {
+  it('returns a failed task with its reason in fixed words', async () => {
     const { client, ids } = await givenTasks(1)
     const [id = ''] = ids
     await failAttempt(world.db, await claim(world.db, id), 'INPUT_UNREADABLE')
@@ -94,7 +94,7 @@ describe('GET /open/developer/tasks/{taskId}', () => {
 })
 
 describe('GET /open/developer/tasks', () => {
-  it('answers pages, newest first, of the own tasks alone', async () => {
+  it('returns pages of own tasks, newest first', async () => {
     const { client, ids } = await givenTasks(5)
     const first = await client.listTasks({ pageSize: '2' })
     expect(first).toMatchObject({ page: 1, pageSize: 2, total: 5, totalPages: 3, nextCursor: expect.any(String) })
@@ -108,7 +108,7 @@ describe('GET /open/developer/tasks', () => {
     expect((await (await world.caller()).client.listTasks()).items).toEqual([])
   })
 
-  it('answers every task once by cursors, also while new ones come', async () => {
+  it('returns every task once by cursors, also while new ones arrive', async () => {
     const { client, ids } = await givenTasks(5)
     const imageUrl = await client.upload(await smallImage())
     const seen: string[] = []
@@ -123,7 +123,7 @@ describe('GET /open/developer/tasks', () => {
     expect(seen).toEqual(ids)
   })
 
-  it('keeps tasks of the same instant apart by cursors', async () => {
+  it('distinguishes tasks of the same instant by cursor', async () => {
     const { client, workspaceId } = await givenTasks(4)
     const same = sql<Date>`'2026-03-01T12:00:00.123456Z'`
     await world.db.updateTable('task').set({ created_at: same }).where('workspace_id', '=', workspaceId).execute()
@@ -132,7 +132,7 @@ describe('GET /open/developer/tasks', () => {
     expect(new Set([...first.items, ...second.items].map(({ id }) => id)).size).toBe(4)
   })
 
-  it('answers 200 without items past the end', async () => {
+  it('returns 200 without items past the end', async () => {
     const { client } = await givenTasks(1)
     for (const page of ['2', '1000000', '999999999999999']) {
       expect(await client.listTasks({ page })).toMatchObject({ items: [], total: 1, totalPages: 1, nextCursor: null })
@@ -196,13 +196,13 @@ describe('GET /open/developer/tasks', () => {
     [{ startDate: '2026-03-02', endDate: '2026-03-01' }, '/query/endDate'],
     [{ cursor: 'nonsense' }, '/query/cursor'],
     [{ cursor: 'MS4yLjM' }, '/query/cursor'],
-  ])('refuses %j as INVALID_PARAMS', async (query, path) => {
+  ])('rejects %j as INVALID_PARAMS', async (query, path) => {
     const { client } = await world.caller()
     const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path }] } }
     await expect(client.listTasks(query as Record<string, string>)).rejects.toMatchObject(refused)
   })
 
-  it('refuses a parameter given twice, and a cursor together with a page', async () => {
+  it('rejects a parameter given twice, and a cursor together with a page', async () => {
     const { client } = await givenTasks(2)
     await expect(client.call('GET', '/tasks?page=1&page=2')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
     const { nextCursor } = await client.listTasks({ pageSize: '1' })

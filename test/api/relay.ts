@@ -1,14 +1,14 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A TCP relay to a port of 127.0.0.1 that can be cut, mended and made to hang, at one address all the while. */
+/** A TCP relay to a port of 127.0.0.1 that can disconnect, reconnect and hang, always at the same address. */
 export type Relay = {
   readonly port: string
-  /** Ends every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   cut(): Promise<void>
-  /** Swallows what the connections of now send from now on, and resets none; new ones work. */
+  /** Drops further data of current connections without a reset; new ones work. */
   hang(): void
   mend(): Promise<void>
-  /** Takes connections, and passes nothing on, until it is closed. */
+  /** Accepts connections and transfers nothing until it is closed. */
   freeze(): void
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
-// Operations of the released document by id. Generated clients name their methods after these ids, so each id keeps its
-// method and path. A new operation needs no line here before its release.
+// Released operations by operationId. Generated clients name methods after the id, so its method and path never change.
+// A new operation needs no entry before its release.
 export const releasedOperations = {
   acceptTeamInvite: 'POST /api/v1/app/teams/invites/accept',
   appCancelBatch: 'DELETE /api/v1/app/tasks/batch/{batchId}',

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openBucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
-import { resultKey } from '@matte/core/storage/result-key'
+import { resultKey } from '@matte/core/storage/object-key'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'
@@ -42,7 +42,7 @@ const errorOf = async (response: Response) =>
   [response.status, ((await response.json()) as { error: { code: string } }).error.code] as const
 
 describe('a result link of the gateway', () => {
-  it('lies below files on the public host, lives for 7 days, and names neither store nor credentials', async () => {
+  it('is below files on the public host, lives for 7 days, and reveals neither store nor credentials', async () => {
     const before = Math.floor(Date.now() / 1_000)
     const { url, key } = await givenResult(Buffer.from('x'))
     expect(url.origin).toBe(world.api.url)
@@ -73,7 +73,7 @@ describe('a result link of the gateway', () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
   })
 
-  it('answers HEAD and ranges', async () => {
+  it('supports HEAD and ranges', async () => {
     const { url } = await givenResult(Buffer.from('0123456789'))
     const head = await fetch(url, { method: 'HEAD' })
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '10', ''])
@@ -82,7 +82,7 @@ describe('a result link of the gateway', () => {
     expect(await errorOf(await fetch(url, { headers: { range: 'bytes=20-' } }))).toEqual([400, 'INVALID_PARAMS'])
   })
 
-  it('answers 304 to who has it already', async () => {
+  it('returns 304 for a matching ETag', async () => {
     const { url } = await givenResult(Buffer.from('0123456789'))
     const etag = (await fetch(url)).headers.get('etag') ?? ''
     expect(etag).toMatch(/^".+"$/)
@@ -95,7 +95,7 @@ describe('a result link of the gateway', () => {
     }
   })
 
-  it('is AUTH_FORBIDDEN once anything in it was changed', async () => {
+  it('is AUTH_FORBIDDEN after any change', async () => {
     const [mine, theirs] = [await givenResult(Buffer.from('mine')), await givenResult(Buffer.from('theirs'))]
     const changed = (change: (url: URL) => void) => {
       const url = new URL(mine.url)
@@ -119,7 +119,7 @@ describe('a result link of the gateway', () => {
     expect(await (await fetch(mine.url)).text()).toBe('mine')
   })
 
-  it('is AUTH_FORBIDDEN when it has expired, and opens nothing but results', async () => {
+  it('is AUTH_FORBIDDEN when expired, and opens only results', async () => {
     const { sign } = fileLinkSigner(world.api.config.masterKeys)
     const { key, client } = await givenResult(Buffer.from('x'))
     const at = (objectKey: string, seconds: number) =>
@@ -130,7 +130,7 @@ describe('a result link of the gateway', () => {
     expect(await errorOf(await at(upload, 60))).toEqual([404, 'NOT_FOUND'])
   })
 
-  it('is NOT_FOUND when the result is no longer kept', async () => {
+  it('is NOT_FOUND when the result is deleted', async () => {
     const { url, key } = await givenResult(Buffer.from('x'))
     await bucket().delete(key)
     expect(await errorOf(await fetch(url))).toEqual([404, 'NOT_FOUND'])
@@ -141,7 +141,7 @@ describe('a result link of the gateway', () => {
     expect(await errorOf(await fetch(link))).toEqual([404, 'NOT_FOUND'])
   })
 
-  it('that nobody reads to its end leaves nothing behind', async () => {
+  it('that is not read to its end leaks nothing', async () => {
     const { url } = await givenResult(randomBytes(20_000_000))
     for (let i = 0; i < 5; i++) {
       const leaving = new AbortController()
@@ -154,7 +154,7 @@ describe('a result link of the gateway', () => {
     expect((await whole.arrayBuffer()).byteLength).toBe(20_000_000)
   })
 
-  it('is TASK_STORAGE_UNAVAILABLE while the store is away', async () => {
+  it('is TASK_STORAGE_UNAVAILABLE while the store is down', async () => {
     const { url } = await givenResult(Buffer.from('x'))
     const [port = 0] = await freePorts(1)
     const api = await startApi({

@@ -11,7 +11,7 @@ const world = useApi()
 
 type Failed = Caller & { readonly id: string; readonly overwrite: (bytes: Buffer) => Promise<void> }
 
-/** A task that has failed once; `overwrite` puts another object under its key, as its grant still allows. */
+/** A task that has failed once; `overwrite` replaces its object, as its grant still allows. */
 async function givenFailed(options: { plan?: string; credits?: number; callbackUrl?: string } = {}): Promise<Failed> {
   const { callbackUrl, ...rest } = options
   const caller = await world.caller(rest)
@@ -41,7 +41,7 @@ const deliveriesOf = (id: string) =>
   world.db.selectFrom('delivery').select(['run', 'event', 'status']).where('task_id', '=', id).orderBy('run').execute()
 
 describe('POST /open/developer/tasks/{taskId}/retry', () => {
-  it('answers 200 with the same task queued again, its failure cleared, and its cost', async () => {
+  it('returns 200 with the same task queued again, its failure cleared, and its cost', async () => {
     const { client, id, workspaceId } = await givenFailed({ credits: 10 })
     const before = await client.getTask(id)
     expect(before).toMatchObject({ status: 'failed', failure: { reason: 'INPUT_UNREADABLE' } })
@@ -56,7 +56,7 @@ describe('POST /open/developer/tasks/{taskId}/retry', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('runs in a new run with attempts of its own, and can succeed', async () => {
+  it('starts a new run with new attempts, which can succeed', async () => {
     const { client, id, workspaceId } = await givenFailed({ credits: 10 })
     await retry({ client, id })
     const claimed = await claim(world.db, id)
@@ -67,7 +67,7 @@ describe('POST /open/developer/tasks/{taskId}/retry', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('takes the object as it is now', async () => {
+  it('uses the current object', async () => {
     const failed = await givenFailed()
     const { source_etag: before } = await readTask(world.db, failed.id)
     const bytes = await smallImage('png', 60, 50)
@@ -78,7 +78,7 @@ describe('POST /open/developer/tasks/{taskId}/retry', () => {
     expect(after.source_size_bytes).toBe(bytes.length)
   })
 
-  it('cancels what was not delivered yet of the earlier failure, and nothing else', async () => {
+  it('cancels undelivered webhooks of the earlier failure, and nothing else', async () => {
     const failed = await givenFailed({ callbackUrl: 'https://1.1.1.1/hook' })
     await retry(failed)
     expect(await deliveriesOf(failed.id)).toEqual([{ run: 1, event: 'task.failed', status: 'canceled' }])
@@ -99,14 +99,14 @@ describe('POST /open/developer/tasks/{taskId}/retry', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('is not handed to the dead letters any more', async () => {
+  it('removes the task from the dead-letter queue', async () => {
     const failed = await givenFailed()
     await world.db.updateTable('task').set({ dead_letter: 'due' }).where('id', '=', failed.id).execute()
     await retry(failed)
     expect(await readTask(world.db, failed.id)).toMatchObject({ dead_letter: null })
   })
 
-  it('works three times, then answers TASK_RETRY_LIMIT_EXCEEDED', async () => {
+  it('works three times, then returns TASK_RETRY_LIMIT_EXCEEDED', async () => {
     const failed = await givenFailed()
     for (let count = 1; count <= 3; count++) {
       expect((await retry(failed)).retryCount).toBe(count)
@@ -126,7 +126,7 @@ describe('POST /open/developer/tasks/{taskId}/retry', () => {
     expect(second.data).toEqual(first.data)
   })
 
-  it('reads neither body nor content type', async () => {
+  it('ignores body and content type', async () => {
     const { client, id } = await givenFailed()
     const call = client.call<Task>('POST', `/tasks/${id}/retry`, {
       body: 'no json',
@@ -136,7 +136,7 @@ describe('POST /open/developer/tasks/{taskId}/retry', () => {
   })
 })
 
-describe('a retry is refused', () => {
+describe('a retry is rejected', () => {
   it.each([
     ['queued', async () => undefined],
     ['processing', (id: string) => claim(world.db, id)],
@@ -156,7 +156,7 @@ describe('a retry is refused', () => {
     await expect(retry({ client, id })).rejects.toMatchObject({ status: 404, code: 'DEVELOPER_TASK_NOT_FOUND' })
   })
 
-  it('as INVALID_PARAMS for a malformed Idempotency-Key, an unknown id being reported before', async () => {
+  it('as INVALID_PARAMS for a malformed Idempotency-Key, but an unknown id is reported first', async () => {
     const failed = await givenFailed()
     const headers = { 'idempotency-key': 'x'.repeat(256) }
     const withKey = (id: string) => failed.client.call('POST', `/tasks/${id}/retry`, { headers })
@@ -175,7 +175,7 @@ describe('a retry is refused', () => {
     await expect(retry({ client, id: 'x' })).rejects.toMatchObject({ status: 403, code: 'API_KEY_INSUFFICIENT_SCOPE' })
   })
 
-  it('at the limit of open tasks, and taken once one has ended', async () => {
+  it('at the limit of open tasks, and accepted once one has ended', async () => {
     const failed = await givenFailed({ plan: 'pro' })
     const imageUrl = await failed.client.upload(await smallImage())
     const open = [await failed.client.createTask({ imageUrl }), await failed.client.createTask({ imageUrl })]
@@ -185,7 +185,7 @@ describe('a retry is refused', () => {
     expect((await retry(failed)).status).toBe('queued')
   })
 
-  it('when the quota of the month is used up', async () => {
+  it('when the month’s quota is exhausted', async () => {
     const failed = await givenFailed({ plan: 'pro' })
     await world.db.updateTable('workspace').set({ quota_used: 1_000 }).where('id', '=', failed.workspaceId).execute()
     await expect(retry(failed)).rejects.toMatchObject({ status: 429, code: 'DEVELOPER_API_QUOTA_EXCEEDED' })
@@ -203,14 +203,14 @@ describe('a retry is refused', () => {
   it.each([
     ['no image', Buffer.from('<html></html>'), 'TASK_FORMAT_NOT_SUPPORTED'],
     ['an image of too many pixels', hugePng(30_000), 'TASK_FILE_SIZE_EXCEEDED'],
-  ])('when the object is %s by now', async (_, bytes, code) => {
+  ])('when the object is %s now', async (_, bytes, code) => {
     const failed = await givenFailed()
     await failed.overwrite(bytes)
     await expect(retry(failed)).rejects.toMatchObject({ status: 400, code })
     expect((await failed.client.getTask(failed.id)).status).toBe('failed')
   })
 
-  it('with TASK_INPUT_FORBIDDEN when the upload was given up', async () => {
+  it('with TASK_INPUT_FORBIDDEN when the upload has expired', async () => {
     const failed = await givenFailed()
     const { upload_id } = await readTask(world.db, failed.id)
     await world.db.updateTable('upload').set({ deleted_at: new Date() }).where('id', '=', upload_id).execute()
@@ -218,8 +218,8 @@ describe('a retry is refused', () => {
   })
 })
 
-describe('fifty retries at once', () => {
-  it('of one task are one retry, one credit and one place', async () => {
+describe('fifty concurrent retries', () => {
+  it('of one task are one retry, one credit and one slot', async () => {
     const failed = await givenFailed({ plan: 'business', credits: 10 })
     const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => retry(failed)))
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -232,7 +232,7 @@ describe('fifty retries at once', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('of one task that fails again at once are three, as often as a task may be retried', async () => {
+  it('of one task that fails again at once are three, the maximum', async () => {
     const failed = await givenFailed({ plan: 'business', credits: 10 })
     let over = false
     const failing = until('no run is left to fail', async () => {
@@ -259,7 +259,7 @@ describe('fifty retries at once', () => {
     expect(await findBrokenRules(world.db)).toEqual({})
   })
 
-  it('of several tasks pass the limit never', async () => {
+  it('of several tasks never exceed the limit', async () => {
     const caller = await world.caller({ plan: 'business', credits: 50 })
     const imageUrl = await caller.client.upload(await smallImage())
     const ids: string[] = []
@@ -277,11 +277,11 @@ describe('fifty retries at once', () => {
   })
 })
 
-// Last: the API goes on refusing for some seconds after the switch is off again.
+// Last: the API keeps rejecting for some seconds after the switch is off again.
 describe('a retry in maintenance', () => {
   afterEach(() => writeSetting(world.db, 'maintenance', false))
 
-  it('answers TASK_MAINTENANCE, an unknown id being reported before', async () => {
+  it('returns TASK_MAINTENANCE, but an unknown id is reported first', async () => {
     const failed = await givenFailed()
     await writeSetting(world.db, 'maintenance', true)
     const other = await world.caller()

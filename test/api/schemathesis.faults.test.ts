@@ -1,6 +1,6 @@
-// Schemathesis against the live service, once for each kind of credential: what the service's own document allows and
-// forbids is sent, singly and in sequences, and no answer may be a 5xx, have a status, code or header that is not
-// documented, or break its schema.
+// Schemathesis against the live service, per kind of credential. It sends requests that the service's own document
+// allows and forbids, single and in sequences. No response may be a 5xx, have an undocumented status, code or header,
+// or break its schema.
 import type { ErrorCode } from '@matte/core/error'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/key/end-key'
@@ -15,12 +15,12 @@ import {
 } from '../support/schemathesis/examine.ts'
 import { type CallerOptions, smallImage, succeed, useApi } from './given.ts'
 
-// No dispatcher runs here, so a test event would be waited for as long as it may be.
+// No dispatcher runs here, so a test event would wait for its maximum time.
 const world = useApi({ TASKS_MAX_WAIT: '1' })
 
 type Wanted = Omit<Parameters<typeof examineApi>[0], 'url' | 'document' | 'header'>
 
-/** With a key; the App API is examined in test/app. */
+/** With a key; test/app examines the App API. */
 const examine = (apiKey: string | undefined, wanted: Wanted, of = document): Promise<number> =>
   examineApi({ url: world.api.url, document: of, header: apiKey && `X-API-Key: ${apiKey}`, ...wanted })
 
@@ -39,8 +39,8 @@ async function givenCursor(): Promise<string> {
 }
 
 /**
- * The document with values that mean something in place of any, so that nothing made up from it breaks a rule that a
- * schema cannot say. What it always sends once, a key of idempotency or a page beside a cursor, is left out.
+ * The document with meaningful values in place of arbitrary ones, so no generated request breaks a rule that schemas
+ * cannot express. Omits values that work once, such as an idempotency key or a page beside a cursor.
  */
 function withRealValues({ imageUrl }: { imageUrl: string }): Document {
   const bodies: Record<string, Schema> = {
@@ -74,38 +74,38 @@ function withRealValues({ imageUrl }: { imageUrl: string }): Document {
   return copy
 }
 
-/** Ids are made up, so most are nobody's; some are those of what came before, in whatever state that is. */
+/** Generated ids are mostly unknown; some are those of earlier requests, in any state. */
 const ofResources = [
   'DEVELOPER_TASK_NOT_FOUND',
   'DEVELOPER_BATCH_NOT_FOUND',
   'NOT_FOUND',
   'TASK_CANNOT_CANCEL',
   'TASK_NOT_RETRYABLE',
-  'CONFLICT', // of a delivery that is canceled, or an endpoint that is disabled
+  'CONFLICT', // of a canceled delivery, or a disabled endpoint
 ] as const
 const ofInput = [
-  'INVALID_PARAMS', // as far as hooks.py lets it
+  'INVALID_PARAMS', // within the exceptions of hooks.py
   'TASK_INPUT_FORBIDDEN',
   'TASK_FORMAT_NOT_SUPPORTED',
   'TASK_FILE_SIZE_EXCEEDED',
 ] as const
 const ofLimits = ['CREDITS_INSUFFICIENT', 'TASK_CONCURRENT_LIMIT', 'RATE_LIMIT_EXCEEDED'] as const
 
-describe('Schemathesis finds nothing', () => {
-  it('with a key that may do everything', { timeout: timeoutMs }, async () => {
+describe('Schemathesis finds no problem', () => {
+  it('with a key of all scopes', { timeout: timeoutMs }, async () => {
     const { apiKey } = await world.caller({ plan: 'internal' })
     const refusals = [...ofResources, ...ofInput]
     const made = await examine(apiKey, { phases: 'examples,coverage,fuzzing', examples: 25, refusals })
     expect(made).toBeGreaterThan(1_000)
   })
 
-  it('in sequences of requests that hit upon real things', { timeout: timeoutMs }, async () => {
+  it('in sequences of requests on real resources', { timeout: timeoutMs }, async () => {
     const { apiKey, client, workspaceId } = await world.caller({ plan: 'internal' })
     const imageUrl = await client.upload(await smallImage())
     await succeed(world.db, (await client.createTask({ imageUrl })).id)
     const wanted = { phases: 'examples,stateful', examples: 60, mode: 'positive', refusals: ofResources } as const
     expect(await examine(apiKey, wanted, withRealValues({ imageUrl }))).toBeGreaterThan(100)
-    // It did get somewhere: tasks, batches and endpoints are there that nobody else made.
+    // The sequences created tasks, batches and endpoints.
     const { rows } = await sql<{ tasks: number; batches: number; endpoints: number }>`
       select (select count(*) from task where workspace_id = ${workspaceId}) as tasks,
              (select count(distinct batch_id) from task where workspace_id = ${workspaceId}) as batches,
@@ -127,7 +127,7 @@ describe('Schemathesis finds nothing', () => {
   const key = async (options: CallerOptions) => (await world.caller({ plan: 'internal', ...options })).apiKey
   it.each<[string, ErrorCode, () => Promise<string | undefined>]>([
     ['no key', 'API_KEY_MISSING', async () => undefined],
-    ['a key that nobody has', 'API_KEY_INVALID', async () => generateApiKey().key],
+    ['an unknown key', 'API_KEY_INVALID', async () => generateApiKey().key],
     ['a key of another form', 'API_KEY_INVALID', async () => 'service_live_short'],
     ['a key without a scope', 'API_KEY_INSUFFICIENT_SCOPE', () => key({ scopes: [] })],
     ['a key that is past its end', 'API_KEY_INVALID', () => key({ expiresAt: new Date(Date.now() - 1_000) })],
@@ -141,7 +141,7 @@ describe('Schemathesis finds nothing', () => {
         return apiKey
       },
     ],
-  ])('with %s, which is refused as %s', { timeout: timeoutMs }, async (_what, code, credential) => {
+  ])('with %s, rejected as %s', { timeout: timeoutMs }, async (_what, code, credential) => {
     const wanted = { phases: 'coverage', examples: 3, refusals: [code], refusesAll: true }
     expect(await examine(await credential(), wanted)).toBeGreaterThan(300)
   })

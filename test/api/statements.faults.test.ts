@@ -1,6 +1,6 @@
-// What a task costs the database, counted by the database itself (pg_stat_statements) over our three processes, BEGIN
-// and COMMIT left out. What runs by the clock is left out by how seldom it runs; what can be is slowed down for that.
-// The model is a fake: how long an inference takes changes no statement.
+// Number of database statements per task, from pg_stat_statements over our three processes, without BEGIN and COMMIT.
+// Periodic statements are excluded by their rarity, and slowed down where possible. The model is a fake: the duration
+// of an inference changes no statement.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
@@ -52,7 +52,7 @@ async function countStatements(act: () => Promise<unknown>): Promise<Cost> {
   const begunMs = performance.now()
   await act()
   const seconds = (performance.now() - begunMs) / 1000
-  // Loops run once a second, so a slow machine counts more of their passes. A task runs each of its statements once.
+  // Loops run once a second, so slow machines count more passes. A task runs each of its statements once.
   const least = Math.min(tasks / 2, Math.max(tasks / 5, 1.2 * seconds))
   const { rows } = await sql<{ calls: number; query: string }>`
     select calls::int, query from pg_stat_statements
@@ -65,8 +65,8 @@ async function countStatements(act: () => Promise<unknown>): Promise<Cost> {
   }
 }
 
-describe('the database', () => {
-  it('runs four statements for an accepted task, on a plan with quota and credits', async () => {
+describe('the database runs', () => {
+  it('four statements for an accepted task, on a plan with quota and credits', async () => {
     const imageUrl = await client.upload(await smallImage())
     const ids: string[] = []
     const cost = await countStatements(async () => {
@@ -76,10 +76,10 @@ describe('the database', () => {
     expect(cost.perTask, cost.statements.join('\n')).toBe(4)
   })
 
-  it('runs at most fourteen over a task’s whole life, from creation to its delivered webhook', async () => {
+  it('at most fourteen over a task’s whole life, from creation to its delivered webhook', async () => {
     const imageUrl = await client.upload(await smallImage())
     const receiver = await startReceiver()
-    await client.signingSecret() // made once for a workspace
+    await client.signingSecret() // created once per workspace
     const models = [{ name: 'service-v2', tritonModel: 'u2netp', addresses: [triton.address], default: true }]
     await stack.start('worker', { MODELS_STATIC: JSON.stringify(models) })
     const cost = await countStatements(async () => {
@@ -89,7 +89,7 @@ describe('the database', () => {
     await receiver.close()
     expect(triton.counts().done).toBe(tasks)
     expect(cost.perTask, cost.statements.join('\n')).toBeLessThanOrEqual(14)
-    // The statements of a creation, a claim, an end and a delivery are among them, else some were not counted.
+    // The statements of creation, claim, end and delivery are among them; otherwise some were not counted.
     expect(cost.perTask).toBeGreaterThanOrEqual(9)
   })
 })

@@ -28,7 +28,7 @@ const refusal = (call: Promise<unknown>) =>
   )
 
 describe('while the object store is down', () => {
-  it('creation answers TASK_STORAGE_UNAVAILABLE with Retry-After and takes nothing', async () => {
+  it('creation returns TASK_STORAGE_UNAVAILABLE with Retry-After and takes nothing', async () => {
     const { client, workspaceId } = await givenCaller(database.db, api)
     const objectKey = 'private-uploads/2026/11/a.png'
     await insertGrant(database.db, { workspaceId, objectKey, contentType: 'image/png', expiresInSeconds: 900 })
@@ -38,7 +38,7 @@ describe('while the object store is down', () => {
     expect((await client.listTasks()).total).toBe(0)
   })
 
-  it('presign answers TASK_STORAGE_UNAVAILABLE after two misses, and a grant again once the store is back', async () => {
+  it('presign returns TASK_STORAGE_UNAVAILABLE after two failed probes, and a grant again once the store is back', async () => {
     const { client } = await givenCaller(database.db, api)
     const error = await until('presign refuses', () => refusal(client.presign(grant)))
     expect(error).toMatchObject(unavailable)
@@ -74,14 +74,14 @@ describe('while the object store hangs', () => {
     await between.close()
   })
 
-  it('reads are answered as ever, also of those who create, and creations at once when it is known', async () => {
+  it('reads work as usual, also for callers who create, and creations fail at once after detection', async () => {
     const creators = await Promise.all(Array.from({ length: 5 }, () => givenCaller(own.db, slow, { plan: 'internal' })))
     const image = await smallImage()
     const objects = await Promise.all(creators.map(({ client }) => client.upload(image)))
     const pages = creators.slice(0, 2)
     const usual = await timeReads(pages)
     between.freeze()
-    // Singles and batches, more than there are places for.
+    // Singles and batches, more than the capacity.
     const pending = creators.flatMap(({ client }, index) =>
       Array.from({ length: 20 }, (_, turn) =>
         timed(() =>
@@ -92,7 +92,7 @@ describe('while the object store hangs', () => {
       ),
     )
     await until('the room for them is full', async () => (await countAtStore(slow)) === 64)
-    // The floor is for machines on which a read takes a millisecond.
+    // The minimum is for machines with reads below a millisecond.
     expect(await timeReads(pages)).toBeLessThan(2 * usual + 10)
     const first = await Promise.all(pending)
     const waited = first.filter(({ error }) => error?.code === unavailable.code)
@@ -109,7 +109,7 @@ describe('while the object store hangs', () => {
   })
 })
 
-/** Requests at the store, by the process's own metrics. */
+/** Requests in progress at the store, from the metrics of the process. */
 async function countAtStore({ healthUrl }: TestApi): Promise<number> {
   const text = await (await fetch(`${healthUrl}/metrics`)).text()
   return Number(/^matte_http_requests_waiting.*for="store"\S* (\d+)/m.exec(text)?.[1])
@@ -126,7 +126,7 @@ async function timed(ask: () => Promise<unknown>): Promise<Timed> {
 const middle = (times: readonly Timed[]): number =>
   times.map(({ ms }) => ms).toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 
-/** The middle of a hundred reads, one after the other, none of which is refused. */
+/** Median of a hundred sequential reads, all of which must succeed. */
 async function timeReads(readers: readonly Caller[]): Promise<number> {
   const times: Timed[] = []
   for (let turn = 0; turn < 50; turn++) {

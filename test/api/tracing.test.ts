@@ -35,7 +35,7 @@ afterAll(() => {
 })
 
 describe('a traced request', () => {
-  it("continues the caller's trace and hands it to the task's row", async () => {
+  it('continues the caller’s trace and stores it in the task’s row', async () => {
     const { client } = await givenCaller(database.db, api)
     const imageUrl = await client.upload(await smallImage())
     const [traceId, spanId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
@@ -47,7 +47,7 @@ describe('a traced request', () => {
       .where('id', '=', data.id)
       .executeTakeFirstOrThrow()
     expect(traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`))
-    await api.stop() // what is not exported yet goes out with the end
+    await api.stop() // pending spans are exported at the end
     const span = spans.find(({ name }) => name === 'POST /api/v1/open/developer/tasks')
     expect(span).toMatchObject({ traceId, parentSpanId: spanId })
     expect(traceparent).not.toContain(spanId)

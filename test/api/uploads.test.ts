@@ -9,7 +9,7 @@ const grant = { fileName: 'cat.png', contentType: 'image/png' }
 const mb = 1_048_576
 
 describe('POST /open/developer/uploads/presign', () => {
-  it('answers a grant whose URL takes the file', async () => {
+  it('returns a grant whose URL accepts the file', async () => {
     const { client } = await world.caller()
     const { status, data } = await client.call('POST', '/uploads/presign', { body: { ...grant, fileSize: 20 * mb } })
     expect(status).toBe(200)
@@ -26,7 +26,7 @@ describe('POST /open/developer/uploads/presign', () => {
     await put(await client.presign(grant), await smallImage())
   })
 
-  it('takes a file for the URL only with the content type of the grant', async () => {
+  it('accepts a file only with the content type of the grant', async () => {
     const { client } = await world.caller()
     const { uploadUrl } = await client.presign(grant)
     const body = Buffer.from(await smallImage())
@@ -34,20 +34,20 @@ describe('POST /open/developer/uploads/presign', () => {
     expect(response.status).toBe(403)
   })
 
-  it('reduces the file name to plain characters and 100 of them', async () => {
+  it('reduces the file name to 100 plain characters', async () => {
     const { client } = await world.caller()
     const { objectKey } = await client.presign({ ...grant, fileName: `../ä b/${'x'.repeat(200)}.png` })
     expect(objectKey.slice('private-uploads/2026/11/'.length)).toMatch(/^[0-9a-f-]{36}-[A-Za-z0-9._-]{100}$/)
     expect(objectKey.endsWith('x.png')).toBe(true)
   })
 
-  it.each([0, -1])('refuses a size of %d as INVALID_PARAMS', async (fileSize) => {
+  it.each([0, -1])('rejects a size of %d as INVALID_PARAMS', async (fileSize) => {
     const { client } = await world.caller()
     const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path: '/body/fileSize' }] } }
     await expect(client.presign({ ...grant, fileSize })).rejects.toMatchObject(refused)
   })
 
-  it('refuses one byte above the plan as TASK_FILE_SIZE_EXCEEDED', async () => {
+  it('rejects one byte above the plan as TASK_FILE_SIZE_EXCEEDED', async () => {
     const { client } = await world.caller()
     await expect(client.presign({ ...grant, fileSize: 20 * mb + 1 })).rejects.toMatchObject({
       status: 400,
@@ -56,7 +56,7 @@ describe('POST /open/developer/uploads/presign', () => {
     })
   })
 
-  it.each(['image/gif', 'image/svg+xml', 'text/html', 'png'])('refuses %s', async (contentType) => {
+  it.each(['image/gif', 'image/svg+xml', 'text/html', 'png'])('rejects %s', async (contentType) => {
     const { client } = await world.caller()
     const refused = { status: 400, code: 'TASK_FORMAT_NOT_SUPPORTED' }
     await expect(client.presign({ ...grant, contentType })).rejects.toMatchObject(refused)
@@ -66,14 +66,14 @@ describe('POST /open/developer/uploads/presign', () => {
 describe('unused uploads', () => {
   const tight = useApi({ PLANS: JSON.stringify({ pro: { maxFileSizeBytes: mb } }) })
 
-  /** As if the workspace had been granted so many, an hour ago. */
+  /** Adds this many grants from an hour ago. */
   const givenUnused = (workspaceId: string, count: number, bytes = 0) =>
     sql`
       insert into upload (workspace_id, object_key, content_type, reserved_bytes, created_at, expires_at)
       select ${workspaceId}, gen_random_uuid(), 'image/png', ${bytes}, now() - interval '1 hour', now()
         from generate_series(1, ${count})`.execute(tight.db)
 
-  it('are bounded in number: RATE_LIMIT_EXCEEDED, with the time at which the oldest is given up', async () => {
+  it('are limited in number: RATE_LIMIT_EXCEEDED, with the time at which the oldest expires', async () => {
     const { client, workspaceId } = await tight.caller()
     await givenUnused(workspaceId, 999)
     await client.presign(grant)
@@ -88,10 +88,10 @@ describe('unused uploads', () => {
     const { rows } = await sql`select from upload where workspace_id = ${workspaceId}`.execute(tight.db)
     expect(rows).toHaveLength(1_000)
     const other = await tight.caller()
-    await other.client.presign(grant) // nobody else's
+    await other.client.presign(grant) // of another workspace
   })
 
-  it('are bounded in bytes, where one whose length is not signed counts as the largest file', async () => {
+  it('are limited in bytes, where an unsigned length counts as the largest file', async () => {
     const { client, workspaceId } = await tight.caller()
     await givenUnused(workspaceId, 1, 498 * mb)
     for (let n = 0; n < 2; n++) await client.presign({ ...grant, fileSize: 1 })
@@ -99,7 +99,7 @@ describe('unused uploads', () => {
     await expect(client.presign({ ...grant, fileSize: 1 })).rejects.toMatchObject(refused)
   })
 
-  it('count no more once a task uses them, or they are given up', async () => {
+  it('are not counted once a task uses them, or they expire', async () => {
     const { client, workspaceId } = await tight.caller()
     await givenUnused(workspaceId, 1_000)
     await expect(client.presign(grant)).rejects.toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
@@ -116,10 +116,10 @@ describe('unused uploads', () => {
   })
 })
 
-describe('a grant while lengths are signed', () => {
+describe('a grant with signed lengths', () => {
   const strict = useApi({ UPLOADS_SIGN_CONTENT_LENGTH: 'true' })
 
-  it('takes a file of the length that was given, and of no other', async () => {
+  it('accepts a file of the given length, and of no other', async () => {
     const { client } = await strict.caller()
     const body = Buffer.from(await smallImage())
     const given = await client.presign({ ...grant, fileSize: body.length })
@@ -130,7 +130,7 @@ describe('a grant while lengths are signed', () => {
     await put({ ...given, headers: { 'Content-Type': contentType } }, body) // every client sends the length by itself
   })
 
-  it('takes any length when none was given', async () => {
+  it('accepts any length when none was given', async () => {
     const { client } = await strict.caller()
     const given = await client.presign(grant)
     expect(given.headers).toEqual({ 'Content-Type': 'image/png' })
@@ -139,7 +139,7 @@ describe('a grant while lengths are signed', () => {
 })
 
 describe('GET /open/developer/signing-secret', () => {
-  it('answers the same secret each time, and another one to another workspace', async () => {
+  it('returns the same secret each time, and another one to another workspace', async () => {
     const [one, other] = [await world.caller(), await world.caller()]
     const secrets = await Promise.all(Array.from({ length: 10 }, () => one.client.signingSecret()))
     expect(new Set(secrets).size).toBe(1)

@@ -22,7 +22,7 @@ const world = useApi()
 const usageOf = async (client: Client): Promise<UsageAnswer> => (await client.call<UsageAnswer>('GET', '/usage')).data
 
 describe('GET /open/developer/usage', () => {
-  it('answers the fields of the decision, no more and no less', async () => {
+  it('returns exactly the documented fields', async () => {
     const { client } = await world.caller()
     const imageUrl = await client.upload(await smallImage())
     await succeed(world.db, (await client.createTask({ imageUrl })).id)
@@ -61,17 +61,17 @@ describe('GET /open/developer/usage', () => {
     }
   })
 
-  it('has no limit to show where the plan has none', async () => {
+  it('shows no limit on a plan without one', async () => {
     const { client } = await world.caller({ plan: 'internal' })
     expect((await usageOf(client)).monthlyQuota).toMatchObject({ limit: null, remaining: null, used: 0 })
   })
 
-  it('needs the scope usage:read', async () => {
+  it('requires the scope usage:read', async () => {
     const { client } = await world.caller({ scopes: ['tasks:read'] })
     await expect(usageOf(client)).rejects.toMatchObject({ status: 403, code: 'API_KEY_INSUFFICIENT_SCOPE' })
   })
 
-  it('counts every request with a valid key, refused ones included, and those of its workspace only', async () => {
+  it('counts every request with a valid key, rejected ones included, of its workspace only', async () => {
     const { client, workspaceId } = await world.caller()
     await world.caller().then((other) => other.client.listTasks())
     for (let request = 0; request < 5; request++) await client.listTasks()
@@ -79,7 +79,7 @@ describe('GET /open/developer/usage', () => {
     await until('six requests are counted', async () => (await requestsOf(workspaceId)) === 6)
   })
 
-  it('counts what the process still had in memory when it stops', async () => {
+  it('counts requests in memory when the process stops', async () => {
     const { id } = await givenWorkspace(world.db)
     const counter = requestCounter(world.db, pino({ level: 'silent' }))
     for (let request = 0; request < 3; request++) counter.note(id)
@@ -87,7 +87,7 @@ describe('GET /open/developer/usage', () => {
     expect(await requestsOf(id)).toBe(3)
   })
 
-  it('keeps counts while the database is away, and writes them when it is back', async () => {
+  it('keeps counts while the database is down, and writes them afterwards', async () => {
     const { id } = await givenWorkspace(world.db)
     const { db } = world
     let away = true

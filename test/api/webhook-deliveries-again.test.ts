@@ -1,4 +1,4 @@
-// One delivery sent again: what becomes of each state, and exactly one effect beside claims, attempts and repetitions.
+// Redelivery: the effect on each state, and exactly one effect beside claims, attempts and repetitions.
 import { randomUUID } from 'node:crypto'
 import type { AttemptError } from '@matte/core/webhook/attempt-outcome'
 import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
@@ -31,7 +31,7 @@ const rowOf = (id: string) => world.db.selectFrom('delivery').selectAll().where(
 const makeDue = (id: string) =>
   world.db.updateTable('delivery').set({ due_at: sql`now()` }).where('id', '=', id).execute()
 
-/** A delivery of an endpoint, attempted with these outcomes; the second failure exhausts it. */
+/** A delivery of an endpoint with these attempts; the second failure exhausts it. */
 async function given(keeper: Keeper, outcomes: readonly (AttemptError | null)[]) {
   const { id: endpointId } = await world.endpoint(keeper.workspaceId)
   await world.announce(keeper.workspaceId)
@@ -73,7 +73,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
     },
   )
 
-  it('arrives', async () => {
+  it('is delivered', async () => {
     const receiver = await world.receiver()
     await world.dispatcher()
     const keeper = await world.keeper(surface)
@@ -97,7 +97,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
     expect(receiver.received).toHaveLength(2)
   })
 
-  it('goes where the endpoint is now', async () => {
+  it('goes to the current target of the endpoint', async () => {
     const keeper = await world.keeper(surface)
     const { id, endpointId } = await given(keeper, [null])
     const url = 'https://93.184.216.35:8443/moved'
@@ -110,7 +110,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
     expect(await rowOf(id)).toMatchObject({ target_url: url, target_host: '93.184.216.35:8443' })
   })
 
-  it('repeated before the attempt has begun it changes nothing', async () => {
+  it('repeated before the attempt has begun changes nothing', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await given(keeper, [null])
     const answers = await Promise.all(Array.from({ length: 8 }, () => redeliver(keeper, id)))
@@ -120,7 +120,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
     await expect(claimOf(id)).rejects.toThrow('not to be had')
   })
 
-  it('is refused while an attempt is being made, which is then recorded', async () => {
+  it('is rejected during an attempt, which is then recorded', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await given(keeper, ['TIMEOUT'])
     await makeDue(id)
@@ -129,7 +129,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
     expect(await record(claimed, null)).toBe('delivered')
   })
 
-  it('is refused for what is canceled or whose endpoint is disabled, and unknown once that is deleted', async () => {
+  it('is rejected for canceled deliveries and disabled endpoints, and not found for deleted ones', async () => {
     const keeper = await world.keeper(surface)
     const { workspaceId } = keeper
     const { id, endpointId } = await given(keeper, [null])
@@ -150,7 +150,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
     await expect(redeliver(keeper, id)).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
   })
 
-  it('announces no failure that a retry of the task has overtaken', async () => {
+  it('announces no failure of a task that was retried since', async () => {
     const keeper = await world.keeper(surface)
     const { workspaceId } = keeper
     const { id } = await given(keeper, ['TIMEOUT', 'TIMEOUT'])
@@ -166,7 +166,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
     expect(await redeliver(keeper, id)).toMatchObject({ status: 'pending' })
   })
 
-  it('is nobody else’s', async () => {
+  it('is not found in another workspace', async () => {
     const { id } = await given(await world.keeper(surface), [null])
     const stranger = await world.keeper(surface)
     for (const unknown of [id, randomUUID(), 'nope']) {
@@ -176,14 +176,14 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
   })
 })
 
-describe('a redelivery beside the dispatcher', () => {
+describe('a redelivery with a concurrent dispatcher', () => {
   const outcomeOf = (call: Promise<unknown>) =>
     call.then(
       () => 'done' as const,
       ({ code }: { code: string }) => code,
     )
 
-  it('and a claim: one of them comes first, and one attempt follows', async () => {
+  it('and a claim: one is first, and one attempt follows', async () => {
     for (let round = 0; round < 20; round++) {
       const keeper = await world.keeper('developer')
       const { id } = await given(keeper, ['TIMEOUT'])
@@ -194,7 +194,7 @@ describe('a redelivery beside the dispatcher', () => {
       ])
       const own = claimed.find((each) => each.id === id) ?? (await claimOf(id))
       expect(own.attempt).toBe(2)
-      // Refused means that the claim was first, and it then goes on in its own schedule.
+      // A rejection means that the claim was first, which then continues in its own schedule.
       expect(['done', 'CONFLICT']).toContain(answer)
       expect(own.scheduledAttempt).toBe(answer === 'done' ? 1 : 2)
       expect(await record(own, null)).toBe('delivered')
@@ -202,7 +202,7 @@ describe('a redelivery beside the dispatcher', () => {
     }
   })
 
-  it('and the record of an attempt: it is never lost, and the redelivery comes after it or not at all', async () => {
+  it('and the record of an attempt: the record is never lost, and the redelivery comes after it or not at all', async () => {
     for (let round = 0; round < 20; round++) {
       const keeper = await world.keeper('developer')
       const { id } = await given(keeper, ['TIMEOUT'])

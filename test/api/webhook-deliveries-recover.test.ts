@@ -1,4 +1,4 @@
-// Everything sent again that failed since a time.
+// Redelivery of everything that failed since a given time.
 import { randomUUID } from 'node:crypto'
 import { changeEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { sql } from 'kysely'
@@ -16,7 +16,7 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
   const recover = async ({ call }: Keeper, id: string, body: Record<string, unknown>) =>
     (await call<Recovery>('POST', `/webhooks/${id}/recover`, { body })).data
 
-  /** Deliveries of one endpoint in each state; the latest attempts of those that failed ended an hour ago. */
+  /** Deliveries of one endpoint in each state; the latest attempts of failed ones ended an hour ago. */
   async function givenStates(keeper: Keeper) {
     const { id: endpointId } = await world.endpoint(keeper.workspaceId)
     for (let n = 0; n < 6; n++) await world.announce(keeper.workspaceId)
@@ -47,7 +47,7 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
     return { endpointId, delivered, exhausted, waiting, canceled, due, claimed }
   }
 
-  it('sends again what is exhausted and what waits for a retry, and leaves the rest', async () => {
+  it('redelivers exhausted and retrying deliveries, and no others', async () => {
     const keeper = await world.keeper(surface)
     const { endpointId, exhausted, waiting, ...others } = await givenStates(keeper)
     const before = await Promise.all(Object.values(others).map(rowOf))
@@ -64,7 +64,7 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
     expect(await recover(keeper, endpointId, { since: long })).toMatchObject({ count: 0 })
   })
 
-  it('goes by the end of the latest attempt', async () => {
+  it('compares with the end of the latest attempt', async () => {
     const keeper = await world.keeper(surface)
     const { endpointId } = await givenStates(keeper)
     const { rows } = await sql<{ later: Date; earlier: Date }>`
@@ -74,7 +74,7 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
     expect((await recover(keeper, endpointId, { since: earlier.toISOString(), dryRun: true })).count).toBe(2)
   })
 
-  it('takes many in parts, each once, whoever asks at the same time', async () => {
+  it('handles many in parts, each once, with concurrent requests', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     await sql`
@@ -91,7 +91,7 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
     await world.db.deleteFrom('delivery').where('endpoint_id', '=', id).execute()
   })
 
-  it('stops at 10,000 and says that there are more', async () => {
+  it('stops at 10,000 and reports that there are more', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     await sql`
@@ -104,7 +104,7 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
     await world.db.deleteFrom('delivery').where('endpoint_id', '=', id).execute()
   })
 
-  it('is refused for a disabled endpoint, without a time, and for another workspace’s', async () => {
+  it('is rejected for a disabled endpoint, without a time, and for another workspace’s endpoint', async () => {
     const keeper = await world.keeper(surface)
     const { workspaceId } = keeper
     const { id } = await world.endpoint(workspaceId)

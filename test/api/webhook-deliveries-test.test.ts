@@ -1,4 +1,4 @@
-// The Test button: the API makes the delivery, a dispatcher process sends it, the API answers what was recorded.
+// The Test button: the API creates the delivery, a dispatcher sends it, and the API returns the recorded attempt.
 import { randomUUID } from 'node:crypto'
 import { changeEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ describe.each(surfaces)('POST /webhooks/{id}/test on the surface %s', (surface) 
   const test = async (keeper: Awaited<ReturnType<typeof world.keeper>>, id: string, headers = {}) =>
     keeper.call<Delivery>('POST', `/webhooks/${id}/test`, { headers })
 
-  it('answers with the attempt, whose body and signature are those of the contract', async () => {
+  it('returns the attempt with body and signature as in the contract', async () => {
     await world.dispatcher()
     const receiver = await world.receiver()
     const keeper = await world.keeper(surface)
@@ -21,7 +21,7 @@ describe.each(surfaces)('POST /webhooks/{id}/test on the surface %s', (surface) 
     expect(status).toBe(200)
     expect(headers.get('preference-applied')).toBeNull()
     expect(data).toMatchObject({ event: 'test.webhook', endpointId: id, status: 'delivered', attemptCount: 1 })
-    // Let through by `allowedTargets` only: the answer is not kept (D67).
+    // Allowed by `allowedTargets` only, so the response is not stored (D67).
     expect(data.attempts).toEqual([
       {
         ...{ attempt: 1, statusCode: 204, error: null, responseBody: null },
@@ -40,7 +40,7 @@ describe.each(surfaces)('POST /webhooks/{id}/test on the surface %s', (surface) 
     expect(received?.headers['webhook-id']).toBe(data.id)
   })
 
-  it('answers with a failed attempt as well, which is retried like any other', async () => {
+  it('returns a failed attempt as well, which is retried like any other', async () => {
     await world.dispatcher()
     const receiver = await world.receiver((response) => response.writeHead(500).end())
     const keeper = await world.keeper(surface)
@@ -50,14 +50,14 @@ describe.each(surfaces)('POST /webhooks/{id}/test on the surface %s', (surface) 
     expect(Date.parse(data.nextAttemptAt ?? '') - Date.parse(data.attempts[0]?.endedAt ?? '')).toBe(120_000)
   })
 
-  it('is refused by the guard of the connection, like any event', async () => {
+  it('is rejected by the connection guard like any event', async () => {
     await world.dispatcher()
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId, 'http://10.1.2.3/')
     expect((await test(keeper, id)).data.attempts).toMatchObject([{ error: 'TARGET_REFUSED', statusCode: null }])
   })
 
-  it('says pending when there is no dispatcher, and is sent once there is one', async () => {
+  it('is pending without a dispatcher, and sent once there is one', async () => {
     const receiver = await world.receiver()
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId, receiver.url)
@@ -68,7 +68,7 @@ describe.each(surfaces)('POST /webhooks/{id}/test on the surface %s', (surface) 
     await until('it arrives', () => receiver.received.length === 1)
   })
 
-  it('takes the place of a test that still waits, however many come at once', async () => {
+  it('replaces a waiting test, with any number of concurrent ones', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     await world.announce(keeper.workspaceId)
@@ -83,7 +83,7 @@ describe.each(surfaces)('POST /webhooks/{id}/test on the surface %s', (surface) 
     expect(rows.filter(({ status }) => status === 'canceled')).toHaveLength(7)
   })
 
-  it('is refused for an endpoint that is disabled, unknown, or another workspace’s', async () => {
+  it('is rejected for an endpoint that is disabled, unknown, or another workspace’s', async () => {
     const keeper = await world.keeper(surface)
     const { workspaceId } = keeper
     const { id } = await world.endpoint(workspaceId)

@@ -1,4 +1,4 @@
-// What was sent, as its owner sees it: pages, filters, attempts; of endpoints and of callback URLs.
+// Deliveries as their owner sees them: pages, filters, attempts; of endpoints and callback URLs.
 import { randomUUID } from 'node:crypto'
 import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
@@ -12,7 +12,7 @@ import { type DeliveryPage, type Keeper, surfaces, useWebhooks } from './webhook
 const world = useWebhooks()
 
 const policy = { maxRetries: 12, retryUnitMs: 60_000 }
-/** One attempt of everything that is due in the workspace, all with the same outcome. */
+/** One attempt of every due delivery of the workspace, all with the same outcome. */
 async function attemptAll(
   workspaceId: string,
   outcome: { error: 'STATUS' | null; responseBody: string },
@@ -32,7 +32,7 @@ describe.each(surfaces)('GET /webhooks/{id}/deliveries on the surface %s', (surf
   const list = async ({ call }: Keeper, id: string, query: Record<string, string> = {}) =>
     (await call<DeliveryPage>('GET', `/webhooks/${id}/deliveries?${new URLSearchParams(query)}`)).data
 
-  it('shows each delivery with its attempts and the latest answer', async () => {
+  it('shows each delivery with its attempts and the latest response', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     await world.announce(keeper.workspaceId)
@@ -79,7 +79,7 @@ describe.each(surfaces)('GET /webhooks/{id}/deliveries on the surface %s', (surf
     })
   })
 
-  it('pages, newest first, by number and by cursor alike', async () => {
+  it('returns pages, newest first, by number and by cursor alike', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     for (let n = 0; n < 5; n++) await world.announce(keeper.workspaceId)
@@ -101,7 +101,7 @@ describe.each(surfaces)('GET /webhooks/{id}/deliveries on the surface %s', (surf
     expect((await list(keeper, id, { page: '9' })).items).toEqual([])
   })
 
-  it('is filtered by status, event and dates', async () => {
+  it('filters by status, event and dates', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     await world.announce(keeper.workspaceId, { event: 'welcome' })
@@ -135,14 +135,14 @@ describe.each(surfaces)('GET /webhooks/{id}/deliveries on the surface %s', (surf
     [{ startDate: 'soon' }, '/query/startDate'],
     [{ pageSize: '101' }, '/query/pageSize'],
     [{ startDate: '2026-01-02', endDate: '2026-01-01' }, '/query/endDate'],
-  ])('refuses %j', async (query, path) => {
+  ])('rejects %j', async (query, path) => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path }] } }
     await expect(list(keeper, id, query as Record<string, string>)).rejects.toMatchObject(refused)
   })
 
-  it('is nobody else’s, and the id is judged before the query', async () => {
+  it('is not found in another workspace, and the id is checked before the query', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint((await world.caller()).workspaceId)
     for (const unknown of [id, randomUUID(), 'nope']) {
@@ -157,7 +157,7 @@ describe.each(surfaces)('GET /webhooks/{id}/deliveries on the surface %s', (surf
 describe.each(surfaces)('GET /webhooks/callback-deliveries on the surface %s', (surface) => {
   const list = async ({ call }: Keeper) => (await call<DeliveryPage>('GET', '/webhooks/callback-deliveries')).data
 
-  it('lists what went to callback URLs, and what equals an endpoint with that endpoint', async () => {
+  it('lists deliveries to callback URLs, and those that equal an endpoint under that endpoint', async () => {
     const keeper = await world.keeper(surface)
     const { workspaceId } = keeper
     const { id: endpointId } = await world.endpoint(workspaceId, 'https://93.184.216.34/both')

@@ -1,5 +1,5 @@
-// What the tests of deliveries start from: an API and a dispatcher process on one database, receivers of this machine,
-// and the two surfaces, which must answer alike.
+// Setup of the delivery tests: an API and a dispatcher process on one database, local receivers, and both surfaces,
+// which must behave alike.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
@@ -34,7 +34,7 @@ export type DeliveryPage = {
   readonly nextCursor: string | null
 }
 
-/** Somebody who may look after webhooks, on one of the surfaces. */
+/** A caller with access to webhooks on one of the surfaces. */
 export type Keeper = {
   readonly workspaceId: string
   call<T = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<T>>
@@ -46,9 +46,9 @@ type WebhookWorld = World & {
   keeper(surface: (typeof surfaces)[number]): Promise<Keeper>
   receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver>
   dispatcher(env?: Record<string, string>): Promise<DispatcherProcess>
-  /** An endpoint with any target, also one that creation would refuse. */
+  /** An endpoint with any target, also one that creation would reject. */
   endpoint(workspaceId: string, url?: string): ReturnType<typeof createEndpoint>
-  /** An event of its own for the endpoints of the workspace. */
+  /** An event for the endpoints of the workspace. */
   announce(workspaceId: string, options?: { readonly event?: string; readonly key?: string }): Promise<void>
 }
 

@@ -36,7 +36,7 @@ const ended = { statusCode: null, durationMs: 1, responseBody: null, endedAgoMs:
 const policy = { maxRetries: 12, retryUnitMs: 60_000 }
 
 describe.each(surfaces)('events of a disabled endpoint, on the surface %s', (surface) => {
-  it('are kept, shown as paused, and arrive once they are recovered after it was enabled', async () => {
+  it('are kept, shown as paused, and delivered when recovered after the endpoint is enabled', async () => {
     const keeper = await world.keeper(surface)
     const receiver = await world.receiver()
     const { id } = await world.endpoint(keeper.workspaceId, receiver.url)
@@ -66,7 +66,7 @@ describe.each(surfaces)('events of a disabled endpoint, on the surface %s', (sur
     expect((await keeper.call<Endpoint>('GET', `/webhooks/${id}`)).data).toMatchObject({ pausedSince: null })
   })
 
-  it('are recovered from a time on, or one by one', async () => {
+  it('are recovered from a given time, or one by one', async () => {
     const keeper = await world.keeper(surface)
     const { id } = await world.endpoint(keeper.workspaceId)
     await setStatus(keeper, id, 'disabled')
@@ -87,7 +87,7 @@ describe.each(surfaces)('events of a disabled endpoint, on the surface %s', (sur
 })
 
 describe('paused deliveries', () => {
-  it('fall due in the order of their events, over all parts of a recovery', async () => {
+  it('become due in the order of their events, over all parts of a recovery', async () => {
     const keeper = await world.keeper('developer')
     const { id } = await world.endpoint(keeper.workspaceId)
     await sql`
@@ -114,7 +114,7 @@ describe('paused deliveries', () => {
     await world.db.deleteFrom('delivery').where('endpoint_id', '=', id).execute()
   })
 
-  it('are none of an attempt in flight, whose success is recorded, nor of a test', async () => {
+  it('exclude attempts in flight, whose success is recorded, and tests', async () => {
     const keeper = await world.keeper('developer')
     const { workspaceId } = keeper
     const { id } = await world.endpoint(workspaceId)
@@ -129,13 +129,13 @@ describe('paused deliveries', () => {
     expect(await recordAttempt(world.db, first, { ...ended, error: null, policy })).toBe('delivered')
     expect(await recordAttempt(world.db, second, { ...ended, error: 'TIMEOUT', policy })).toBe('pending')
     expect((await statusesOf(id)).sort()).toEqual(['canceled', 'delivered', 'pending'])
-    // The retry is paused when it falls due.
+    // The retry is paused when it is due.
     await sql`update delivery set due_at = now() where id = ${second.id}`.execute(world.db)
     await world.dispatcher()
     await until('it is paused', async () => (await statusesOf(id)).includes('paused'))
   })
 
-  it('announce no failure that a retry of the task has overtaken', async () => {
+  it('announce no failure of a task that was retried since', async () => {
     const caller = await world.caller()
     const { client, workspaceId } = caller
     const { id } = await world.endpoint(workspaceId)
@@ -147,7 +147,7 @@ describe('paused deliveries', () => {
     expect(await statusesOf(id)).toEqual(['canceled'])
   })
 
-  it('are kept for the retention of deliveries', async () => {
+  it('are kept for the retention time of deliveries', async () => {
     const keeper = await world.keeper('developer')
     const { id } = await world.endpoint(keeper.workspaceId)
     await setStatus(keeper, id, 'disabled')

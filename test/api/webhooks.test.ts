@@ -1,4 +1,4 @@
-// Webhook endpoints as resources, through HTTP: their life, what they refuse, and how many there can be.
+// Webhook endpoints through HTTP: their life, rejections, and limits.
 import { randomUUID } from 'node:crypto'
 import { parseMasterKeys, unseal } from '@matte/core/runtime/seal'
 import { writeSetting } from '@matte/core/setting/setting-queries'
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 import { type Caller, useApi } from './given.ts'
 
 const world = useApi()
-// An address, so that no test asks a resolver.
+// An address, so no test needs a resolver.
 const targetUrl = 'https://93.184.216.34/hook'
 
 type Endpoint = { id: string; targetUrl: string; eventTypes: string[]; status: string } & Record<string, unknown>
@@ -24,7 +24,7 @@ const rowOf = (id: string) =>
   world.db.selectFrom('webhook_endpoint').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
 describe('POST /webhooks', () => {
-  it('answers 201 with the endpoint and, this once, its secret', async () => {
+  it('returns 201 with the endpoint and, only here, its secret', async () => {
     const caller = await world.caller()
     const { status, data } = await create(caller, { targetUrl, eventTypes: ['task.failed', 'task.failed'] })
     expect(status).toBe(201)
@@ -47,7 +47,7 @@ describe('POST /webhooks', () => {
     expect(JSON.stringify(await list(caller))).not.toContain('whsec_')
   })
 
-  it('keeps the secret sealed under the row, and readable for the dispatcher alone', async () => {
+  it('stores the secret encrypted for the row, and readable for the dispatcher only', async () => {
     const { data } = await create(await world.caller())
     const { secret_sealed } = await rowOf(data.id)
     expect(secret_sealed).not.toContain(data.signingSecret)
@@ -56,14 +56,14 @@ describe('POST /webhooks', () => {
     expect(() => unseal(keys, randomUUID(), secret_sealed)).toThrow()
   })
 
-  it('subscribes to all events when none is named, and takes every one of the interface', async () => {
+  it('subscribes to all events by default, and accepts every event of the interface', async () => {
     const caller = await world.caller()
     expect((await create(caller, { targetUrl })).data.eventTypes).toEqual([])
     expect((await create(caller, { targetUrl, eventTypes: null })).data.eventTypes).toEqual([])
     expect((await create(caller, { targetUrl, eventTypes: webhookEvents })).data.eventTypes).toHaveLength(20)
   })
 
-  it('answers the target as it was written', async () => {
+  it('returns the target as given', async () => {
     const caller = await world.caller()
     const { data } = await create(caller, { targetUrl: 'HTTPS://93.184.216.34' })
     expect(data.targetUrl).toBe('HTTPS://93.184.216.34')
@@ -88,7 +88,7 @@ describe('POST /webhooks', () => {
     ['a password', { targetUrl: 'https://u:p@93.184.216.34/' }, '/body/targetUrl'],
     ['a long description', { targetUrl, description: 'x'.repeat(501) }, '/body/description'],
     ['a description with NUL', { targetUrl, description: 'a\u0000' }, '/body/description'],
-  ])('refuses %s', async (_what, body, path) => {
+  ])('rejects %s', async (_what, body, path) => {
     const caller = await world.caller()
     await expect(create(caller, body)).rejects.toMatchObject({
       status: 400,
@@ -98,7 +98,7 @@ describe('POST /webhooks', () => {
     expect((await list(caller)).total).toBe(0)
   })
 
-  it('takes at most 100, however many come at once, and a deleted one makes room', async () => {
+  it('accepts at most 100 with concurrent requests, and a deletion makes room', async () => {
     const caller = await world.caller()
     await sql`insert into webhook_endpoint (workspace_id, target_url, target_href, target_host, secret_sealed)
               select ${caller.workspaceId}::uuid, 'x', 'x', 'x', 'x' from generate_series(1, 95)`.execute(world.db)
@@ -114,7 +114,7 @@ describe('POST /webhooks', () => {
     expect((await create(caller)).status).toBe(201)
   })
 
-  it('makes one per Idempotency-Key, and shows the secret to the first request only', async () => {
+  it('creates one per Idempotency-Key, and shows the secret to the first request only', async () => {
     const caller = await world.caller()
     const headers = { 'idempotency-key': randomUUID() }
     const first = await create(caller, { targetUrl }, headers)
@@ -129,7 +129,7 @@ describe('POST /webhooks', () => {
 })
 
 describe('GET /webhooks', () => {
-  it('holds all records, newest first, in the shape of a page', async () => {
+  it('lists all endpoints, newest first, as a page', async () => {
     const caller = await world.caller()
     const ids: string[] = []
     for (let i = 0; i < 3; i++) ids.unshift((await create(caller)).data.id)
@@ -155,7 +155,7 @@ describe('PATCH /webhooks/{id}', () => {
     caller = await world.caller()
   })
 
-  it('changes what it names and nothing else', async () => {
+  it('changes the given fields and no others', async () => {
     const { data } = await create(caller, { targetUrl, eventTypes: ['welcome'], description: 'Shop' })
     const { signingSecret: _shownOnce, ...before } = data
     const changed = await patch(caller, data.id, { eventTypes: ['task.failed'], targetUrl: null })
@@ -176,7 +176,7 @@ describe('PATCH /webhooks/{id}', () => {
     })
   })
 
-  it('keeps the reason why it had been disabled already', async () => {
+  it('keeps the reason why it was disabled before', async () => {
     const { data } = await create(caller)
     await sql`update webhook_endpoint set status = 'disabled', disabled_reason = 'FAILING'
                where id = ${data.id}`.execute(world.db)
@@ -187,7 +187,7 @@ describe('PATCH /webhooks/{id}', () => {
     ['a private target', { targetUrl: 'http://127.0.0.1/' }, '/body/targetUrl'],
     ['an unknown event', { eventTypes: ['x'] }, '/body/eventTypes/0'],
     ['another status', { status: 'paused' }, '/body/status'],
-  ])('refuses %s and changes nothing', async (_what, body, path) => {
+  ])('rejects %s and changes nothing', async (_what, body, path) => {
     const { data } = await create(caller)
     await expect(patch(caller, data.id, body)).rejects.toMatchObject({
       code: 'INVALID_PARAMS',
@@ -196,7 +196,7 @@ describe('PATCH /webhooks/{id}', () => {
     expect(await rowOf(data.id)).toMatchObject({ target_url: targetUrl, event_types: [], status: 'enabled' })
   })
 
-  it('judges the id before the body', async () => {
+  it('checks the id before the body', async () => {
     const refused = { status: 404, code: 'NOT_FOUND' }
     await expect(patch(caller, randomUUID(), { status: 'paused' })).rejects.toMatchObject(refused)
     await expect(patch(caller, randomUUID(), '{malformed')).rejects.toMatchObject(refused)
@@ -209,7 +209,7 @@ describe('PATCH /webhooks/{id}', () => {
   })
 })
 
-describe('what waits for an endpoint', () => {
+describe('pending deliveries of an endpoint', () => {
   const given = async () => {
     const caller = await world.caller()
     const { data } = await create(caller)
@@ -221,7 +221,7 @@ describe('what waits for an endpoint', () => {
     return { caller, id: data.id, delivery }
   }
 
-  it('goes to its new target', async () => {
+  it('go to its new target', async () => {
     const { caller, id, delivery } = await given()
     await patch(caller, id, { targetUrl: 'http://93.184.216.35:8080/new' })
     expect(await delivery()).toMatchObject({
@@ -231,7 +231,7 @@ describe('what waits for an endpoint', () => {
     })
   })
 
-  it('is paused when it is disabled, and stays so', async () => {
+  it('are paused when it is disabled, and stay paused', async () => {
     const { caller, id, delivery } = await given()
     await patch(caller, id, { eventTypes: [] })
     expect(await delivery()).toMatchObject({ status: 'pending' })
@@ -240,7 +240,7 @@ describe('what waits for an endpoint', () => {
     expect(await delivery()).toMatchObject({ status: 'paused' })
   })
 
-  it('is canceled when it is deleted', async () => {
+  it('are canceled when it is deleted', async () => {
     const { caller, id, delivery } = await given()
     await caller.client.call('DELETE', `/webhooks/${id}`)
     expect(await delivery()).toMatchObject({ status: 'canceled', claim: null })
@@ -248,7 +248,7 @@ describe('what waits for an endpoint', () => {
 })
 
 describe('DELETE /webhooks/{id}', () => {
-  it('answers what it deleted, and the endpoint is gone', async () => {
+  it('returns the deleted endpoint, which no longer exists', async () => {
     const caller = await world.caller()
     const { id } = (await create(caller)).data
     const { status, data } = await caller.client.call('DELETE', `/webhooks/${id.toUpperCase()}`)
@@ -267,7 +267,7 @@ describe('POST /webhooks/{id}/rotate-secret', () => {
   const rotate = async ({ client }: Caller, id: string, body?: unknown) =>
     (await client.call<Rotated>('POST', `/webhooks/${id}/rotate-secret`, { body })).data
 
-  it('answers a new secret, and keeps the one before for a day', async () => {
+  it('returns a new secret, and keeps the previous one for a day', async () => {
     const caller = await world.caller()
     const { id, signingSecret } = (await create(caller)).data
     const before = await rowOf(id)
@@ -280,7 +280,7 @@ describe('POST /webhooks/{id}/rotate-secret', () => {
     expect(await rowOf(id)).toMatchObject({ previous_secret_sealed: before.secret_sealed })
   })
 
-  it('ends the one before at once when asked', async () => {
+  it('ends the previous secret at once if asked', async () => {
     const caller = await world.caller()
     const { id } = (await create(caller)).data
     expect(await rotate(caller, id, { overlapSeconds: 0 })).toMatchObject({ previousSecretExpiresAt: null })
@@ -302,7 +302,7 @@ describe('POST /webhooks/{id}/rotate-secret', () => {
     expect(await rowOf(id)).toMatchObject({ previous_secret_sealed: third })
   })
 
-  it.each([-1, 604_801, 1.5, '60'])('refuses an overlap of %j', async (overlapSeconds) => {
+  it.each([-1, 604_801, 1.5, '60'])('rejects an overlap of %j', async (overlapSeconds) => {
     const caller = await world.caller()
     const { id } = (await create(caller)).data
     await expect(rotate(caller, id, { overlapSeconds })).rejects.toMatchObject({
@@ -312,7 +312,7 @@ describe('POST /webhooks/{id}/rotate-secret', () => {
   })
 })
 
-it("the operator's allowed targets are allowed here too", async () => {
+it('the operator’s allowed targets are valid targets of endpoints', async () => {
   const caller = await world.caller()
   await writeSetting(world.db, 'webhooks.allowedTargets', ['127.0.0.1:*'])
   await until('the setting is in force', () => create(caller, { targetUrl: 'http://127.0.0.1:9999/hook' }))

@@ -1,7 +1,7 @@
-// Who gets past the door of the App API: the token, the session behind it, and the role in the workspace.
+// Access checks of the App API: the token, its session, and the role in the workspace.
 import { randomUUID } from 'node:crypto'
-import { signAccessToken } from '@matte/core/identity/access-token'
-import { readSigningKeys } from '@matte/core/identity/signing-keys'
+import { signAccessToken } from '@matte/people/identity/session/access-token'
+import { readSigningKeys } from '@matte/people/identity/session/signing-keys'
 import { SignJWT } from 'jose'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -18,12 +18,12 @@ const refused = { status: 401, code: 'AUTH_INVALID_TOKEN' }
 const balanceWith = (token: string | undefined) => createAppClient(world.api.url, token).call('GET', '/credits/balance')
 
 describe('an access token', () => {
-  it('of a live session opens the workspace', async () => {
+  it('of a live session gives access to the workspace', async () => {
     const { client } = await person()
     expect((await client.call('GET', '/credits/balance')).data).toMatchObject({ available: 100, held: 0 })
   })
 
-  it('is refused when missing, when it is none, and when it is an API key', async () => {
+  it('is rejected when missing, malformed, or an API key', async () => {
     await expect(balanceWith(undefined)).rejects.toMatchObject(refused)
     await expect(balanceWith('abc')).rejects.toMatchObject(refused)
     const { apiKey } = await world.caller()
@@ -35,13 +35,13 @@ describe('an access token', () => {
     ['issuer', { issuer: 'https://elsewhere.example' }],
     ['audience', { audience: 'other' }],
     ['end', { seconds: -60 }],
-  ])('is refused with another %s', async (_what, change) => {
+  ])('is rejected with another %s', async (_what, change) => {
     const someone = await person()
     await expect(balanceWith(await forge(someone, {}))).resolves.toMatchObject({ status: 200 })
     await expect(balanceWith(await forge(someone, change))).rejects.toMatchObject(refused)
   })
 
-  it('is refused when another key signed it', async () => {
+  it('is rejected with another signing key', async () => {
     const { userId, sessionId, workspaceId } = await person()
     const other = await readSigningKeys(world.db, world.api.config.masterKeys)
     const waiting = other.map((key) => ({ ...key, signs: !key.signs, kid: randomUUID() }))
@@ -49,7 +49,7 @@ describe('an access token', () => {
     await expect(balanceWith(token)).rejects.toMatchObject(refused)
   })
 
-  it('is refused within 5 s of the end of its session, wherever it was used before', async () => {
+  it('is rejected within 5 s of the end of its session, also where it was used before', async () => {
     const { client, sessionId } = await person()
     await client.call('GET', '/credits/balance')
     await world.db.updateTable('session').set({ ended_at: new Date() }).where('id', '=', sessionId).execute()
@@ -60,7 +60,7 @@ describe('an access token', () => {
 })
 
 describe('a token whose membership has ended', () => {
-  it('spends nothing of the team: neither on what is the person’s own, nor on what it no longer opens', async () => {
+  it('uses no limits of the team, neither for personal operations nor for rejected ones', async () => {
     const team = await givenTeam(world)
     const member = await team.member('member')
     const own = () => member.client.call('GET', '/users/profile')
@@ -84,7 +84,7 @@ describe('a token whose membership has ended', () => {
 
 type Forged = { typ?: string; issuer?: string; audience?: string; seconds?: number }
 
-/** A token as the service signs it, but for one claim. */
+/** A token like the service's own, except for one claim. */
 async function forge({ userId, sessionId, workspaceId }: Person, changed: Forged): Promise<string> {
   const { typ = 'at+jwt', issuer = world.api.url, audience = 'matte-app', seconds = 60 } = changed
   const [key] = await readSigningKeys(world.db, world.api.config.masterKeys)

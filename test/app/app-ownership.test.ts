@@ -1,5 +1,5 @@
-// Every operation of the App API by someone who has nothing to do with the victim, with the victim's ids in path and
-// body: the answer holds nothing of the victim's, and afterwards all its rows are as they were.
+// Every operation of the App API by a stranger with the victim's ids in path and body: the response contains nothing of
+// the victim's, and the victim's rows stay unchanged.
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -8,7 +8,7 @@ import { givenPerson } from '../support/app/people.ts'
 import { addressOf, givenVictim, type Victim } from './victim.ts'
 
 const operations = await readOperations()
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 
 let victim: Victim
 let owned: readonly { readonly table: string; readonly column: string }[]
@@ -18,7 +18,7 @@ beforeAll(async () => {
   owned = await readOwned()
 })
 
-/** Every column that says whose a row is. */
+/** Every column that references an owner. */
 async function readOwned() {
   const { rows } = await sql<{ table: string; column: string }>`
     select c.table_name as table, c.column_name as column
@@ -30,10 +30,10 @@ async function readOwned() {
   return rows
 }
 
-/** Written by loops of the process some seconds after the victim's own requests, which made the things. */
+/** Background loops write these some seconds after the victim's own requests. */
 const countedLater = { table: 'usage_day', column: 'last_used_at' }
 
-/** A checksum of all rows of the victim's, by table. */
+/** Checksums of all rows of the victim, by table. */
 async function inventory(): Promise<Record<string, string | null>> {
   const { workspaceId, owner } = victim
   const ids = [workspaceId, owner.userId, owner.personalWorkspaceId]
@@ -49,7 +49,7 @@ async function inventory(): Promise<Record<string, string | null>> {
   return sums
 }
 
-it('the inventory sees what changes', async () => {
+it('the inventory detects changes', async () => {
   const before = await inventory()
   expect(before).toMatchObject({ 'workspace.id': expect.any(String), 'session.user_id': expect.any(String) })
   const change = world.db.updateTable('workspace').set({ name: 'another' }).where('id', '=', victim.workspaceId)
@@ -61,7 +61,7 @@ const isNobodys = (name: string): boolean => name === 'provider'
 const thingsOf = ({ path }: Operation): readonly string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).filter((name) => !isNobodys(name))
 
-/** The example with the victim's things wherever a field has the name of one. */
+/** The example with the victim's ids in all fields that can take them. */
 function bodyWithThings(operation: Operation): Record<string, unknown> | undefined {
   const { things, objectKey } = victim
   const taken: Record<string, unknown> = { ...things, imageUrl: objectKey, imageUrls: [objectKey] }
@@ -74,7 +74,7 @@ function bodyWithThings(operation: Operation): Record<string, unknown> | undefin
   )
 }
 
-/** What the answer may not hold: all that the stranger has not sent. */
+/** Values that the response must not contain: all that the stranger has not sent. */
 function secretsOf(sent: string): readonly string[] {
   const { things, owner, objectKey, caller, workspaceId } = victim
   const ids = Object.entries(things).flatMap(([name, id]) => (isNobodys(name) ? [] : [id]))
@@ -84,14 +84,14 @@ function secretsOf(sent: string): readonly string[] {
 }
 
 describe.each(operations)('$method $path', (operation) => {
-  it('gives a stranger nothing of the victim’s, and changes nothing of it', async () => {
+  it('gives a stranger no access to the victim’s resources', async () => {
     const before = await inventory()
     const stranger = await givenPerson(world.db, world.api, { plan: 'internal' })
     const url = addressOf(victim, operation)
     const body = bodyWithThings(operation)
     const answer = await send(operation, { url, token: stranger.accessToken, body })
     expect(answer.status).toBeLessThan(500)
-    // Like an id that nobody has.
+    // Like an unknown id.
     if (thingsOf(operation).length > 0) expect(answer).toMatchObject({ status: 404, code: 'NOT_FOUND' })
     for (const secret of secretsOf(`${url} ${JSON.stringify(body)}`)) expect(answer.text).not.toContain(secret)
     expect(await inventory()).toEqual(before)

@@ -1,6 +1,6 @@
-// What operators do to accounts by command.
+// Commands of operators about accounts.
 
-import { tellEvents } from '@matte/core/notification/make-notifications'
+import { notifyEvents } from '@matte/people/notification/make-notifications'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { admin as runAdmin } from '../support/admin.ts'
@@ -49,7 +49,7 @@ describe('matte-admin user', () => {
     ).rejects.toMatchObject(refused)
   })
 
-  it('switches the second factor of somebody off who has lost it', async () => {
+  it('disables the second factor for a user who reports its loss', async () => {
     const account = await givenAccount(world)
     const { userId, email } = account
     const reset = ['user', 'reset-two-factor', '--user', userId]
@@ -76,11 +76,11 @@ describe('matte-admin user', () => {
     expect(log.data.items[0]).toMatchObject({
       ...{ action: 'user reset-two-factor', target: userId, reason: 'Showed a passport', actorId: null },
     })
-    await tellEvents({ db: world.db, masterKeys: world.api.config.masterKeys, mailEnabled: true }, {})
+    await notifyEvents({ db: world.db, masterKeys: world.api.config.masterKeys, mailEnabled: true }, {})
     const mails = await mailsTo(world.db, world.api, email)
     expect(mails.at(-1)).toMatchObject({
       template: 'notification',
-      data: { event: 'security.mfa_disabled', body: expect.stringContaining('An operator of the service') },
+      data: { event: 'security.mfa_disabled', body: expect.stringContaining('An operator switched off') },
     })
     expect(await said(...reset, '--reason', 'again')).toMatchObject({ code: 1 })
   })

@@ -1,9 +1,9 @@
-// More passwords at once than the service hashes: who is sent away for want of room has not failed. And two of one
-// account from one network at once, at two replicas.
-import { logIn } from '@matte/core/identity/login/log-in'
-import { forgetAttempt, takeAttempt } from '@matte/core/identity/login/login-attempts'
-import { confirmPassword } from '@matte/core/identity/password/confirm-password'
-import { passwordHasher } from '@matte/core/identity/password/password-hasher'
+// More concurrent passwords than the service hashes: a login that was shed does not count as a failure. Also two logins
+// of one account from one network at two replicas.
+import { logIn } from '@matte/people/identity/login/log-in'
+import { forgetAttempt, takeAttempt } from '@matte/people/identity/login/login-attempts'
+import { confirmPassword } from '@matte/people/identity/password/confirm-password'
+import { passwordHasher } from '@matte/people/identity/password/password-hasher'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -17,10 +17,10 @@ const from = { network: '192.0.2.0/24', client: network }
 const client = { ipAddress: null, userAgent: null }
 const password = 'a wrong password'
 const free = passwordHasher({ atOnce: 1, waitingMax: 10 })
-/** It takes none: as many as may wait already. */
+/** The queue is full. */
 const full = passwordHasher({ atOnce: 0, waitingMax: 0 })
 
-describe('a password that was not judged, for want of room', () => {
+describe('a password that was shed unverified', () => {
   it.each(['login', 'confirmation'])('is no failure: %s', async (what) => {
     const { userId, email } = await givenPerson(world.db, world.api)
     await givePassword(world.db, { userId })
@@ -43,8 +43,8 @@ describe('a password that was not judged, for want of room', () => {
   })
 })
 
-describe('two attempts of one account from one network at once', () => {
-  it('wait for each other and never in a ring: the right password of one, and the next of the other', async () => {
+describe('two concurrent attempts of one account from one network', () => {
+  it('wait for each other without deadlock: one with the right password, then the other', async () => {
     const { db } = world
     const pair = { account: Buffer.alloc(32, 7), network }
     await takeAttempt(db, pair)

@@ -1,15 +1,15 @@
-// What signing in leaves behind goes, a bounded number of rows a pass; what counts stays. And requests that fail wait.
+// Cleaning up after sign-in: a bounded number of rows per pass, and only what no longer counts. Also failing requests.
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { foldAddress } from '@matte/core/address'
-import { askForVerification } from '@matte/core/identity/account/account-requests'
-import { doAccountRequests } from '@matte/core/identity/account/do-account-requests'
-import { cleanSignIn } from '@matte/core/identity/clean-sign-in'
-import { takeAttempt } from '@matte/core/identity/login/login-attempts'
-import { insertFailedLogin } from '@matte/core/identity/login/login-events'
-import { startSession } from '@matte/core/identity/session/start-session'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { requestVerification } from '@matte/people/identity/account/account-requests'
+import { processAccountRequests } from '@matte/people/identity/account/process-account-requests'
+import { cleanSignIn } from '@matte/people/identity/clean-sign-in'
+import { takeAttempt } from '@matte/people/identity/login/login-attempts'
+import { insertFailedLogin } from '@matte/people/identity/login/login-events'
+import { startSession } from '@matte/people/identity/session/start-session'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { newEmail } from '../support/app/sign-in/accounts.ts'
@@ -27,7 +27,7 @@ async function givenUser(): Promise<string> {
   return id
 }
 
-it('sessions that ended long ago go with their tokens, the others stay', async () => {
+it('sessions that ended long ago are deleted with their tokens, others stay', async () => {
   const { db } = database
   const userId = await givenUser()
   const started = [1, 2, 3].map(() => startSession(db, { userId, method: 'password', client }))
@@ -49,7 +49,7 @@ it('sessions that ended long ago go with their tokens, the others stay', async (
   expect(await cleanSignIn(db)).toMatchObject({ sessions: 0 })
 })
 
-it('history goes after 90 days, that of nobody and failures after one', async () => {
+it('history is deleted after 90 days; failures for unknown accounts after one day', async () => {
   const { db } = database
   const userId = randomUUID()
   const events = [userId, userId, null, null].map((id) =>
@@ -74,30 +74,30 @@ it('history goes after 90 days, that of nobody and failures after one', async ()
   expect(await readRows()).toHaveLength(2)
 })
 
-it('a request that cannot be done waits, and stops none behind it', async () => {
+it('a failing request waits and does not block later ones', async () => {
   const { db } = database
   const email = newEmail()
   await db
     .insertInto('app_user')
     .values({ email, email_key: foldAddress(email) })
     .execute()
-  await askForVerification(db, email)
-  await askForVerification(db, newEmail())
+  await requestVerification(db, email)
+  await requestVerification(db, newEmail())
   const errors: unknown[] = []
   const deps = {
     ...{ db, appUrl: 'https://app.example.com', mayRegister: async () => true, verificationsPerMinute: 0 },
     onError: (error: unknown) => void errors.push(error),
   }
   const idle = new AbortController().signal
-  const counts = await doAccountRequests({ ...deps, masterKeys: new Map() }, idle)
+  const counts = await processAccountRequests({ ...deps, masterKeys: new Map() }, idle)
   expect([counts, errors.length]).toEqual([{ done: 1, postponed: 1 }, 1])
-  expect(await doAccountRequests({ ...deps, masterKeys: new Map() }, idle)).toEqual({ done: 0, postponed: 0 })
+  expect(await processAccountRequests({ ...deps, masterKeys: new Map() }, idle)).toEqual({ done: 0, postponed: 0 })
   await db
     .updateTable('account_request')
     .set({ due_at: new Date(0) })
     .execute()
   const masterKeys = parseMasterKeys(`test:${Buffer.alloc(32, 1).toString('base64')}`)
-  expect(await doAccountRequests({ ...deps, masterKeys }, idle)).toEqual({ done: 1, postponed: 0 })
+  expect(await processAccountRequests({ ...deps, masterKeys }, idle)).toEqual({ done: 1, postponed: 0 })
   const mails = await db.selectFrom('mail').select('template').where('to_address', '=', email).execute()
   expect(mails).toEqual([{ template: 'verify-email' }])
 })

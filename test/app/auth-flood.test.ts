@@ -1,4 +1,4 @@
-// A flood of logins from one network while the queue of passwords is full.
+// A flood of logins from one network fills the queue of passwords.
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -18,7 +18,7 @@ const world = useApi({
 
 type Ended = { readonly name: string; readonly status: number; readonly limit: unknown; readonly retryAfter: number }
 
-/** Logins by name, and their ends in the order in which they came. */
+/** Logins by name, and their completion order. */
 function logins() {
   const ended: Ended[] = []
   const send = (name: string, address: string, body: { readonly email: string; readonly password: string }) =>
@@ -32,7 +32,7 @@ function logins() {
   return { ended, send, refused: () => ended.filter(({ status }) => status === 429) }
 }
 
-/** Holds the turn of the login that runs, and all that wait behind it, while `act` runs. */
+/** Blocks the running login, and all that wait behind it, while `act` runs. */
 async function whileHeld(begin: () => void, act: () => Promise<void>): Promise<void> {
   await world.db.transaction().execute(async (tx) => {
     await sql`lock table login_failure in access exclusive mode`.execute(tx)
@@ -55,7 +55,7 @@ describe('a flood of logins', () => {
     ['a /48 of IPv6', (i: number) => `2001:db8:1:${i}::1`],
     ['a proxy that writes ports', (i: number) => `203.0.113.9:${1_000 + i}`],
   ])(
-    'from %s is refused, and the login of another network waits for one of its passwords',
+    'from %s is shed, and a login from another network takes the place of one of its passwords',
     async (_what, addressOf) => {
       const { email, ...person } = await givenPerson(world.db, world.api)
       await givePassword(world.db, person)
@@ -71,7 +71,7 @@ describe('a flood of logins', () => {
       })
       await Promise.all(sent)
       const judged = ended.filter(({ status }) => status !== 429)
-      // The one that ran, one of those that waited, and perhaps the next, whose answer may overtake on its way.
+      // The running one, one of the waiting ones, and perhaps the next, whose response may arrive early.
       expect(judged.findIndex(({ name }) => name === 'person')).toBeLessThanOrEqual(3)
       expect(judged.find(({ name }) => name === 'person')?.status).toBe(200)
       expect(judged).toHaveLength(1 + waitingMax)

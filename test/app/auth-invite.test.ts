@@ -1,5 +1,5 @@
-// Where registering is by invitation: everybody is answered alike, and only the invited get a mail.
-import { inviteToRegister } from '@matte/core/identity/account/operator-queries'
+// Registration by invitation: the same response for everyone, and mails to invited addresses only.
+import { inviteToRegister } from '@matte/people/identity/account/operator-actions'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
@@ -8,7 +8,7 @@ import { mailsTo, tokensTo, untilRequestsDone } from '../support/app/sign-in/inb
 
 const world = useApi({ AUTH_REGISTRATION: 'invite' })
 
-it('an invited address registers, once; a stranger gets the same answer and no mail', async () => {
+it('an invited address registers, once; others get the same response and no mail', async () => {
   const [invited, stranger] = [newEmail(), newEmail()]
   await inviteToRegister(world.db, invited.toUpperCase())
   const open = createAppClient(world.api.url)

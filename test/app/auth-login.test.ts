@@ -1,4 +1,4 @@
-// Signing in with a password: what a wrong one costs, whom it slows down, and what is written of it.
+// Password logins: delays after wrong passwords, their scope, and the login history.
 import { hashAddress } from '@matte/core/address'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -26,7 +26,7 @@ const logIn = ({ email, password }: Credentials, { network = '192.0.2.1', userAg
 const fail = (email: string, from: From = {}) =>
   expect(logIn({ email, password: newPassword() }, from)).rejects.toMatchObject(refused)
 
-/** The n-th failure in a row from a network, whose wait begins now; those before it are written, not waited for. */
+/** The n-th failure in a row from a network, whose delay begins now; earlier ones are inserted as rows. */
 async function failAgain(email: string, times: number, from: From = {}): Promise<void> {
   await fail(email, from)
   await world.db
@@ -54,7 +54,7 @@ const waitOf = (call: Promise<unknown>): Promise<number> =>
     ({ status, headers }: ApiError) => (status === 429 ? Number(headers.get('retry-after')) : 0),
   )
 
-/** What a login answers that finds the account as it was, and its row locked until the change is there. */
+/** Response of a login that has read the account, and waits for its row until the change is committed. */
 async function logInDuring(account: Account, change: Partial<Record<string, Date | string | null>>): Promise<unknown> {
   const { login } = await world.db.transaction().execute(async (tx) => {
     await tx.updateTable('app_user').set(change).where('id', '=', account.userId).execute()
@@ -69,7 +69,7 @@ async function logInDuring(account: Account, change: Partial<Record<string, Date
       })
     const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until('it waits', async () => hasAnswer || (await waiting.execute(world.db)).rows.length > 0)
-    // Itself it would be awaited before the commit.
+    // Wrapped, because await would wait for a bare promise before the commit.
     return { login }
   })
   return login
@@ -85,7 +85,7 @@ const eventsOf = ({ userId }: Pick<Account, 'userId'>) =>
     .execute()
 
 describe('a login', () => {
-  it('answers tokens and the person, whatever the case of the address, and is written down', async () => {
+  it('returns tokens and the user, in any case of the address, and is recorded', async () => {
     const account = await givenAccount(world)
     const { data } = await logIn({ ...account, email: account.email.toUpperCase() }, { userAgent: 'Firefox' })
     expect(data).toMatchObject({ tokenType: 'Bearer', user: { id: account.userId, mfaEnabled: false } })
@@ -97,7 +97,7 @@ describe('a login', () => {
     ])
   })
 
-  it('is refused alike for a wrong password, no account, a disabled one, and counted', async () => {
+  it('is rejected alike for a wrong password, no account, and a disabled one, and counted', async () => {
     const failed = () => exposedAt(world.api.healthUrl, 'matte_logins_total', { outcome: 'failed' })
     const before = await failed()
     const [account, disabled] = [await givenAccount(world), await givenAccount(world)]
@@ -114,7 +114,7 @@ describe('a login', () => {
     expect(await failed()).toBe(before + 3)
   })
 
-  it('of an unverified address sends the mail again, after the right password alone', async () => {
+  it('with an unverified address sends the mail again, after the right password only', async () => {
     const given = { email: newEmail(), password: newPassword() }
     await createAppClient(world.api.url).call('POST', '/auth/register', { body: given })
     await tokensTo(world, given.email, { template: 'verify-email' })
@@ -130,7 +130,7 @@ describe('a login', () => {
     ['is erased', { erased_at: new Date(), password_hash: null, email_verified_at: null }, refused, 2],
     ['is disabled', { disabled_at: new Date() }, refused, 1],
     ['has its address to verify', { email_verified_at: null }, { status: 'verification_sent' }, 1],
-  ])('lets nobody in whose account %s after the password was compared', async (_what, change, answer, failures) => {
+  ])('returns no tokens if the account %s after the comparison', async (_what, change, answer, failures) => {
     const account = await givenAccount(world)
     await fail(account.email, { network: '192.0.2.2' })
     expect(await logInDuring(account, change)).toMatchObject(answer)
@@ -142,13 +142,13 @@ describe('a login', () => {
     expect(await counts.where('network', '=', '192.0.2.1').execute()).toHaveLength(failures - 1)
   })
 
-  it('lets somebody in who is enabled while it is judged', async () => {
+  it('succeeds for an account that is enabled during the comparison', async () => {
     const account = await givenAccount(world)
     await world.db.updateTable('app_user').set({ disabled_at: new Date() }).where('id', '=', account.userId).execute()
     expect(await logInDuring(account, { disabled_at: null })).toMatchObject({ tokenType: 'Bearer' })
   })
 
-  it('takes a password however a keyboard composed it', async () => {
+  it('accepts a password in any Unicode normalisation', async () => {
     const account = await givenAccount(world, { password: 'Mo\u0308we \u00fcber der Stadt' })
     await expect(logIn({ ...account, password: 'M\u00f6we u\u0308ber der Stadt' })).resolves.toMatchObject({
       status: 200,
@@ -158,7 +158,7 @@ describe('a login', () => {
 
 describe('wrong passwords', () => {
   it.each(['an account', 'no account'])(
-    'of %s make the next wait, twice as long each time, up to 15 min',
+    'of %s delay the next attempt, twice as long each time, up to 15 min',
     async (whose) => {
       const email = whose === 'an account' ? (await givenAccount(world)).email : newEmail()
       const wait = () => waitOf(logIn({ email, password: newPassword() }))
@@ -172,7 +172,7 @@ describe('wrong passwords', () => {
       ] as const) {
         await letWaitsEnd(email)
         await failAgain(email, failures)
-        // From all networks there are too many soon, and answers would slow down.
+        // Failures from all networks would soon be too many and delay responses.
         await forgetTotal(email)
         const waits = [await wait(), await wait()]
         for (const each of waits) expect(each).toBeGreaterThan(seconds / 2)
@@ -181,7 +181,7 @@ describe('wrong passwords', () => {
     },
   )
 
-  it('make the right one wait as well, from there and from nowhere else; the right one ends it', async () => {
+  it('delay the right one as well, from the same network only; the right one ends the delay', async () => {
     const account = await givenAccount(world)
     await failAgain(account.email, 12)
     await expect(logIn(account)).rejects.toMatchObject(delayed)
@@ -193,14 +193,14 @@ describe('wrong passwords', () => {
     await expect(logIn(account)).resolves.toMatchObject({ status: 200 })
   })
 
-  it('sent a hundred at once are judged no more than one after the other', async () => {
+  it('sent a hundred at once are compared sequentially', async () => {
     const { email } = await givenAccount(world)
     const guesses = Array.from({ length: 100 }, () => logIn({ email, password: newPassword() }))
     const done = await Promise.allSettled(guesses)
     const judged = done.filter(
       ({ status, ...one }) => status === 'rejected' && 'reason' in one && one.reason.status === 401,
     )
-    // Five, and one more for each doubling of the seconds that the machine takes for it.
+    // Five, and one more for each doubling of this machine's seconds.
     expect(judged.length).toBeGreaterThanOrEqual(5)
     expect(judged.length).toBeLessThanOrEqual(10)
   })
@@ -213,7 +213,7 @@ describe('wrong passwords', () => {
     await fail(email, { network: '2001:db8:1:3::77' })
   })
 
-  it('from many networks slow the account down, and its owner is told once; a reset ends it all', async () => {
+  it('from many networks slow the account down, and its owner gets one mail; a reset ends the delay', async () => {
     const account = await givenAccount(world)
     for (let i = 0; i < 10; i += 1) await fail(account.email, { network: `203.0.113.${i}` })
     await world.db
@@ -243,7 +243,7 @@ describe('wrong passwords', () => {
     await expect(logIn({ ...account, password }, { network: '203.0.113.77' })).resolves.toMatchObject({ status: 200 })
   })
 
-  it('are forgotten after a day', async () => {
+  it('expire after a day', async () => {
     const { email } = await givenAccount(world)
     await failAgain(email, 12)
     await world.db

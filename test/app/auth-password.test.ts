@@ -1,4 +1,4 @@
-// A new password, by who is signed in and by the link of a mail.
+// New passwords: by the signed-in user, and by the link of a mail.
 
 import { hashAddress } from '@matte/core/address'
 import { sql } from 'kysely'
@@ -20,11 +20,11 @@ const logIn = ({ email, password }: { readonly email: string; readonly password:
     headers: { 'x-forwarded-for': '192.0.2.1' },
   })
 
-describe('a password that is changed', () => {
+describe('a password change', () => {
   const change = ({ client }: Pick<Account, 'client'>, body: Record<string, unknown>) =>
     client.call('POST', '/auth/password/change', { body, headers: { 'x-forwarded-for': '192.0.2.1' } })
 
-  it('asks for the current one, ends other sessions, and says so', async () => {
+  it('requires the current password, ends other sessions, and sends a mail', async () => {
     const account = await givenAccount(world)
     const { data: other } = await logIn(account)
     const password = newPassword()
@@ -47,7 +47,7 @@ describe('a password that is changed', () => {
     expect(events).toContainEqual({ event: 'security.password_changed' })
   })
 
-  it('leaves other sessions if that is asked for, and is refused when it is common or the same', async () => {
+  it('keeps other sessions if asked, and rejects a common or unchanged password', async () => {
     const account = await givenAccount(world)
     const { data: other } = await logIn(account)
     const currentPassword = account.password
@@ -63,7 +63,7 @@ describe('a password that is changed', () => {
     ).resolves.toMatchObject({ status: 200 })
   })
 
-  it('counts wrong current ones like a login', async () => {
+  it('counts wrong current passwords like a login', async () => {
     const account = await givenAccount(world)
     const wrong = () => change(account, { currentPassword: newPassword(), newPassword: newPassword() })
     await expect(wrong()).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
@@ -78,7 +78,7 @@ describe('a password that is changed', () => {
     await expect(logIn(account)).rejects.toMatchObject(delayed)
   })
 
-  it('tells the owner of many wrong current ones, once', async () => {
+  it('sends the owner one mail about many wrong current passwords', async () => {
     const account = await givenAccount(world)
     const wrong = (body = { currentPassword: newPassword(), newPassword: newPassword() }) =>
       expect(change(account, body)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
@@ -93,7 +93,7 @@ describe('a password that is changed', () => {
     expect(await told()).toEqual([{ template: 'failed-logins', data: { failures: 20 } }])
   })
 
-  it('cannot be changed twice at once by its former', async () => {
+  it('fails for the second of two concurrent changes', async () => {
     const account = await givenAccount(world)
     const passwords = [newPassword(), newPassword(), newPassword()]
     const done = await Promise.allSettled(
@@ -103,7 +103,7 @@ describe('a password that is changed', () => {
   })
 })
 
-it('its webhook is sent at once, after a change and after a reset', async () => {
+it('sends its webhook at once, as does a reset', async () => {
   const { natsUrl, natsStreamPrefix } = world.api.config
   await withNats(natsUrl, async (connection) => {
     const nudged: string[] = []
@@ -114,12 +114,12 @@ it('its webhook is sent at once, after a change and after a reset', async () => 
     const times = (userId: string) => nudged.filter((id) => id === userId).length
     const account = await givenAccount(world)
     let password = account.password
-    // Until the API has its connection to NATS.
+    // Waits until the API has its connection to NATS.
     await until('a change is announced', async () => {
       const [currentPassword, next] = [password, newPassword()]
       password = next
       await account.client.call('POST', '/auth/password/change', { body: { currentPassword, newPassword: next } })
-      return times(account.userId) > 1 // the first is that of the welcome
+      return times(account.userId) > 1 // the first one is of the welcome event
     })
     const before = times(account.userId)
     await createAppClient(world.api.url).call('POST', '/auth/password/forgot', { body: { email: account.email } })
@@ -131,7 +131,7 @@ it('its webhook is sent at once, after a change and after a reset', async () => 
   })
 })
 
-describe('a password that is reset', () => {
+describe('a password reset', () => {
   const open = () => createAppClient(world.api.url)
   const linkFor = async (email: string, count = 1) => {
     await open().call('POST', '/auth/password/forgot', { body: { email } })
@@ -140,7 +140,7 @@ describe('a password that is reset', () => {
   const reset = (token: string | undefined, newPassword: string) =>
     open().call('POST', '/auth/password/reset', { body: { token, newPassword } })
 
-  it('needs the mail, once, within ten minutes, and ends all sessions', async () => {
+  it('requires the mail, once, within ten minutes, and ends all sessions', async () => {
     const account = await givenAccount(world)
     const [first, second] = [await linkFor(account.email), await linkFor(account.email, 2)]
     const password = newPassword()
@@ -166,7 +166,7 @@ describe('a password that is reset', () => {
     await expect(reset(late, newPassword())).rejects.toMatchObject(refused)
   })
 
-  it('is one of those that are sent at once', async () => {
+  it('sends its mail with priority', async () => {
     const account = await givenAccount(world)
     const link = await linkFor(account.email)
     const done = await Promise.allSettled(
@@ -175,7 +175,7 @@ describe('a password that is reset', () => {
     expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('is sent three times at most, and to nobody else', async () => {
+  it('sends three mails at most, and only to the account’s address', async () => {
     const account = await givenAccount(world)
     const stranger = newEmail()
     for (let i = 0; i < 5; i += 1) await linkFor(account.email)

@@ -1,4 +1,4 @@
-// Refresh tokens: once each, in families; two tabs at once go on, a stolen one that comes later ends the family.
+// Refresh tokens: one use each, in families. Two concurrent tabs both continue; late reuse of a token ends the family.
 import { decodeJwt } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -27,7 +27,7 @@ const letPass = (refreshToken: string, seconds: number) => letTokenPass(world.db
 const sessionOf = (tokens: Pick<Tokens, 'accessToken'>) => sessionOfToken(world.db, tokens)
 
 describe('a refresh', () => {
-  it('answers new tokens of the same session, whose end stays where it was', async () => {
+  it('returns new tokens of the same session with an unchanged expiry', async () => {
     const { tokens } = await givenAccount(world)
     const before = await sessionOf(tokens)
     const next = await refresh(tokens.refreshToken)
@@ -38,7 +38,7 @@ describe('a refresh', () => {
     await expect(balanceWith(next)).resolves.toMatchObject({ status: 200 })
   })
 
-  it('stores no token', async () => {
+  it('stores no token in plain text', async () => {
     const { tokens } = await givenAccount(world)
     const next = await refresh(tokens.refreshToken)
     const rows = await world.db
@@ -51,7 +51,7 @@ describe('a refresh', () => {
     for (const { refreshToken } of [tokens, next]) expect(text).not.toContain(refreshToken.slice(8, 20))
   })
 
-  it('is refused with an access token, a token of nobody, and after the end of the family', async () => {
+  it('is rejected with an access token, an unknown token, and after the end of the family', async () => {
     const { tokens } = await givenAccount(world)
     await expect(refresh(tokens.accessToken.slice(0, 199))).rejects.toMatchObject(refused)
     await expect(refresh(`refresh_${'A'.repeat(43)}`)).rejects.toMatchObject(refused)
@@ -65,7 +65,7 @@ describe('a refresh', () => {
     await expect(refresh(tokens.refreshToken)).rejects.toMatchObject(refused)
   })
 
-  it('reads the role again, and falls back to the personal workspace of who is no member any more', async () => {
+  it('reads the role again, and falls back to the personal workspace for a former member', async () => {
     const owner = await givenPerson(world.db, world.api)
     const { tokens, userId } = await givenAccount(world)
     const { workspaceId } = owner
@@ -86,7 +86,7 @@ describe('a refresh', () => {
     expect(decodeJwt(asOwner.accessToken)).toMatchObject({ ws: personal, role: 'owner' })
   })
 
-  it('is refused to who was disabled, and works again when that is taken back', async () => {
+  it('is rejected for a disabled user, and works again once enabled', async () => {
     const { tokens, userId } = await givenAccount(world)
     const disable = (at: Date | null) =>
       world.db.updateTable('app_user').set({ disabled_at: at }).where('id', '=', userId).execute()
@@ -97,8 +97,8 @@ describe('a refresh', () => {
   })
 })
 
-describe('a spent refresh token', () => {
-  it('gets the same successor from all tabs at once, and all go on', async () => {
+describe('a used refresh token', () => {
+  it('returns the same successor to concurrent tabs, and all continue', async () => {
     const { tokens } = await givenAccount(world)
     const tabs = await Promise.all(Array.from({ length: 12 }, () => refresh(tokens.refreshToken)))
     expect(new Set(tabs.map(({ refreshToken }) => refreshToken)).size).toBe(1)
@@ -114,14 +114,14 @@ describe('a spent refresh token', () => {
     await expect(refresh(tabs[0]?.refreshToken ?? '')).resolves.toMatchObject({ tokenType: 'Bearer' })
   })
 
-  it('may come again for ten seconds', async () => {
+  it('can be repeated for ten seconds', async () => {
     const { tokens } = await givenAccount(world)
     const first = await refresh(tokens.refreshToken)
     await letPass(tokens.refreshToken, 8)
     expect((await refresh(tokens.refreshToken)).refreshToken).toBe(first.refreshToken)
   })
 
-  it('that comes later ends the family, on every replica within 5 s', async () => {
+  it('that is used later ends the family, on every replica within 5 s', async () => {
     const other = await startApi({ DATABASE_URL: world.databaseUrl, PUBLIC_URL: world.api.url })
     try {
       const reused = await exposedAt(world.api.healthUrl, 'matte_token_refreshes_total', { outcome: 'reused' })
@@ -145,7 +145,7 @@ describe('a spent refresh token', () => {
     }
   })
 
-  it('whose successor is spent ends the family at once', async () => {
+  it('whose successor is used ends the family at once', async () => {
     const { tokens } = await givenAccount(world)
     const next = await refresh(tokens.refreshToken)
     const third = await refresh(next.refreshToken)
@@ -153,7 +153,7 @@ describe('a spent refresh token', () => {
     await expect(refresh(third.refreshToken)).rejects.toMatchObject(refused)
   })
 
-  it('and its successor at once take turns, or the family ends; never are there two of it', async () => {
+  it('and its concurrent successor take turns, or the family ends; two live tokens never result', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { tokens } = await givenAccount(world)
       const next = await refresh(tokens.refreshToken)
@@ -167,7 +167,7 @@ describe('a spent refresh token', () => {
         .where('spent_at', 'is', null)
         .execute()
       expect(unspent).toHaveLength(1)
-      // The old one, after its successor was spent, is a reuse; before, it is a second tab.
+      // The old one after its successor is a reuse; before, it is a second tab.
       const oldRefused = done.some(({ status }, index) => index % 2 === 0 && status === 'rejected')
       expect(ended_at !== null).toBe(oldRefused)
     }
@@ -179,7 +179,7 @@ describe('master keys', () => {
   const former = `test:${Buffer.alloc(32, 1).toString('base64')}`
 
   it('can be replaced between a refresh and its repetition', async () => {
-    // Before the replica starts, which would seal the mail of a registration with its new key.
+    // Registered before the replica starts, which would encrypt the mail with its new key.
     const { tokens } = await givenAccount(world)
     const replica = await startApi({
       DATABASE_URL: world.databaseUrl,
@@ -192,7 +192,7 @@ describe('master keys', () => {
       expect((await refreshAt(replica.url, tokens.refreshToken)).refreshToken).toBe(next.refreshToken)
       const third = await refreshAt(replica.url, next.refreshToken)
       expect((await refreshAt(replica.url, next.refreshToken)).refreshToken).toBe(third.refreshToken)
-      // A replica that has not heard of the new key can say neither yes nor no, and nobody is signed out by it.
+      // A replica without the new key cannot decide, and signs out no user.
       await expect(refresh(next.refreshToken)).rejects.toMatchObject({ status: 500 })
       await expect(refresh(third.refreshToken)).resolves.toMatchObject({ tokenType: 'Bearer' })
     } finally {
@@ -200,7 +200,7 @@ describe('master keys', () => {
     }
   })
 
-  it('that are gone let no stolen token live: an old one ends the family all the same', async () => {
+  it('that are removed keep no stolen token alive: reuse still ends the family', async () => {
     const { tokens } = await givenAccount(world)
     const next = await refresh(tokens.refreshToken)
     await letPass(tokens.refreshToken, 60)
@@ -228,7 +228,7 @@ describe('sessions', () => {
       )
     ).data
 
-  it('are listed, newest first, with the one that asks, page by page', async () => {
+  it('are listed, newest first, with the current one, page by page', async () => {
     const account = await givenAccount(world)
     await signIn(account)
     const all = await list(account)
@@ -256,7 +256,7 @@ describe('sessions', () => {
     expect((await list(account)).items).toHaveLength(1)
   })
 
-  it('are ended by signing out: this one, or another of whose refresh token is sent, or all', async () => {
+  it('are ended by signing out: the current one, that of another refresh token, or all', async () => {
     const account = await givenAccount(world)
     const [second, third] = [await signIn(account), await signIn(account)]
     const stranger = await givenAccount(world)

@@ -1,4 +1,4 @@
-// From the form to the click in the mail: what an account is made of, and who gets none.
+// Registration from the form to the link in the mail: what an account consists of, and when none is created.
 import { hashAddress } from '@matte/core/address'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -53,7 +53,7 @@ describe('a new account', () => {
     await expect(verify(token, password)).rejects.toMatchObject(refused)
   })
 
-  it('is made once by two clicks at once', async () => {
+  it('is created once by two concurrent clicks', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await register(email, { password })
     const [token] = await verificationsTo(email, 1)
@@ -64,7 +64,7 @@ describe('a new account', () => {
     expect(workspaces).toHaveLength(1)
   })
 
-  it('is not made by a link of another kind, of yesterday, or of nobody', async () => {
+  it('is not created by a link of another kind, an expired one, or an unknown one', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await register(email, { password })
     const [token] = await verificationsTo(email, 1)
@@ -76,7 +76,7 @@ describe('a new account', () => {
     await expect(verify(reset, password)).rejects.toMatchObject(refused)
   })
 
-  it('can have its mail again, five at most', async () => {
+  it('can request its mail again, five times at most', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await register(email, { password })
     for (let i = 0; i < 6; i += 1) await post('/verify-email/resend', { email: email.toUpperCase() })
@@ -87,7 +87,7 @@ describe('a new account', () => {
     await expect(verify(tokens[4], password)).rejects.toMatchObject(refused)
   })
 
-  it('is refused a password that is short, long, common or its own address', async () => {
+  it('rejects a password that is short, long, common or its own address', async () => {
     const email = 'jane.roe.of.rome@example.com'
     for (const password of ['elevenchars', 'x7'.repeat(65), 'Password1234!', email, 'qwertyuiop123']) {
       await expect(register(email, { password })).rejects.toMatchObject({
@@ -99,7 +99,7 @@ describe('a new account', () => {
 })
 
 describe('an address', () => {
-  it('that has an account is answered alike, its owner is told once, and nothing changes', async () => {
+  it('with an account gets the same response; its owner gets one mail, and nothing changes', async () => {
     const { email, password } = await givenAccount(world)
     const { data } = await register(email.toUpperCase())
     await register(email)
@@ -119,7 +119,7 @@ describe('an address', () => {
   })
 
   it.each(['before', 'after'])(
-    'registered by a stranger %s its owner opens with the owner’s password',
+    'registered by a stranger %s can be verified with the password of its owner',
     async (when) => {
       const [email, owners, strangers] = [newEmail(), newPassword(), newPassword()]
       const passwords = when === 'before' ? [strangers, owners] : [owners, strangers]
@@ -138,7 +138,7 @@ describe('an address', () => {
     },
   )
 
-  it('registered by somebody else a day ago belongs to who registers now', async () => {
+  it('registered more than a day ago belongs to the new registration', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await register(email)
     await verificationsTo(email, 1)
@@ -149,7 +149,7 @@ describe('an address', () => {
     expect((await post('/login', { email, password })).status).toBe(200)
   })
 
-  it('registered ten times at once is one account', async () => {
+  it('registered ten times concurrently is one account', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await Promise.all(Array.from({ length: 10 }, () => register(email, { password })))
     await untilRequestsDone(world.db)
@@ -158,7 +158,7 @@ describe('an address', () => {
   })
 
   it.each(['jane', 'jane@', '@example.com', 'a b@example.com', 'a@b@c', 'a@example.com\r\nBcc: x@example.com'])(
-    'that is none is refused: %j',
+    'that is invalid is rejected: %j',
     async (email) => {
       await expect(register(email)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
     },
@@ -181,7 +181,7 @@ describe('the link of a registration by a stranger', () => {
     return newOne
   }
 
-  it('answers another password like a failed login, names the reset, and is still good', async () => {
+  it('responds to another password like a failed login, offers the reset, and stays valid', async () => {
     const { email, strangers, token } = await given()
     await expect(verify(token, newPassword())).rejects.toMatchObject({
       ...refused,
@@ -197,7 +197,7 @@ describe('the link of a registration by a stranger', () => {
     expect((await verify(token, strangers)).status).toBe(200)
   })
 
-  it('makes wrong passwords wait like those of a login', async () => {
+  it('delays wrong passwords like a login', async () => {
     const { email, strangers, token } = await given()
     for (let i = 0; i < 5; i += 1) await expect(verify(token, newPassword())).rejects.toMatchObject(refused)
     await world.db
@@ -211,10 +211,10 @@ describe('the link of a registration by a stranger', () => {
     await expect(post('/login', { email, password: strangers })).rejects.toMatchObject(stopped)
   })
 
-  it('leaves no password that opens the account after its owner has set one', async () => {
+  it('leaves no password for the account after its owner has set one', async () => {
     const { email, strangers, token } = await given()
     const owners = await reset(email)
-    // The mail with the link proved the address.
+    // The mail with the link verified the address.
     const { data } = await post<SignedIn>('/login', { email, password: owners })
     const client = createAppClient(world.api.url, data.accessToken)
     expect((await client.call('GET', '/credits/balance')).data).toMatchObject({ available: 10 })
@@ -223,7 +223,7 @@ describe('the link of a registration by a stranger', () => {
     expect(await userOf(email)).toMatchObject({ name: null, referral_code: null, registered_from: null })
   })
 
-  it('takes the new password after a reset, once, and never in place of a second factor', async () => {
+  it('accepts the new password after a reset, once, and never in place of a second factor', async () => {
     const one = await given()
     const owners = await reset(one.email)
     const { data } = await verify(one.token, owners)
@@ -267,13 +267,13 @@ describe('registration', () => {
       ),
     )
 
-  it('is closed where it is closed, and a password can still be reset', async () => {
+  it('can be closed, and password resets still work', async () => {
     await other({ AUTH_REGISTRATION: 'closed' }, async (url) =>
       expect(await statuses(url)).toEqual([404, 404, 200, 401]),
     )
   })
 
-  it('is off in production without mail, and so is resetting', async () => {
+  it('is off in production without mail, and so are resets', async () => {
     const production = { MATTE_ENV: 'production', AUTH_REGISTRATION: 'open' }
     await other(production, async (url) => expect(await statuses(url)).toEqual([404, 404, 404, 404]))
     await other({ ...production, MAIL_ENABLED: 'true' }, async (url) =>

@@ -1,5 +1,5 @@
-// Signing out with either token, and refresh tokens of before a switch of the workspace: one family all along.
-import { hashRefreshToken } from '@matte/core/identity/session/refresh-token'
+// Signing out with either token, and refresh tokens from before a workspace switch, which stay in one family.
+import { hashRefreshToken } from '@matte/people/identity/session/refresh-token'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
@@ -28,7 +28,7 @@ const isRefused = (call: Promise<unknown>): Promise<boolean> =>
     ({ status }: { status: number }) => status === 401,
   )
 
-describe('a refresh token of before a switch of the workspace', () => {
+describe('a refresh token from before a workspace switch', () => {
   const switched = async () => {
     const account = await givenAccount(world)
     const { id, workspace_id } = await sessionOf(account.tokens)
@@ -36,14 +36,14 @@ describe('a refresh token of before a switch of the workspace', () => {
     return { id, before: account.tokens.refreshToken, after: data.refreshToken }
   }
 
-  it('gets the successor that the switch made, for ten seconds', async () => {
+  it('returns the successor that the switch created, for ten seconds', async () => {
     const { before, after } = await switched()
     await letPass(before, 8)
     expect((await refresh(before)).refreshToken).toBe(after)
     await expect(refresh(after)).resolves.toMatchObject({ tokenType: 'Bearer' })
   })
 
-  it('ends the whole family when it comes later', async () => {
+  it('ends the whole family when used later', async () => {
     const { id, before, after } = await switched()
     await letPass(before, 11)
     await expect(refresh(before)).rejects.toMatchObject(refused)
@@ -58,7 +58,7 @@ describe('a refresh token of before a switch of the workspace', () => {
     await expect(refresh(after)).rejects.toMatchObject(refused)
   })
 
-  it('at the moment of the switch leads to one token that goes on', async () => {
+  it('used during the switch leads to one token that continues', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { client, tokens } = await givenAccount(world)
       const { id, workspace_id } = await sessionOf(tokens)
@@ -69,7 +69,7 @@ describe('a refresh token of before a switch of the workspace', () => {
       const rows = world.db.selectFrom('refresh_token').select('hash').where('session_id', '=', id)
       const unspent = await rows.where('spent_at', 'is', null).execute()
       expect(unspent).toEqual([{ hash: hashRefreshToken(other.refreshToken) }])
-      // The refresh came first, or got the token of the switch.
+      // The refresh was first, or got the token of the switch.
       await expect(refresh(own.refreshToken)).resolves.toMatchObject({ refreshToken: expect.any(String) })
     }
   })
@@ -83,7 +83,7 @@ describe('signing out', () => {
   const changes = (userId: string) =>
     world.db.selectFrom('audit_entry').select('action').where('user_id', '=', userId).execute()
 
-  it('takes the refresh token alone, as when the access token has expired', async () => {
+  it('accepts only a refresh token, as after the access token has expired', async () => {
     const { tokens, userId } = await givenAccount(world)
     expect(await out({ refreshToken: tokens.refreshToken })).toMatchObject({ endedSessions: 1 })
     await expect(refresh(tokens.refreshToken)).rejects.toMatchObject(refused)
@@ -92,13 +92,13 @@ describe('signing out', () => {
     await expect(out({ refreshToken: tokens.refreshToken })).rejects.toMatchObject(refused)
   })
 
-  it('takes the refresh token beside an access token that does not work', async () => {
+  it('accepts the refresh token beside an invalid access token', async () => {
     const { tokens } = await givenAccount(world)
     expect(await out({ refreshToken: tokens.refreshToken }, 'abc.def.ghi')).toMatchObject({ endedSessions: 1 })
     await expect(refresh(tokens.refreshToken)).rejects.toMatchObject(refused)
   })
 
-  it('takes the access token alone', async () => {
+  it('accepts only an access token', async () => {
     const { tokens, userId } = await givenAccount(world)
     expect(await out(undefined, tokens.accessToken)).toMatchObject({ endedSessions: 1 })
     await expect(refresh(tokens.refreshToken)).rejects.toMatchObject(refused)
@@ -117,7 +117,7 @@ describe('signing out', () => {
   it.each([
     ['neither token', undefined, undefined],
     ['tokens that do not work', { refreshToken: `refresh_${'A'.repeat(43)}` }, 'abc.def.ghi'],
-  ])('is refused with %s', async (_what, body, accessToken) => {
+  ])('is rejected with %s', async (_what, body, accessToken) => {
     await expect(out(body, accessToken)).rejects.toMatchObject(refused)
   })
 })

@@ -1,4 +1,4 @@
-// The keys that sign access tokens: published, and replaced while everybody stays signed in.
+// Signing keys of access tokens: publication, and rotation without signing users out.
 import { parseMasterKeys, unseal } from '@matte/core/runtime/seal'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
@@ -34,7 +34,7 @@ const refreshAt = (url: string, refreshToken: string) =>
 const balanceAt = (url: string, accessToken: string) =>
   createAppClient(url, accessToken).call('GET', '/credits/balance')
 
-it('the JWKS has two keys without their secrets, may be kept, and verifies a token', async () => {
+it('the JWKS has two keys without secrets, is cacheable, and verifies a token', async () => {
   const { tokens } = await givenAccount(world)
   const { response, jwks } = await jwksAt(world.api.url)
   expect(response.headers.get('cache-control')).toBe('public, max-age=300')
@@ -49,11 +49,11 @@ it('the JWKS has two keys without their secrets, may be kept, and verifies a tok
   expect(Object.keys(payload).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'role', 'sid', 'sub', 'ws'])
 })
 
-it('a key that has not waited is not signed with', async () => {
-  expect(await rotate()).toMatch('no key has waited for 10 minutes')
+it('a new key is not used for signing before its waiting time', async () => {
+  expect(await rotate()).toMatch('the next key must be published for 10 minutes')
 })
 
-it('a rotation signs with the key that waited; tokens of before are good on all replicas, old and new', async () => {
+it('a rotation signs with the published key; earlier tokens are valid on all replicas, old and new', async () => {
   await waitedLong()
   const { tokens } = await givenAccount(world)
   const before = (await jwksAt(world.api.url)).jwks
@@ -61,7 +61,7 @@ it('a rotation signs with the key that waited; tokens of before are good on all 
   if (typeof rotated === 'string') throw new Error(rotated)
   expect(before.keys.map(({ kid }) => kid)).toContain(rotated.signing)
 
-  // It has read the keys since; the other has not, and knows the key all the same.
+  // This replica has read the keys since; the other has not, and knows the key anyway.
   const fresh = await startApi({
     DATABASE_URL: world.databaseUrl,
     PUBLIC_URL: world.api.url,
@@ -81,10 +81,10 @@ it('a rotation signs with the key that waited; tokens of before are good on all 
   } finally {
     await fresh.stop()
   }
-  expect(await rotate()).toMatch('no key has waited')
+  expect(await rotate()).toMatch('the next key must be published')
 })
 
-it('two rotations at once are one', async () => {
+it('two concurrent rotations are one', async () => {
   await waitedLong()
   const done = await Promise.all([rotate(), rotate()])
   expect(done.filter((each) => typeof each === 'object')).toHaveLength(1)
@@ -97,7 +97,7 @@ it('two rotations at once are one', async () => {
   expect(count).toBe(1)
 })
 
-it('the keys, and mails that wait, are sealed again when the master key is replaced', async () => {
+it('keys and queued mails are encrypted again when the master key is replaced', async () => {
   await givenAccount(world)
   const fresh = `fresh:${Buffer.alloc(32, 9).toString('base64')}`
   const both = parseMasterKeys(`${fresh},${masterKeys}`)

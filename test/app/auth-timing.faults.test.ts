@@ -1,6 +1,6 @@
-// What an answer's time says of an account. Samples of both kinds are taken in turn, so that whatever else the machine
-// does falls on both alike, and are compared by their ranks: with a known address the password is hashed against the
-// stored one, with an unknown one against nobody's. Without that hash the two kinds do not even overlap.
+// Response times must not reveal accounts. Samples of both kinds alternate, so other load affects both alike, and are
+// compared by rank. For a known address the password is hashed against the stored hash, for an unknown one against a
+// dummy. Without the dummy the two kinds do not even overlap.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenAccount, newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
@@ -30,8 +30,8 @@ const bodies: Readonly<Record<string, (email: string) => Record<string, unknown>
   '/verify-email/resend': (email) => ({ email }),
 }
 
-describe('an answer says nothing of an account', () => {
-  it.each(Object.keys(bodies))('at %s: neither its words nor its time', async (path) => {
+describe('a response reveals no account', () => {
+  it.each(Object.keys(bodies))('of %s: neither by its content nor by its time', async (path) => {
     const accounts = []
     for (let i = 0; i < 8; i += 1) accounts.push((await givenAccount(world)).email)
     const bodyOf = bodies[path] ?? (() => ({}))
@@ -39,7 +39,7 @@ describe('an answer says nothing of an account', () => {
     const unknown: number[] = []
     const answers = new Set<string>()
     for (let round = 0; round < rounds; round += 1) {
-      // Networks and addresses that have not failed so often that they would be slowed down.
+      // Networks and addresses with too few failures for a delay.
       const network = `198.51.100.${round}`
       const addresses = [accounts[round % accounts.length] ?? '', newEmail()]
       const order = round % 2 === 0 ? [0, 1] : [1, 0]
@@ -50,8 +50,8 @@ describe('an answer says nothing of an account', () => {
       }
     }
     expect([...answers]).toHaveLength(1)
-    // 0.5: ranks tell nothing; 0 or 1: they tell everything. With 40 of each 0.5 ± 0.3 is more than four standard
-    // deviations when there is no difference.
+    // 0.5: ranks reveal nothing; 0 or 1: they reveal everything. With 40 samples of each, 0.5 ± 0.3 is more than four
+    // standard deviations if there is no difference.
     const found = advantage(known, unknown)
     expect(found).toBeGreaterThan(0.2)
     expect(found).toBeLessThan(0.8)

@@ -1,4 +1,4 @@
-// Proxies write the client's address in their own manner; what is no address must keep nobody from signing in.
+// Proxies write client addresses in various formats; an invalid one must not prevent sign-in.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -17,7 +17,7 @@ describe('a client behind a proxy', () => {
     ['[2001:db8::7]:4711', null],
     ['fe80::7%eth0', 'fe80::7'],
     ['unknown', null],
-  ])('that is %s registers, signs in and makes a team, from %s', async (address, stored) => {
+  ])('that is %s registers, signs in and creates a team, from %s', async (address, stored) => {
     const headers = { 'x-forwarded-for': address }
     const [email, password] = [`p-${randomBytes(6).toString('hex')}@example.com`, newPassword()]
     const open = createAppClient(world.api.url)

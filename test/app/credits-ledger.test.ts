@@ -1,4 +1,4 @@
-// The ledger as members read it: every movement, and a balance that follows from entry to entry.
+// The ledger as members read it: every movement, with balances that follow from entry to entry.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { expireCredits } from '@matte/core/credit/expire-credits'
@@ -39,7 +39,7 @@ const owned = ({ workspaceId }: Person): TestWorkspace => ({
   plan,
 })
 
-/** A task of its own model, ended in this way. */
+/** A task of a separate model with this outcome. */
 async function endTask(person: Person, how: 'succeed' | 'fail' | 'cancel' | 'wait'): Promise<string> {
   const model = ownModel()
   const { id } = await givenTask(world.db, owned(person), { model })
@@ -55,7 +55,7 @@ async function endTask(person: Person, how: 'succeed' | 'fail' | 'cancel' | 'wai
   return id
 }
 
-/** Newest first: each balance is that of the entry before it and the entry's own amount. */
+/** Newest first: each balance is that of the previous entry plus the entry's own amount. */
 function expectChained(entries: readonly Entry[]): void {
   for (const [index, entry] of entries.entries()) {
     const before = entries[index + 1]
@@ -132,7 +132,7 @@ describe('GET /credits/ledger', () => {
   })
 
   it.each(['grant', 'hold', 'capture', 'release', 'expire', 'refund', 'adjust'])(
-    'by type %s has those, with the balances that they have among all',
+    'of type %s has these entries, with their balances among all',
     async (type) => {
       const all = (await ledger(person)).items.filter((entry) => entry.type === type)
       expect(all.length).toBeGreaterThan(0)
@@ -140,7 +140,7 @@ describe('GET /credits/ledger', () => {
     },
   )
 
-  it('comes by pages and by cursor to the same', async () => {
+  it('has the same entries by page and by cursor', async () => {
     const { items } = await ledger(person)
     for (const query of ['', '&type=hold']) {
       const wanted = query === '' ? items : items.filter(({ type }) => type === 'hold')
@@ -166,7 +166,7 @@ describe('GET /credits/ledger', () => {
     expect((await ledger(person, `?startDate=${at}`)).items).toEqual(from)
   })
 
-  it('names the order of what was bought, and of its refund', async () => {
+  it('names the order of a purchase and of its refund', async () => {
     const { workspaceId } = person
     const { lotId } = (await ledger(person)).items.find(({ type }) => type === 'refund') ?? {}
     const { rows } = await sql<{ id: string }>`
@@ -193,14 +193,14 @@ describe('GET /credits/ledger', () => {
     ['startDate=2026-02-30', '/query/startDate'],
     ['startDate=2026-02-02&endDate=2026-02-01', '/query/endDate'],
     ['pageSize=101', '/query/pageSize'],
-  ])('refuses %s', async (query, path) => {
+  ])('rejects %s', async (query, path) => {
     const details = { issues: [expect.objectContaining({ path })] }
     await expect(ledger(person, `?${query}`)).rejects.toMatchObject({ code: 'INVALID_PARAMS', details })
   })
 })
 
 describe('the balance after an entry', () => {
-  it('follows from entry to entry while many tasks of a workspace begin and end at once', async () => {
+  it('follows from entry to entry with many concurrent tasks of a workspace', async () => {
     const person = await givenPerson(world.db, world.api, { plan: 'business', credits: 7 })
     await grantCredits(world.db, { workspaceId: person.workspaceId, kind: 'pack', amount: 50, priority: 60 })
     const ways = ['succeed', 'fail', 'cancel', 'wait'] as const
@@ -220,7 +220,7 @@ describe('the balance after an entry', () => {
     expect(items[0]?.balanceAfter).toBe(balance.data.available)
   })
 
-  it('follows through the holds and releases of a batch, over several lots', async () => {
+  it('follows through holds and releases of a batch over several lots', async () => {
     const person = await givenPerson(world.db, world.api, { plan: 'business', credits: 3 })
     await grantCredits(world.db, { workspaceId: person.workspaceId, kind: 'pack', amount: 9, priority: 60 })
     const { batch } = await givenBatch(world.db, owned(person), { size: 6, model: ownModel() })
@@ -236,7 +236,7 @@ describe('the balance after an entry', () => {
     expect(items[0]).toMatchObject({ balanceAfter: 12 })
   })
 
-  it('is there for entries of a binary that does not know of it', async () => {
+  it('exists for entries of a release that does not write it', async () => {
     const person = await givenPerson(world.db, world.api, { credits: 5 })
     await sql`
       with lot as (

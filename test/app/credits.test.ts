@@ -1,4 +1,4 @@
-// What members read and set of the credits of their workspace.
+// Credits of a workspace as members read and configure them.
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
@@ -14,7 +14,7 @@ const inDays = (days: number): Date => new Date(Date.now() + days * 24 * 3_600_0
 type Page<T = Record<string, unknown>> = { items: T[]; total: number; nextCursor: string | null }
 
 describe('GET /credits/balance', () => {
-  it('says what expires soon and by when, and the threshold of alerts', async () => {
+  it('returns the credits that expire soon with their time, and the alert threshold', async () => {
     const { client, workspaceId } = await person({ credits: 5 })
     await grantCredits(world.db, { workspaceId, kind: 'test', amount: 7, expiresAt: inDays(3) })
     await grantCredits(world.db, { workspaceId, kind: 'test', amount: 9, expiresAt: inDays(8) })
@@ -27,7 +27,7 @@ describe('GET /credits/balance', () => {
 })
 
 describe('GET /credits/lots', () => {
-  it('has every lot with where its credits are, newest first, by page and cursor', async () => {
+  it('has every lot with the state of its credits, newest first, by page and cursor', async () => {
     const { client, workspaceId } = await person({ credits: 5 })
     await grantCredits(world.db, { workspaceId, kind: 'pack', amount: 7, expiresAt: inDays(3), priority: 3 })
     const first = await client.call<Page>('GET', '/credits/lots?pageSize=1')
@@ -37,7 +37,7 @@ describe('GET /credits/lots', () => {
     expect(second.data.nextCursor).toBeNull()
   })
 
-  it('shows what ended without being spent', async () => {
+  it('shows unspent expired credits', async () => {
     const { client, workspaceId } = await person({ credits: 0 })
     await grantCredits(world.db, { workspaceId, kind: 'plan', amount: 4, expiresAt: inDays(1) })
     await sql`update credit_lot set expires_at = now() where workspace_id = ${workspaceId}`.execute(world.db)
@@ -48,7 +48,7 @@ describe('GET /credits/lots', () => {
 })
 
 describe('GET /credits/expiry-alerts', () => {
-  it('has what ends within 30 days and has credits left, the next first', async () => {
+  it('has lots with credits that expire within 30 days, the next first', async () => {
     const { client, workspaceId } = await person({ credits: 5 })
     const grant = (amount: number, expiresAt: Date) =>
       grantCredits(world.db, { workspaceId, kind: 'test', amount, expiresAt })
@@ -68,7 +68,7 @@ describe('GET /credits/expiry-alerts', () => {
 describe('/credits/alert-settings', () => {
   const settings = { lowBalanceThreshold: 50, expiryDaysBefore: 14 }
 
-  it('are 10 credits and 7 days, until somebody sets others', async () => {
+  it('are 10 credits and 7 days by default', async () => {
     const { client } = await person()
     const before = await client.call('GET', '/credits/alert-settings')
     expect(before.data).toEqual({ lowBalanceThreshold: 10, expiryDaysBefore: 7 })
@@ -77,13 +77,13 @@ describe('/credits/alert-settings', () => {
     expect((await client.call('GET', '/credits/balance')).data).toMatchObject({ lowBalanceThreshold: 50 })
   })
 
-  it.each(['owner', 'admin', 'billing'] as const)('are set by role %s', async (role) => {
+  it.each(['owner', 'admin', 'billing'] as const)('can be set by role %s', async (role) => {
     const { id: workspaceId } = await insertWorkspace(world.db, { name: 'team', plan: 'pro' })
     const { client } = await person({ member: { workspaceId, role } })
     expect((await client.call('PUT', '/credits/alert-settings', { body: settings })).status).toBe(200)
   })
 
-  it('are read by a member and not set', async () => {
+  it('can be read but not set by a member', async () => {
     const { id: workspaceId } = await insertWorkspace(world.db, { name: 'team', plan: 'pro' })
     const { client } = await person({ member: { workspaceId, role: 'member' } })
     expect((await client.call('GET', '/credits/alert-settings')).status).toBe(200)
@@ -97,7 +97,7 @@ describe('/credits/alert-settings', () => {
     ['no day', { expiryDaysBefore: 0 }],
     ['more than 30 days', { expiryDaysBefore: 31 }],
     ['half a day', { expiryDaysBefore: 1.5 }],
-  ])('refuse %s', async (_what, wrong) => {
+  ])('reject %s', async (_what, wrong) => {
     const { client } = await person()
     const setting = client.call('PUT', '/credits/alert-settings', { body: { ...settings, ...wrong } })
     const path = `/body/${Object.keys(wrong)[0]}`
@@ -105,7 +105,7 @@ describe('/credits/alert-settings', () => {
     await expect(setting).rejects.toMatchObject({ status: 400, code: 'INVALID_PARAMS', details })
   })
 
-  it('have their warnings fall due again for lots that are there, once for each notice', async () => {
+  it('rearm warnings for existing lots, once per notice', async () => {
     const { client, workspaceId } = await person({ credits: 0 })
     const expiresAt = inDays(20)
     const lot = await grantCredits(world.db, { workspaceId, kind: 'test', amount: 2, expiresAt })

@@ -1,4 +1,4 @@
-// Keys, as members make, roll and revoke them in the developer centre.
+// API keys that members create, roll and revoke in the developer centre.
 import { randomUUID } from 'node:crypto'
 import { scopes } from '@matte/core/workspace/scope'
 import { sql } from 'kysely'
@@ -28,7 +28,7 @@ const roll = ({ client }: Person, id: string, { headers = {}, ...body }: Record<
 const list = async ({ client }: Person) => (await client.call<Page>('GET', '/developer/api-keys')).data
 const rowOf = (id: string) => world.db.selectFrom('api_key').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
-/** Whether the Developer API takes it; asked again of a replica that may have seen it before. */
+/** Whether the Developer API accepts the key, on a replica that may have cached it. */
 const works = (key: string | undefined): Promise<boolean> =>
   world.api
     .client(key ?? '')
@@ -40,7 +40,7 @@ const works = (key: string | undefined): Promise<boolean> =>
         return false
       },
     )
-/** D14's bound, and what a busy machine needs to ask. */
+/** Limit of D14, plus time for a busy machine to ask. */
 const untilRefused = (key: string | undefined) =>
   until('the key is refused', async () => !(await works(key)), { timeoutMs: 5_000 })
 
@@ -50,7 +50,7 @@ const fill = (workspaceId: string, count: number) =>
         from generate_series(1, ${count}::int)`.execute(world.db)
 
 describe('POST /developer/api-keys', () => {
-  it('shows the key this once, which works at once and is the member’s', async () => {
+  it('shows the key once, which works at once and belongs to the member', async () => {
     const someone = await person()
     const { status, data } = await make(someone)
     expect(status).toBe(201)
@@ -65,7 +65,7 @@ describe('POST /developer/api-keys', () => {
     expect(JSON.stringify(await list(someone))).not.toContain(data.key?.slice(13, 40))
   })
 
-  it('has the scopes and the end that are asked for', async () => {
+  it('has the given scopes and expiry', async () => {
     const someone = await person()
     const expiresAt = '2099-01-01T00:00:00.000Z'
     const { data } = await make(someone, { name: 'read', scopes: ['tasks:read', 'tasks:read'], expiresAt })
@@ -75,14 +75,14 @@ describe('POST /developer/api-keys', () => {
     })
   })
 
-  it('is open to every plan, and what the key may call is the plan’s', async () => {
+  it('is available on every plan; the plan limits what the key may call', async () => {
     const { data } = await make(await person({ plan: 'free' }))
     await expect(world.api.client(data.key ?? '').listTasks()).rejects.toMatchObject({
       code: 'DEVELOPER_API_ACCESS_DENIED',
     })
   })
 
-  it('makes one per Idempotency-Key, and a replay has no key text', async () => {
+  it('creates one per Idempotency-Key, and a replay has no key text', async () => {
     const someone = await person()
     const headers = { 'idempotency-key': randomUUID() }
     const first = await make(someone, { name: 'once' }, headers)
@@ -93,7 +93,7 @@ describe('POST /developer/api-keys', () => {
     expect((await list(someone)).total).toBe(1)
   })
 
-  it('stops at 100 that work, however many come at once', async () => {
+  it('stops at 100 valid keys with concurrent requests', async () => {
     const someone = await person()
     await fill(someone.workspaceId, 97)
     const { data: ended } = await make(someone)
@@ -118,14 +118,14 @@ describe('POST /developer/api-keys', () => {
     [{ name: 'x', scopes: [] }, '/body/scopes'],
     [{ name: 'x', expiresAt: 'soon' }, '/body/expiresAt'],
     [{ name: 'x', expiresAt: '2020-01-01T00:00:00Z' }, '/body/expiresAt'],
-  ])('refuses %j', async (body, path) => {
+  ])('rejects %j', async (body, path) => {
     const someone = await person()
     const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path }] } }
     await expect(make(someone, body)).rejects.toMatchObject(refused)
     expect((await list(someone)).total).toBe(0)
   })
 
-  it('is for owner and admin', async () => {
+  it('requires owner or admin', async () => {
     const owner = await person()
     const { workspaceId } = owner
     const { data } = await make(await person({ member: { workspaceId, role: 'admin' } }))
@@ -138,10 +138,10 @@ describe('POST /developer/api-keys', () => {
     expect(await rowOf(data.id)).toMatchObject({ revoked_at: null, successor_id: null })
   })
 
-  it('makes none for whoever has stopped being a member, also while the answer of the door is old', async () => {
+  it('creates none for a former member, also while the access cache is stale', async () => {
     const owner = await person()
     const admin = await person({ member: { workspaceId: owner.workspaceId, role: 'admin' } })
-    await make(admin) // the door knows the admin now, for some seconds
+    await make(admin) // the access cache keeps the admin for some seconds
     await world.db.deleteFrom('membership').where('user_id', '=', admin.userId).execute()
     await expect(make(admin)).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
     expect((await list(owner)).total).toBe(1)
@@ -149,7 +149,7 @@ describe('POST /developer/api-keys', () => {
 })
 
 describe('POST /developer/api-keys/{id}/roll', () => {
-  it('makes a key with the same name and scopes; the old one works for the overlap', async () => {
+  it('creates a key with the same name and scopes; the old one works for the overlap', async () => {
     const someone = await person()
     const { data: old } = await make(someone, { name: 'shop', scopes: ['tasks:read'] })
     const { status, data: fresh } = await roll(someone, old.id, { overlapSeconds: 3_600 })
@@ -180,7 +180,7 @@ describe('POST /developer/api-keys/{id}/roll', () => {
     expect((await rowOf(old.id)).revoked_at).not.toBeNull()
   })
 
-  it('gives the new key the lifetime of the old one, which ends no later than it would have', async () => {
+  it('gives the new key the lifetime of the old one, which ends no later than before', async () => {
     const someone = await person()
     const { data: old } = await make(someone)
     await sql`update api_key set created_at = now() - interval '20 days', expires_at = now() + interval '10 seconds'
@@ -194,7 +194,7 @@ describe('POST /developer/api-keys/{id}/roll', () => {
     expect(lifetime.rows[0]?.days).toBeCloseTo(20, 2)
   })
 
-  it('happens once, of as many as come at once', async () => {
+  it('happens once with concurrent requests', async () => {
     const someone = await person()
     const { data: old } = await make(someone)
     const answers = await Promise.allSettled(Array.from({ length: 6 }, () => roll(someone, old.id)))
@@ -215,7 +215,7 @@ describe('POST /developer/api-keys/{id}/roll', () => {
     expect((await list(someone)).total).toBe(2)
   })
 
-  it('is refused for a key that is revoked or over, and unknown for another workspace’s', async () => {
+  it('is rejected for a revoked or expired key, and not found for another workspace’s', async () => {
     const someone = await person()
     const { data: revoked } = await make(someone)
     await revoke(someone, revoked.id)
@@ -238,7 +238,7 @@ const revoke = ({ client }: Person, id: string) =>
   client.call<{ id: string; deleted: boolean }>('DELETE', `/developer/api-keys/${id}`)
 
 describe('DELETE /developer/api-keys/{id}', () => {
-  it('is in force within 5 s, and may be repeated', async () => {
+  it('takes effect within 5 s, and may be repeated', async () => {
     const someone = await person()
     const { data } = await make(someone)
     expect(await works(data.key)).toBe(true)
@@ -250,7 +250,7 @@ describe('DELETE /developer/api-keys/{id}', () => {
     expect((await list(someone)).items[0]?.revokedAt).not.toBeNull()
   })
 
-  it('does nothing to another workspace’s', async () => {
+  it('does nothing to another workspace’s key', async () => {
     const { data } = await make(await person())
     const stranger = await person()
     for (const id of [data.id, randomUUID(), 'nope'])

@@ -1,9 +1,9 @@
-// The rest of the developer centre: the secret of callbacks, the catalog, usage, and webhooks as members have them.
+// The rest of the developer centre: callback secret, event catalog, usage, and webhooks as members see them.
 
 import { webhookEvents } from '@matte/core/webhook/events'
 import { signatureHeaders } from '@matte/core/webhook/signature'
+import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
-import { getCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useWebhooks } from '../api/webhook-parts.ts'
@@ -16,12 +16,12 @@ const person = (options?: PersonOptions) => givenPerson(world.db, world.api, opt
 
 type Secret = { readonly signingSecret: string; readonly previousSecretExpiresAt?: string | null }
 
-describe('the secret of callbacks', () => {
+describe('the callback secret', () => {
   const read = async ({ client }: Person) => (await client.call<Secret>('GET', '/developer/signing-secret')).data
   const rotate = async ({ client }: Person, body: Record<string, unknown> = {}) =>
     (await client.call<Secret>('POST', '/developer/signing-secret/rotate', { body })).data
 
-  /** What a callback of the workspace is signed with now, by a dispatcher process. */
+  /** Current signature of a callback of the workspace, by a dispatcher process. */
   async function sentHeaders({ workspaceId }: Person) {
     const receiver = await world.receiver()
     await world.dispatcher()
@@ -47,7 +47,7 @@ describe('the secret of callbacks', () => {
     expect(signingSecret).toBe(await getCallbackSecret(world.db, world.api.config.masterKeys, someone.workspaceId))
   })
 
-  it('rotates with an overlap, in which the old one and both sign', async () => {
+  it('rotates with an overlap, in which both secrets sign', async () => {
     const someone = await person()
     const { signingSecret: old } = await read(someone)
     const { signingSecret: fresh, previousSecretExpiresAt } = await rotate(someone, { overlapSeconds: 3_600 })
@@ -58,7 +58,7 @@ describe('the secret of callbacks', () => {
     expect(headers).toMatchObject(expected(fresh, old))
   })
 
-  it('signs with the new one alone once the overlap has ended, or without one', async () => {
+  it('signs with the new one only after the overlap, or without one', async () => {
     const someone = await person()
     await read(someone)
     const ended = await rotate(someone)
@@ -71,7 +71,7 @@ describe('the secret of callbacks', () => {
     expect(now.headers).toMatchObject(now.expected(atOnce.signingSecret))
   })
 
-  it('keeps the older one in a second rotation within the overlap, which receivers still know', async () => {
+  it('keeps the older one in a second rotation within the overlap, because receivers still know it', async () => {
     const someone = await person()
     const { signingSecret: old } = await read(someone)
     await rotate(someone)
@@ -80,7 +80,7 @@ describe('the secret of callbacks', () => {
     expect(headers).toMatchObject(expected(fresh, old))
   })
 
-  it('rotates without a body, and refuses one that is no object', async () => {
+  it('rotates without a body, and rejects one that is no object', async () => {
     const { client } = await person()
     const rotation = '/developer/signing-secret/rotate'
     expect((await client.call('POST', rotation)).status).toBe(200)
@@ -88,7 +88,7 @@ describe('the secret of callbacks', () => {
     await expect(client.call('POST', rotation, { body: 'null' })).rejects.toMatchObject(refused)
   })
 
-  it('is made by the rotation where there was none', async () => {
+  it('is created by the rotation if missing', async () => {
     const { signingSecret, previousSecretExpiresAt } = await rotate(await person())
     expect([signingSecret, previousSecretExpiresAt]).toEqual([expect.stringMatching(/^whsec_/), null])
   })
@@ -102,7 +102,7 @@ describe('GET /developer/event-catalog', () => {
     readonly schema: { readonly required: readonly string[] }
     readonly example: Readonly<Record<string, unknown>>
   }
-  it('has every event with the form of its body and an example of it', async () => {
+  it('has every event with its schema and an example', async () => {
     const { client } = await person()
     const { items } = (await client.call<{ items: Event[] }>('GET', '/developer/event-catalog')).data
     expect(items.map(({ event }) => event)).toEqual([...webhookEvents, 'test.webhook'])
@@ -116,7 +116,7 @@ describe('GET /developer/event-catalog', () => {
   })
 })
 
-it('usage and webhooks are those of the Developer API', async () => {
+it('usage and webhooks equal those of the Developer API', async () => {
   const { client, workspaceId } = await person()
   expect((await client.call('GET', '/developer/usage')).data).toMatchObject({ totalTasks: 0, daily: { length: 30 } })
   const body = { targetUrl: 'https://93.184.216.34/hook' }

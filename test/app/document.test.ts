@@ -19,7 +19,7 @@ const creations = [
   'POST /v1/tasks',
 ]
 
-it('the document answers 201 where something with an id is created, and 200 everywhere else', async () => {
+it('the document declares 201 for operations that create a resource with an id, and 200 otherwise', async () => {
   type Operation = { readonly responses: Readonly<Record<string, unknown>> }
   const { paths } = (await buildDocument()) as { paths: Record<string, Record<string, Operation>> }
   const successes = Object.entries(paths).flatMap(([path, methods]) =>

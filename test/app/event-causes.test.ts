@@ -1,5 +1,5 @@
-// From its real cause to the signed webhook: each event of people, tasks, batches and retention. Those of payments
-// are in payments-events.test.ts, of credits in test/dispatcher/credit-events.test.ts, of referrals beside it.
+// Events of people, tasks, batches and retention, each from its real cause to the signed webhook. Payments are in
+// payments-events.test.ts, credits in test/dispatcher/credit-events.test.ts, referrals beside it.
 import type { Db } from '@matte/core/db/database'
 import { announceCleanups } from '@matte/core/retention/announce-cleanup'
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-/** A receiver of everything that the workspace is told, and a dispatcher. */
+/** A receiver of all events of the workspace, and a dispatcher. */
 async function givenReceiver(workspaceId: string) {
   const { db, api } = world
   const receiver = await startReceiver()
@@ -36,7 +36,7 @@ async function givenReceiver(workspaceId: string) {
   const { id, signingSecret } = await createEndpoint(db, api.config.masterKeys, input)
   await dispatcher.due.start()
   ends.push(() => dispatcher.stop())
-  /** Fields of the event as they came, the signature being right. */
+  /** Fields of the received event, after a check of its signature. */
   const arrived = async (event: string): Promise<Record<string, unknown>> => {
     dispatcher.due.wake()
     const found = await until(`${event} arrives`, () =>
@@ -58,7 +58,7 @@ async function claimed(db: Db, { workspaceId }: Person, child = false) {
   return claim
 }
 
-it('security.* arrive when the password and the second factor of a person change', async () => {
+it('security.* arrive when a user’s password and second factor change', async () => {
   const { db, api } = world
   const person = await givenPerson(db, api)
   await givePassword(db, person)
@@ -73,7 +73,7 @@ it('security.* arrive when the password and the second factor of a person change
   expect(await arrived('security.password_changed')).toMatchObject({ message: expect.any(String) })
 })
 
-it('team.invitation arrives at the personal workspace of who is invited', async () => {
+it('team.invitation arrives at the personal workspace of the invited user', async () => {
   const person = await givenPerson(world.db, world.api)
   const team = await givenTeam(world)
   const { arrived } = await givenReceiver(person.personalWorkspaceId)
@@ -82,7 +82,7 @@ it('team.invitation arrives at the personal workspace of who is invited', async 
   expect(await arrived('team.invitation')).toMatchObject({ team_name: 'Shop', inviter_email: team.owner.email })
 })
 
-it('welcome arrives at the first endpoint that the owner of a new account makes', async () => {
+it('welcome arrives at the first endpoint of a new account’s owner', async () => {
   const account = await givenAccount(world)
   const { arrived } = await givenReceiver((await ownWorkspace(account)).id)
   expect(await arrived('welcome')).toEqual({ event: 'welcome', message: expect.any(String) })
@@ -95,7 +95,7 @@ async function ownWorkspace({ client }: Account): Promise<{ readonly id: string 
   return own
 }
 
-it('task.succeeded, task.failed and batch.completed arrive with the ends of tasks', async () => {
+it('task.succeeded, task.failed and batch.completed arrive when tasks end', async () => {
   const { db, api } = world
   const person = await givenPerson(db, api)
   const { arrived } = await givenReceiver(person.workspaceId)

@@ -1,4 +1,4 @@
-// Every route of the App API, as its specification lists them, below /api/v1/app.
+// Every route of the App API in its specification, below /api/v1/app.
 const modules: Readonly<Record<string, readonly string[]>> = {
   auth: [
     ...['POST /register', 'POST /verify-email', 'POST /verify-email/resend', 'POST /login', 'POST /refresh'],

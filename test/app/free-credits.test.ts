@@ -1,8 +1,8 @@
-// Credits of the plan Free, once per mailbox (D88): other spellings of it, and an account of before, change nothing.
+// Credits of plan Free, once per mailbox (D88), also for other spellings and accounts of earlier releases.
 import { randomBytes } from 'node:crypto'
-import { cleanSignIn } from '@matte/core/identity/clean-sign-in'
-import { hashMailbox } from '@matte/core/identity/free-credits/mailbox-key'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
+import { hashMailbox } from '@matte/people/identity/account/free-credits'
+import { cleanSignIn } from '@matte/people/identity/clean-sign-in'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -33,7 +33,7 @@ const rowOf = async (email: string) => {
 }
 
 describe('free credits', () => {
-  it('come once for addresses of one mailbox, and once for each mailbox', async () => {
+  it('are granted once for addresses of one mailbox, and once for each mailbox', async () => {
     const [name, domain] = [newName(), 'example.com']
     expect((await givenAccountOf(`${name}@${domain}`)).available).toBe(10)
     expect((await givenAccountOf(`${name}+again@${domain}`)).available).toBe(0)
@@ -43,13 +43,13 @@ describe('free credits', () => {
     expect((await givenAccountOf(`${name.slice(0, 4)}.${name.slice(4)}@${domain}`)).available).toBe(10)
   })
 
-  it('come once to two addresses of one mailbox that are verified at once', async () => {
+  it('are granted once to two addresses of one mailbox with concurrent verification', async () => {
     const name = newName()
     const both = await Promise.all(['a', 'b'].map((tag) => givenAccountOf(`${name}+${tag}@example.com`)))
     expect(both.map(({ available }) => available).sort()).toEqual([0, 10])
   })
 
-  it('come again 12 months after the account was erased, and not before', async () => {
+  it('are granted again 12 months after the account was erased, and not before', async () => {
     const email = `${newName()}@example.com`
     await (await givenAccountOf(email)).erase()
     const again = await givenAccountOf(email)
@@ -67,7 +67,7 @@ describe('free credits', () => {
     expect((await givenAccountOf(email)).available).toBe(10)
   })
 
-  it('leave an HMAC alone behind an erased account, which is deleted after 12 months', async () => {
+  it('keep only an HMAC of an erased account, deleted after 12 months', async () => {
     const email = `${newName()}@example.com`
     await (await givenAccountOf(email)).erase()
     expect(await rowOf(email)).toMatchObject({ user_id: null, forget_at: expect.any(Date) })
@@ -80,7 +80,7 @@ describe('free credits', () => {
     expect(await kept()).toEqual([])
   })
 
-  it('are remembered at the end of an account that is older than this memory', async () => {
+  it('are recorded when an account from before the records ends', async () => {
     const email = `${newName()}@example.com`
     const account = await givenAccountOf(email)
     await sql`delete from free_credit`.execute(world.db)
@@ -88,7 +88,7 @@ describe('free credits', () => {
     expect((await givenAccountOf(email)).available).toBe(0)
   })
 
-  it('are remembered when the master key is replaced', async () => {
+  it('are recognised after a replacement of the master key', async () => {
     const email = `${newName()}@example.com`
     await (await givenAccountOf(email)).erase()
     const { masterKeys } = world.api.config
@@ -96,7 +96,7 @@ describe('free credits', () => {
     const before = await hashMailbox(world.db, masterKeys, email)
     await resealSecrets(world.db, new Map([...fresh, ...masterKeys]))
     expect(await hashMailbox(world.db, fresh, email)).toEqual(before)
-    // Back, for the API of this file.
+    // Restores the key for the API of this file.
     await resealSecrets(world.db, new Map([...masterKeys, ...fresh]))
     expect((await givenAccountOf(email)).available).toBe(0)
   })

@@ -1,4 +1,4 @@
-// Free workspaces cost nothing to make, so what one person sends to all of them has one limit.
+// Free workspaces cost nothing to create, so one limit applies to a person's requests to all of them.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
@@ -19,7 +19,7 @@ const ask = async ({ client }: Person, path: string): Promise<Seen> => {
   return client.call('GET', path).then(seen, (error: ApiError) => seen(error, error.details.limit))
 }
 
-/** A team on this plan, which the person joins. */
+/** A team on this plan, with the person as a member. */
 async function givenMembership({ userId }: Person, plan: string) {
   const team = await givenTeam(world, { plan, credits: 0 })
   await world.db.insertInto('membership').values({ workspace_id: team.id, user_id: userId, role: 'member' }).execute()
@@ -29,7 +29,7 @@ async function givenMembership({ userId }: Person, plan: string) {
 const given = () => givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
 
 describe('a person with many Free workspaces', () => {
-  it('has the requests of one, and takes none from other members, from paid workspaces or from API keys', async () => {
+  it('has the requests of one, and uses none of other members, paid workspaces or API keys', async () => {
     const person = await given()
     const [one, two, paid] = [
       await givenMembership(person, 'free'),
@@ -51,7 +51,7 @@ describe('a person with many Free workspaces', () => {
     await expect(world.api.client(key).listTasks()).resolves.toMatchObject({ items: [] })
   })
 
-  it('reads in X-RateLimit-Remaining what is left of the workspace that was asked', async () => {
+  it('gets X-RateLimit-Remaining for the requested workspace', async () => {
     const person = await given()
     const [one, two] = [await givenMembership(person, 'free'), await givenMembership(person, 'free')]
     for (let i = 0; i < 3; i += 1) await ask(person, one.path)
@@ -60,7 +60,7 @@ describe('a person with many Free workspaces', () => {
 })
 
 describe('a Free workspace with several members', () => {
-  it('has its own limit, whoever sends the requests', async () => {
+  it('has its own limit over all its members', async () => {
     const team = await givenTeam(world, { plan: 'free', credits: 0 })
     const members = [team.owner, await team.member('member'), await team.member('member')]
     const answers = await Promise.all(

@@ -1,4 +1,4 @@
-// The PDF of an invoice, from its first reader to the end of the account.
+// The PDF of an invoice, from its first download to the end of the account.
 import { randomUUID } from 'node:crypto'
 import { deleteDueObjects } from '@matte/core/retention/delete-objects'
 import { openBucket } from '@matte/core/storage/bucket'
@@ -32,7 +32,7 @@ async function read(someone: Person, id: string): Promise<Buffer> {
   return bytes
 }
 
-/** A PDF that is made after this differs from one that was made before. */
+/** Changes the output of later PDFs, so a new PDF differs from an old one. */
 const changeSeller = (id: string) =>
   world.db
     .updateTable('invoice')
@@ -61,7 +61,7 @@ const keysOf = async (id: string): Promise<string[]> => {
 }
 
 describe('the PDF of an invoice', () => {
-  it('is made once: each later request has the stored bytes', async () => {
+  it('is created once: each later request returns the stored bytes', async () => {
     const { someone, id } = await givenInvoice()
     const [first, second] = await Promise.all([read(someone, id), read(someone, id)])
     expect(second).toEqual(first)
@@ -70,7 +70,7 @@ describe('the PDF of an invoice', () => {
     expect(await read(someone, id)).toEqual(first)
   })
 
-  it('is made again when the store has lost it', async () => {
+  it('is created again when the store has lost it', async () => {
     const { someone, id } = await givenInvoice()
     const first = await read(someone, id)
     const store = openStore()
@@ -80,7 +80,7 @@ describe('the PDF of an invoice', () => {
     expect(await keysOf(id)).toHaveLength(1)
   })
 
-  it('goes with the account: object, name and the bodies of provider events', async () => {
+  it('is deleted with the account: object, name and bodies of provider events', async () => {
     const { someone, id } = await givenInvoice()
     await givePassword(world.db, someone)
     await read(someone, id)
@@ -109,13 +109,13 @@ describe('while the object store is down', () => {
   beforeAll(async () => {
     const [port] = await freePorts(1)
     const away = `http://127.0.0.1:${port}`
-    // The tokens of the first one hold for it too.
+    // The first API's tokens are valid here too.
     const variables = { PUBLIC_URL: world.api.url, S3_ENDPOINT: away, S3_PUBLIC_ENDPOINT: away }
     offline = await startApi({ DATABASE_URL: world.databaseUrl, ...variables })
   })
   afterAll(() => offline?.stop())
 
-  it('the PDF answers TASK_STORAGE_UNAVAILABLE, with the time to come again', async () => {
+  it('the PDF returns TASK_STORAGE_UNAVAILABLE with Retry-After', async () => {
     const { someone, id } = await givenInvoice()
     if (offline === undefined) throw new Error('the API has not started')
     const answer = await ask(someone, id, offline)

@@ -1,4 +1,4 @@
-// What is left when somebody leaves, is disabled, or changes the address: no access, and no name.
+// Leaving, disabling or a new address: access ends, and names are removed.
 import { createHash, randomBytes } from 'node:crypto'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
@@ -12,7 +12,7 @@ import { givePassword, password } from '../support/app/sign-in/given-password.ts
 import { givenKeyOf, givenTeam, readInviteMails } from '../support/app/teams.ts'
 import { until } from '../support/until.ts'
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 
 async function person(options: PersonOptions = {}): Promise<Person> {
   const someone = await givenPerson(world.db, world.api, options)
@@ -28,7 +28,7 @@ const statusOf = (call: Promise<{ status: number }>): Promise<number> =>
   )
 
 describe('a team that ends with the account of its only member', () => {
-  it('lets nobody in by an invitation that was open, and keeps no address of whom it was for', async () => {
+  it('makes its open invitations useless and forgets their addresses', async () => {
     const team = await givenTeam(world)
     await givePassword(world.db, team.owner)
     const invited = await person()
@@ -42,7 +42,7 @@ describe('a team that ends with the account of its only member', () => {
     expect([await left('membership'), await left('team_invite')]).toEqual([[], []])
   })
 
-  it('keeps its invoices without a name, as does one that was deleted before', async () => {
+  it('keeps its invoices without a name, as does a team deleted earlier', async () => {
     const [closing, before, goingOn] = [await givenTeam(world), await givenTeam(world), await givenTeam(world)]
     const someone = closing.owner
     await givePassword(world.db, someone)
@@ -67,7 +67,7 @@ describe('a team that ends with the account of its only member', () => {
   })
 })
 
-/** One whose buyer has a name. */
+/** An invoice with a buyer's name. */
 async function givenInvoice(workspace_id: string): Promise<void> {
   const { id: order_id } = await world.db
     .insertInto('payment_order')
@@ -88,8 +88,8 @@ async function givenInvoice(workspace_id: string): Promise<void> {
     .execute()
 }
 
-describe('another address', () => {
-  it('makes a link to a new password void that went to the one before', async () => {
+describe('a changed address', () => {
+  it('invalidates a reset link that was mailed to the previous one', async () => {
     const someone = await person()
     const newEmail = `new-${randomBytes(6).toString('hex')}@example.com`
     const open = createAppClient(world.api.url)
@@ -137,7 +137,7 @@ describe('a link in a mail', () => {
   })
 })
 
-describe('while an attempt of a webhook is recorded', () => {
+describe('during the record of a webhook attempt', () => {
   const leavePersonal = async () => {
     const someone = await person()
     return { workspaceId: someone.personalWorkspaceId, leave: () => erase(someone) }
@@ -152,7 +152,7 @@ describe('while an attempt of a webhook is recorded', () => {
   it.each([
     ['an account', leavePersonal],
     ['a team', leaveTeam],
-  ])('the end of %s waits for that, and neither is ended for the other', async (_what, prepare) => {
+  ])('the end of %s waits, and neither fails because of the other', async (_what, prepare) => {
     const { workspaceId, leave } = await prepare()
     const targetUrl = 'https://receiver.example/'
     const endpoint = { workspaceId, targetUrl, url: new URL(targetUrl), eventTypes: [], description: null }
@@ -160,7 +160,7 @@ describe('while an attempt of a webhook is recorded', () => {
     const event = { workspaceId, event: 'welcome', body: '{}', callbackUrl: null } as const
     await createEventDeliveries(world.db, { ...event, of: { key: randomBytes(8).toString('hex') } })
     const left = await world.db.transaction().execute(async (tx) => {
-      // Delivery, then endpoint, as an attempt is recorded.
+      // Locks delivery, then endpoint, like the record of an attempt.
       await tx.selectFrom('delivery').select('id').where('workspace_id', '=', workspaceId).forUpdate().execute()
       const leaving = statusOf(leave())
       const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
@@ -174,8 +174,8 @@ describe('while an attempt of a webhook is recorded', () => {
   })
 })
 
-describe('somebody who is disabled', () => {
-  it('has keys that are refused, wherever they were made, until enabled again', async () => {
+describe('a disabled user', () => {
+  it('has rejected keys, wherever created, until enabled again', async () => {
     const someone = await person()
     const team = await givenTeam(world)
     const member = { workspace_id: team.id, user_id: someone.userId, role: 'admin' as const }
@@ -201,8 +201,8 @@ describe('somebody who is disabled', () => {
   })
 })
 
-describe('the log of a team', () => {
-  it('has nothing of what its members change for themselves; the personal one has', async () => {
+describe('the audit log of a team', () => {
+  it('has no personal changes of its members; the personal log has them', async () => {
     const team = await givenTeam(world)
     const member = await team.member('member')
     await member.client.call('PATCH', '/users/profile', { body: { name: 'Mine' } })
@@ -216,8 +216,8 @@ describe('the log of a team', () => {
   })
 })
 
-describe('whoever asks for a workspace of others', () => {
-  it.each(['known', 'unknown'])('is limited like all requests of the person: %s', async (which) => {
+describe('a request to another’s workspace', () => {
+  it.each(['known', 'unknown'])('counts against the limit of the person: %s', async (which) => {
     const someone = await person({ plan: 'free' })
     const id = which === 'known' ? (await givenTeam(world)).id : '00000000-0000-4000-8000-000000000000'
     const error = await someone.client.call('GET', `/teams/${id}`).catch((caught) => caught)

@@ -1,5 +1,5 @@
-// Mails that strangers can have sent to one address: bounded by the address, however many ask, and whether or not an
-// account has it.
+// Limit of mails to one address by unauthenticated requests: per address, for any number of clients, with or without an
+// account.
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -10,19 +10,19 @@ import { givePassword, password } from '../support/app/sign-in/given-password.ts
 import { mailsTo, untilRequestsDone } from '../support/app/sign-in/inbox.ts'
 import { givenTeam } from '../support/app/teams.ts'
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 
 const open = (path: string, body: object) => createAppClient(world.api.url).call('POST', `/auth${path}`, { body })
 const templatesTo = async (email: string) => (await mailsTo(world.db, world.api, email)).map(({ template }) => template)
-/** As if so many minutes had passed since the last mail. */
+/** Moves the last mail back by this many minutes. */
 const pass = (minutes: number) =>
   sql`update mail_room set spent_until = spent_until - ${minutes} * interval '1 minute'`.execute(world.db)
 
-describe('whoever is not signed in', () => {
-  /** Links of former mails stand in the way of none. */
+describe('unauthenticated clients', () => {
+  /** Ignores links of earlier mails. */
   const forgetTokens = () => world.db.deleteFrom('mail_token').execute()
 
-  it('has five mails sent to one address at once, then one an hour, by whatever way', async () => {
+  it('cause five mails to one address at once, then one an hour, in any way', async () => {
     const { email } = await givenAccount(world) // with the first
     const ask = async (): Promise<readonly unknown[]> => {
       const answers = [
@@ -38,14 +38,14 @@ describe('whoever is not signed in', () => {
     for (let round = 0; round < 5; round += 1) answers.push(await ask())
     const links = async () => (await templatesTo(email)).filter((template) => template !== 'already-registered')
     expect(await links()).toEqual(['verify-email', ...Array.from({ length: 4 }, () => 'reset-password')])
-    // Whoever asks is told nothing.
+    // The response does not reveal it.
     expect(new Set(answers.map((each) => JSON.stringify(each))).size).toBe(1)
     await pass(60)
     for (let round = 0; round < 2; round += 1) await ask()
     expect(await links()).toHaveLength(6)
   })
 
-  it('has one note an hour that an address has an account, which takes no link from its owner', async () => {
+  it('cause one note an hour that an address has an account, which keeps its owner’s links valid', async () => {
     const { email } = await givenAccount(world) // with the first link
     const registerAgain = async () => {
       for (let times = 0; times < 3; times += 1) await open('/register', { email, password: newPassword() })
@@ -64,7 +64,7 @@ describe('whoever is not signed in', () => {
     expect(await count('already-registered')).toBe(2)
   })
 
-  it('keeps nobody from the invitations of those who are', async () => {
+  it('do not block invitations by signed-in users', async () => {
     const { email } = await givenAccount(world)
     for (let round = 0; round < 6; round += 1) {
       await open('/password/forgot', { email })
@@ -77,11 +77,11 @@ describe('whoever is not signed in', () => {
   })
 })
 
-describe('many who are signed in', () => {
+describe('many signed-in users', () => {
   it.each([
     ['an account', true],
     ['none', false],
-  ])('have five mails sent to an address with %s, then one in five hours', async (_what, known) => {
+  ])('cause five mails to an address with %s, then one in five hours', async (_what, known) => {
     const email = known ? (await givenPerson(world.db, world.api)).email : newEmail()
     const refused = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'address' } }
     const refer = async () =>
@@ -98,7 +98,7 @@ describe('many who are signed in', () => {
     for (const act of [refer, changeTo, invite, refer, changeTo]) await act()
     await expect(changeTo()).rejects.toMatchObject(refused)
     await expect(invite()).rejects.toMatchObject(refused)
-    // A referral is noted all the same, and answered as ever.
+    // A referral is still stored, with the usual response.
     expect(await refer()).toMatchObject({ status: 201, data: { status: 'invited' } })
     const sent = ['confirm-email', 'confirm-email', 'referral-invitation', 'referral-invitation', 'team-invitation']
     expect((await templatesTo(email)).sort()).toEqual(sent)
@@ -109,7 +109,7 @@ describe('many who are signed in', () => {
     await expect(changeTo()).rejects.toMatchObject(refused)
   })
 
-  it('that ask at the same moment are counted one by one', async () => {
+  it('with concurrent requests are counted one by one', async () => {
     const email = newEmail()
     const people = await Promise.all(Array.from({ length: 12 }, () => givenPerson(world.db, world.api)))
     for (const each of people) await givePassword(world.db, each)

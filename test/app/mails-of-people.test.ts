@@ -1,4 +1,4 @@
-// Mails as people get them: dates, numbers and names.
+// Dates, numbers and names in mails.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { order, pay } from '../support/app/payments.ts'
@@ -18,7 +18,7 @@ describe('a mail about a subscription', () => {
     ['ja-JP', 'Asia/Tokyo', '$29.00'],
     ['ar-EG', 'Africa/Cairo', '\u2068\u200f٢٩٫٠٠ US$\u2069'],
     ['en-GB', 'Asia/Kathmandu', 'US$29.00'],
-  ])('has the amount and the date as %s writes them, in %s', async (locale, timeZone, amount) => {
+  ])('formats amount and date as %s does, in %s', async (locale, timeZone, amount) => {
     const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
     const { client, email } = someone
     await client.call('PATCH', '/users/profile', { body: { locale, timeZone } })
@@ -34,8 +34,8 @@ describe('a mail about a subscription', () => {
   })
 })
 
-describe('a name in a mail to somebody else', () => {
-  it('of the person who invites has no address and no markup, in subject, text and HTML', async () => {
+describe('a user-supplied name in a mail', () => {
+  it('of an inviter contains no address and no markup, in subject, text and HTML', async () => {
     const { client } = await givenPerson(world.db, world.api)
     const name = 'Prize at https://evil.example/win or win@evil.example <b>now</b>'
     await client.call('PATCH', '/users/profile', { body: { name } })
@@ -46,7 +46,7 @@ describe('a name in a mail to somebody else', () => {
     expect(mail.text + mail.html).not.toMatch(/evil\.example|win@|<b>|&lt;b/)
   })
 
-  it('of a team that had its name before the rule has none either', async () => {
+  it('of a team from before the rule contains none either', async () => {
     const team = await givenTeam(world)
     const name = 'evil.example/<i>win</i>'
     await world.db.updateTable('workspace').set({ name }).where('id', '=', team.id).execute()

@@ -1,13 +1,13 @@
-// What the makers of tasks and batches are told of their ends, and that nobody is told who did not ask in the App.
+// Notifications to creators of tasks and batches about their ends, and no notifications for tasks made outside the App.
 import { countsOrThrow, sweepParts } from '@matte/core/db/sweep'
-import { tellEndsOfTasks, tellEvents } from '@matte/core/notification/make-notifications'
-import { changePreferences } from '@matte/core/notification/preference-queries'
 import { announceCleanups } from '@matte/core/retention/announce-cleanup'
 import { createTask } from '@matte/core/task/create-task'
 import { retryTask } from '@matte/core/task/retry-task'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
+import { notifyEndedTasks, notifyEvents } from '@matte/people/notification/make-notifications'
+import { changePreferences } from '@matte/people/notification/preferences'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -21,12 +21,15 @@ const plan = planNamed(defaultPlans, 'pro')
 
 beforeEach(() => sql`truncate notification, notification_due, mail`.execute(world.db))
 
-/** What the dispatcher's loop does, so many at once. */
+/** Runs the dispatcher's loop, this many concurrently. */
 async function tell(loops = 1): Promise<void> {
   const deps = { db: processDb('dispatcher', world.db), masterKeys: world.api.config.masterKeys, mailEnabled: true }
   const pass = async () =>
     countsOrThrow(
-      await sweepParts({ events: (sweep) => tellEvents(deps, sweep), ends: (sweep) => tellEndsOfTasks(deps, sweep) }),
+      await sweepParts({
+        events: (sweep) => notifyEvents(deps, sweep),
+        ends: (sweep) => notifyEndedTasks(deps, sweep),
+      }),
     )
   await Promise.all(Array.from({ length: loops }, pass))
 }
@@ -41,7 +44,7 @@ const toldOf = async ({ userId }: Person) =>
 
 type Making = { readonly inApp?: boolean; readonly child?: boolean }
 
-/** A task that this person made, in the App unless said otherwise, claimed by a worker. */
+/** A task of this person, created in the App by default, claimed by a worker. */
 async function givenMade({ userId, workspaceId }: Person, { inApp = true, child = false }: Making = {}) {
   const model = ownModel()
   const { id, batch_id } = await givenTask(world.db, { id: workspaceId, plan }, { model, child })
@@ -59,7 +62,7 @@ const person = () => givenPerson(world.db, world.api)
 const waiting = () => world.db.selectFrom('task_event').select('id').where('for_user', 'is not', null).execute()
 
 describe('the end of a task', () => {
-  it('that failed is told to its maker, once, by any number of loops', async () => {
+  it('notifies its creator about a failure, once, with any number of loops', async () => {
     const ada = await person()
     const task = await givenMade(ada)
     await failAttempt(world.db, task, 'INPUT_UNREADABLE')
@@ -75,7 +78,7 @@ describe('the end of a task', () => {
     expect(await waiting()).toEqual([])
   })
 
-  it('that succeeded is told to those who wish it', async () => {
+  it('notifies creators who enabled it about a success', async () => {
     const [ada, bob] = [await person(), await person()]
     await changePreferences(world.db, bob.userId, [{ event: 'task.succeeded', inApp: true, email: true }])
     for (const maker of [ada, bob]) {
@@ -90,7 +93,7 @@ describe('the end of a task', () => {
     expect(await waiting()).toEqual([])
   })
 
-  it('that was made with a key, is of a batch or was canceled leaves nothing to tell', async () => {
+  it('sends no notification for a task made with a key, in a batch, or canceled', async () => {
     const ada = await person()
     const byKey = await givenMade(ada, { inApp: false })
     await failAttempt(world.db, byKey, 'INPUT_UNREADABLE')
@@ -102,7 +105,7 @@ describe('the end of a task', () => {
     expect(await waiting()).toEqual([])
   })
 
-  it('is no news any more once the task has been retried', async () => {
+  it('sends none after a retry', async () => {
     const ada = await person()
     const task = await givenMade(ada)
     await failAttempt(world.db, task, 'INPUT_UNREADABLE')
@@ -115,7 +118,7 @@ describe('the end of a task', () => {
   })
 })
 
-it('the end of a batch is told to its maker, with its counts; made with a key it is not', async () => {
+it('of a batch notifies its creator with its counts, unless made with a key', async () => {
   const ada = await person()
   for (const inApp of [true, false]) {
     const child = await givenMade(ada, { child: true, inApp })
@@ -127,7 +130,7 @@ it('the end of a batch is told to its maker, with its counts; made with a key it
   ])
 })
 
-it('deleted tasks are told to owner and admins, with the announcement', async () => {
+it('deleted tasks notify owner and admins, together with the announcement', async () => {
   const owner = await person()
   const { workspaceId } = owner
   const admin = await givenPerson(world.db, world.api, { member: { workspaceId, role: 'admin' } })
@@ -141,7 +144,7 @@ it('deleted tasks are told to owner and admins, with the announcement', async ()
   expect(await toldOf(member)).toEqual([])
 })
 
-it('a creation says whether its maker is to be told', async () => {
+it('a creation stores whether its creator gets a notification', async () => {
   const ada = await person()
   const { objectKey, bucket } = await givenUpload(world.db, ada.workspaceId)
   const request = { workspaceId: ada.workspaceId, plan, imageUrl: objectKey, modelVersion: 'service-v2' }

@@ -1,11 +1,11 @@
-// What people are told, through the front doors: events in, notifications of the App API and mails out.
+// Notifications end to end: events in, notifications of the App API and mails out.
 import { randomUUID } from 'node:crypto'
 import { countsOrThrow } from '@matte/core/db/sweep'
-import { publishPersonalEvent } from '@matte/core/notification/personal-event'
-import { publishEvent } from '@matte/core/notification/publish-event'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { webhookEvents } from '@matte/core/webhook/events'
+import { publishEvent } from '@matte/core/webhook/publish-event'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { publishPersonalEvent } from '@matte/people/notification/publish-events'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -68,7 +68,7 @@ const untilMailsGone = () =>
     return rows.length === 0
   })
 
-/** Subjects of the mails that this person got. */
+/** Subjects of mails to this person. */
 async function mailsTo({ email }: Person): Promise<string[]> {
   await untilTold()
   await untilMailsGone()
@@ -77,7 +77,7 @@ async function mailsTo({ email }: Person): Promise<string[]> {
 }
 
 describe('an event', () => {
-  it('of a person is a notification and a mail of that person alone', async () => {
+  it('of a person creates a notification and a mail of that person only', async () => {
     const [ada, other] = [await person(), await person()]
     await welcome(ada)
     await untilTold()
@@ -87,7 +87,7 @@ describe('an event', () => {
     expect(await mailsTo(other)).toEqual([])
   })
 
-  it('of a workspace is told to those whose role it concerns', async () => {
+  it('of a workspace reaches the roles that it concerns', async () => {
     const owner = await person()
     const { workspaceId } = owner
     const [admin, billing, member, stranger] = [
@@ -108,7 +108,7 @@ describe('an event', () => {
     }
   })
 
-  it('that is published again is told once, also after the first was told', async () => {
+  it('that is published again is delivered once, also after the first delivery', async () => {
     const ada = await person()
     await lowBalance(ada.workspaceId, 'the same')
     await untilTold()
@@ -119,7 +119,7 @@ describe('an event', () => {
     expect(await mailsTo(ada)).toHaveLength(2)
   })
 
-  it('whose transaction is rolled back is told to nobody', async () => {
+  it('of a transaction that is rolled back is not delivered', async () => {
     const ada = await person()
     const undone = world.db.transaction().execute(async (tx) => {
       await publishPersonalEvent(tx, ada.userId, { event: 'welcome', fields: { message: '' }, key: ada.userId })
@@ -131,7 +131,7 @@ describe('an event', () => {
     expect((await list(ada)).items.map(({ type }) => type)).toEqual(['credits.low_balance'])
   })
 
-  it('of a version to come waits, and holds up no other', async () => {
+  it('of a future version waits and blocks no other', async () => {
     const ada = await person()
     const { id } = await world.db
       .insertInto('notification_due')
@@ -144,7 +144,7 @@ describe('an event', () => {
     expect(deleted.numDeletedRows).toBe(1n)
   })
 
-  it('is told to no member who has left, to nobody who is disabled, and mailed to no unverified address', async () => {
+  it('reaches no former member and no disabled user, and sends no mail to an unverified address', async () => {
     const owner = await person()
     const { workspaceId } = owner
     const [left, disabled, unverified] = [
@@ -165,7 +165,7 @@ describe('an event', () => {
     for (const spared of [left, disabled, unverified]) expect(await mailsTo(spared)).toEqual([])
   })
 
-  it('of a security matter is mailed, wished or not, without a way to switch it off', async () => {
+  it('of a security matter is mailed regardless of preferences, without an unsubscribe link', async () => {
     const ada = await person()
     await publishPersonalEvent(world.db, ada.userId, {
       ...{ event: 'security.password_changed', fields: { message: 'Changed.' }, key: randomUUID() },
@@ -179,7 +179,7 @@ describe('an event', () => {
     expect(other).toContain('https://app.example.com/settings/notifications')
   })
 
-  it('of an invitation has a mail of its own, and its link is in no notification', async () => {
+  it('of an invitation has a separate mail, and its link is in no notification', async () => {
     const ada = await person()
     const fields = { team_name: 'Shop', inviter_email: 'bob@example.com', role: 'member', message: '' }
     await publishPersonalEvent(world.db, ada.userId, {
@@ -195,7 +195,7 @@ describe('an event', () => {
 })
 
 describe('notifications', () => {
-  it('are read one by one or all at once, and counted while unread', async () => {
+  it('are marked read one by one or all at once, and counted while unread', async () => {
     const ada = await person()
     for (const key of ['a', 'b', 'c']) await welcome(ada, key)
     await until('all are told', async () => (await unread(ada)) === 3)
@@ -213,7 +213,7 @@ describe('notifications', () => {
     expect(await list(ada, '?unread=true')).toMatchObject({ items: [], total: 0 })
   })
 
-  it('come in pages, newest first, each once', async () => {
+  it('are listed in pages, newest first, each once', async () => {
     const ada = await person()
     for (let n = 0; n < 5; n++) await welcome(ada, `w${n}`)
     await until('all are told', async () => (await unread(ada)) === 5)
@@ -226,7 +226,7 @@ describe('notifications', () => {
     expect((await list(ada, '?pageSize=2&page=3')).items.map(({ id }) => id)).toEqual(ids.slice(4))
   })
 
-  it('of another are not there, to read or to mark', async () => {
+  it('of another user are not found, to read or to mark', async () => {
     const [ada, other] = [await person(), await person()]
     await welcome(ada)
     await until('it is told', async () => (await unread(ada)) === 1)
@@ -239,7 +239,7 @@ describe('notifications', () => {
     expect(await unread(ada)).toBe(1)
   })
 
-  it('go after 90 days, as do the records of mails', async () => {
+  it('are deleted after 90 days, like the records of mails', async () => {
     const ada = await person()
     await welcome(ada)
     await mailsTo(ada)
@@ -269,7 +269,7 @@ describe('preferences', () => {
     expect(of('security.mfa_disabled')).toMatchObject({ email: true, emailRequired: true })
   })
 
-  it('decide what comes; what is not named stays', async () => {
+  it('select events; omitted ones keep their value', async () => {
     const ada = await person()
     await setPreferences(ada, [{ event: 'welcome', inApp: false }])
     await setPreferences(ada, [{ event: 'credits.low_balance', email: false }])
@@ -281,7 +281,7 @@ describe('preferences', () => {
     expect((await list(ada)).items.map(({ type }) => type)).toEqual(['credits.low_balance'])
   })
 
-  it('that would silence what has to be said are refused, and none of the others is kept', async () => {
+  it('that would disable mandatory events are rejected as a whole', async () => {
     const ada = await person()
     const silence = setPreferences(ada, [
       { event: 'welcome', email: false },

@@ -1,4 +1,4 @@
-// `/users/subscription` is of one moment, on each replica: a change of plan is in all of an answer or in none of it.
+// `/users/subscription` is consistent on each replica: a response shows a plan change entirely or not at all.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -9,7 +9,7 @@ import { givenPerson, type Person } from '../support/app/people.ts'
 import { givenTeam } from '../support/app/teams.ts'
 import { until } from '../support/until.ts'
 
-/** A second replica, which takes the tokens of the first. */
+/** A second replica, which accepts the tokens of the first. */
 const world = useApi()
 let other: TestApi
 beforeAll(async () => {
@@ -33,8 +33,8 @@ const free = { plan: 'free', status: 'none', limits: { requestsPerMinute: 600, b
 const pro = { plan: 'pro', status: 'active', limits: { requestsPerMinute: 1_200, batchLimit: 5 } }
 const given = () => givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
 
-describe('one’s own subscription', () => {
-  it('is whole and new on another replica, which has seen the person under the plan before', async () => {
+describe('the user’s subscription', () => {
+  it('is complete and current on another replica that has cached the user under the previous plan', async () => {
     const person = await given()
     for (const api of [world.api, other]) expect(await shownBy(api, person)).toMatchObject(free)
     await buy(person, { plan: 'pro', interval: 'month' })
@@ -48,7 +48,7 @@ describe('one’s own subscription', () => {
     })
   })
 
-  it('is not mixed where the change commits between two statements of the reading', async () => {
+  it('is consistent if the change commits between two statements of the read', async () => {
     const person = await given()
     await buy(person, { plan: 'pro', interval: 'month' })
     await shownBy(other, person)
@@ -71,7 +71,7 @@ describe('one’s own subscription', () => {
     expect(await shownBy(other, person)).toMatchObject({ plan: 'free', status: 'canceled' })
   })
 
-  it('is that of the personal workspace as soon as the membership is gone', async () => {
+  it('is that of the personal workspace as soon as the membership ends', async () => {
     const team = await givenTeam(world, { plan: 'business' })
     const member = await team.member('member')
     expect(await shownBy(other, member)).toMatchObject({ workspaceId: team.id, plan: 'business' })

@@ -1,5 +1,5 @@
-// Every operation that answers a page, on both surfaces: it has the size that was asked for, 20 without a wish, and a
-// list that is always whole has no other page. The operations come from the service's own document.
+// Every list operation on both surfaces: pages have the requested size, 20 by default, and unpaged lists have a single
+// page. Operations come from the service's own document.
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -63,13 +63,13 @@ it('there are lists of both kinds on both surfaces', () => {
   expect(pages.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(['listBatches', 'appListBatches']))
 })
 
-it.each(paged)('$path has the size that was asked for, and 20 by default', async (operation) => {
+it.each(paged)('$path has the requested size, and 20 by default', async (operation) => {
   expect(await read(operation)).toMatchObject({ page: 1, pageSize: 20 })
   expect(await read(operation, '?pageSize=7')).toMatchObject({ page: 1, pageSize: 7 })
   expect(await read(operation, '?pageSize=100')).toMatchObject({ page: 1, pageSize: 100 })
 })
 
-it.each(whole)('$path is whole, and says by its total that it is', async (operation) => {
+it.each(whole)('$path is complete, as its total confirms', async (operation) => {
   const { items, page, pageSize, total } = await read(operation)
   expect({ page, pageSize, total }).toEqual({ page: 1, pageSize: Math.max(20, items.length), total: items.length })
 })

@@ -1,4 +1,4 @@
-// The sandbox's checkout as a page: what a payer can do, by buttons.
+// The sandbox's checkout page, used through its buttons.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { type Order, order } from '../support/app/payments.ts'
@@ -15,8 +15,8 @@ const statusOf = async ({ client }: Person, { id }: Order) =>
 const creditsOf = async ({ client }: Person) =>
   (await client.call<{ available: number }>('GET', '/credits/balance')).data.available
 
-describe('the checkout of the sandbox', () => {
-  it('ends in a paid order at the press of a button, once', async () => {
+describe('the sandbox checkout', () => {
+  it('ends in a paid order after one button press, once', async () => {
     const someone = await person()
     const made = await order(someone, { packId: 'small' })
     const page = await checkoutOf(made)
@@ -28,7 +28,7 @@ describe('the checkout of the sandbox', () => {
     expect(await creditsOf(someone)).toBe(100)
   })
 
-  it('declines, and can then be paid', async () => {
+  it('declines, and can be paid afterwards', async () => {
     const someone = await person()
     const made = await order(someone, { packId: 'small' })
     const declined = await (await checkoutOf(made)).submit({}, { button: 'fail' })
@@ -38,7 +38,7 @@ describe('the checkout of the sandbox', () => {
     expect(await statusOf(someone, made)).toBe('paid')
   })
 
-  it('cancels the order, which nobody can pay then', async () => {
+  it('cancels the order, which cannot be paid afterwards', async () => {
     const someone = await person()
     const made = await order(someone, { packId: 'small' })
     const page = await checkoutOf(made)
@@ -47,7 +47,7 @@ describe('the checkout of the sandbox', () => {
     expect([await statusOf(someone, made), await creditsOf(someone)]).toEqual(['canceled', 0])
   })
 
-  it('reports a payment later, and says so', async () => {
+  it('delays the report of a payment, and the page says so', async () => {
     const someone = await person()
     const made = await order(someone, { packId: 'small' })
     const page = await checkoutOf(made)
@@ -60,7 +60,7 @@ describe('the checkout of the sandbox', () => {
     expect((await checkoutOf(made)).heading).toBe('The order is paid')
   })
 
-  it('lets a subscription begin whose renewals are declined', async () => {
+  it('starts a subscription whose renewals are declined', async () => {
     const someone = await person()
     const made = await order(someone, { plan: 'pro', interval: 'month' })
     await (await checkoutOf(made)).submit({ declineRenewals: 'yes' }, { button: 'succeed' })
@@ -71,7 +71,7 @@ describe('the checkout of the sandbox', () => {
     )
   })
 
-  it('opens by its link alone: not by the id of an order, nor by the signature of another', async () => {
+  it('opens by its link only: neither by the id of an order, nor with the signature of another', async () => {
     const someone = await person()
     const [one, two] = [await order(someone, { packId: 'small' }), await order(someone, { packId: 'large' })]
     const tokenOf = ({ checkoutUrl }: Order) => URL.parse(checkoutUrl ?? '')?.searchParams.get('token') ?? ''
@@ -86,7 +86,7 @@ describe('the checkout of the sandbox', () => {
     expect(await statusOf(someone, one)).toBe('pending')
   })
 
-  it('shows the price as the buyer writes it, and what users have written as text', async () => {
+  it("formats the price for the buyer's locale, and escapes user text", async () => {
     const someone = await person()
     await someone.client.call('PATCH', '/users/profile', { body: { locale: 'de-DE' } })
     const made = await order(someone, { packId: 'small' })

@@ -1,4 +1,4 @@
-// Pages in a browser's eyes: headers, forms of other sites, addresses in logs, and whatever people type.
+// Security of pages in a browser: headers, cross-site forms, addresses in logs, and user input.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
@@ -23,30 +23,27 @@ describe('every page', () => {
   const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' })
   const at = (path: string) => `${world.api.url}/api/v1/app/pages${path}`
 
-  it.each(paths)(
-    '%s works under a strict policy, in no frame, without a referrer or a copy in a cache',
-    async (path) => {
-      const { headers, html } = await visit(at(`${path}?token=nothing`))
-      expect(headers.get('content-security-policy')).toBe(
-        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
-      )
-      expect(Object.fromEntries(headers)).toMatchObject({
-        ...{ 'content-type': 'text/html; charset=utf-8', 'x-content-type-options': 'nosniff' },
-        ...{ 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
-      })
-      expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:|https?:\/\/(?!127\.0\.0\.1)/i)
-      expect(html).toMatch(/<html lang="en">[\s\S]*<meta name="viewport"[\s\S]*<main>\s*<h1>/)
-    },
-  )
+  it.each(paths)('%s has a strict policy, no frames, no referrer and no caching', async (path) => {
+    const { headers, html } = await visit(at(`${path}?token=nothing`))
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    )
+    expect(Object.fromEntries(headers)).toMatchObject({
+      ...{ 'content-type': 'text/html; charset=utf-8', 'x-content-type-options': 'nosniff' },
+      ...{ 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
+    })
+    expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:|https?:\/\/(?!127\.0\.0\.1)/i)
+    expect(html).toMatch(/<html lang="en">[\s\S]*<meta name="viewport"[\s\S]*<main>\s*<h1>/)
+  })
 
-  it.each(paths)('%s names each field by a label and has one heading', async (path) => {
+  it.each(paths)('%s labels each field and has one heading', async (path) => {
     const { html } = await visit(at(path))
     const fields = [...html.matchAll(/<input(?! type="hidden")[^>]*? id="([^"]+)"/g)].map(([, id]) => id)
     for (const id of fields) expect(html).toContain(`<label for="${id}">`)
     expect(html.match(/<h1>/g)).toHaveLength(1)
   })
 
-  it.each(forms)('%s shows what was typed as text, and keeps the headers when it refuses', async (path) => {
+  it.each(forms)('%s escapes user input, and keeps the headers in errors', async (path) => {
     const body = new URLSearchParams({
       ...{ token: evil, email: evil, password: evil, newPassword: evil, name: evil, code: evil },
       ...{ mfaToken: evil, referralCode: evil, outcome: evil },
@@ -60,7 +57,7 @@ describe('every page', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it.each(forms)('%s takes no form from another site, and nothing that is no form', async (path) => {
+  it.each(forms)('%s rejects forms from other sites, and bodies that are no forms', async (path) => {
     const body = new URLSearchParams({ email: 'ada@example.com', password: 'correct horse battery' })
     const elsewhere = [
       { 'sec-fetch-site': 'cross-site', origin: 'null' },
@@ -79,7 +76,7 @@ describe('every page', () => {
     }
   })
 
-  it('has its stylesheet and icon from this origin', async () => {
+  it('loads stylesheet and icon from this origin', async () => {
     const { html } = await visit(at('/login'))
     const files = [...html.matchAll(/(?:href|src)="([^"]+\.(?:css|svg))"/g)].map(([, path]) => path)
     expect(files.length).toBeGreaterThan(1)
@@ -92,10 +89,10 @@ describe('every page', () => {
   })
 })
 
-describe('a client that asks too often', () => {
+describe('a client over the rate limit', () => {
   const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '3' })
 
-  it('gets a page that says so, with the time to wait', async () => {
+  it('gets a page with the time to wait', async () => {
     const url = `${world.api.url}/api/v1/app/pages/login`
     for (let i = 0; i < 3; i += 1) expect((await visit(url)).status).toBe(200)
     const { status, heading, headers } = await visit(url)
@@ -105,10 +102,10 @@ describe('a client that asks too often', () => {
   })
 })
 
-describe('where nobody can register', () => {
+describe('with registration closed', () => {
   const world = useApi({ AUTH_REGISTRATION: 'closed' })
 
-  it('there is no page to register on, nor a link to it', async () => {
+  it('there is no registration page and no link to one', async () => {
     const at = (path: string) => visit(`${world.api.url}/api/v1/app/pages${path}`)
     expect(await at('/register')).toMatchObject({ status: 404, heading: 'There is no such page' })
     expect((await at('/teams/accept')).html).not.toContain('/register')
@@ -147,7 +144,7 @@ describe('the query of a link', () => {
     collector.closeAllConnections()
   })
 
-  it('is in no log, no trace and no metric, whatever becomes of the request', async () => {
+  it('is in no log, trace or metric, whatever the outcome of the request', async () => {
     const pages = `${api.url}/api/v1/app/pages`
     for (const path of paths) {
       await visit(`${pages}${path}?token=${token}`)
@@ -160,7 +157,7 @@ describe('the query of a link', () => {
     const { checkoutUrl } = await order(buyer, { packId: 'small' })
     await (await visit(checkoutUrl ?? '')).submit({}, { button: 'succeed' })
     const metrics = await (await fetch(`${api.healthUrl}/metrics`)).text()
-    await api.stop() // spans that are not exported yet go out with the end
+    await api.stop() // pending spans are exported at the end
     const signature =
       URL.parse(checkoutUrl ?? '')
         ?.searchParams.get('token')

@@ -1,4 +1,4 @@
-// Links of mails without a web app: each leads to a page of the API, whose form does what the mail is about.
+// Links in mails without a web app: each leads to a page of the API, whose form does the operation.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
@@ -46,7 +46,7 @@ describe('the link of a registration', () => {
     expect((await visit(link)).heading).toBe('This link does not work')
   })
 
-  it('leaves no session that nobody has the tokens of', async () => {
+  it('leaves no unused session', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await (await visit(await registered(email, password))).submit({ password })
     const { id } = await world.db
@@ -57,7 +57,7 @@ describe('the link of a registration', () => {
     expect(await liveSessions(id)).toEqual([])
   })
 
-  it('that is dead offers another one, to whatever address', async () => {
+  it('that is expired offers another one, for any address', async () => {
     const [email, password] = [newEmail(), newPassword()]
     await registered(email, password)
     const dead = await visit(pageAt('/verify-email?token=nothing'))
@@ -69,7 +69,7 @@ describe('the link of a registration', () => {
     expect((await page.submit({ password })).heading).toBe('Your address is confirmed')
   })
 
-  it('asks for the password again when it is missing, beside the field', async () => {
+  it('asks again for a missing password, beside the field', async () => {
     const page = await visit(await registered(newEmail(), newPassword()))
     const again = await page.submit({})
     expect([again.status, again.heading]).toEqual([400, 'Confirm your address'])
@@ -80,7 +80,7 @@ describe('the link of a registration', () => {
 })
 
 describe('the link for a new password', () => {
-  it('leads to a page that sets it, once; a bad one is refused beside its field', async () => {
+  it('leads to a page that sets it, once; a bad one is rejected beside its field', async () => {
     const { email } = await person()
     const forgot = await visit(pageAt('/forgot-password'))
     expect((await forgot.submit({ email })).heading).toBe('Check your mail')
@@ -96,10 +96,10 @@ describe('the link for a new password', () => {
     expect((await page.submit({ newPassword: newPassword() })).heading).toBe('This link does not work')
   })
 
-  it('of an address that has an account already is in the mail about it, beside signing in', async () => {
+  it('for an address with an account is in the mail about it, beside signing in', async () => {
     const { email } = await person()
     await open().call('POST', '/auth/register', { body: { email, password: newPassword() } })
-    const mail = await mailbox.untilMail(email, 'You have an account already')
+    const mail = await mailbox.untilMail(email, 'You already have an account')
     expect((await visit(linkIn(mail, 'Choose a new password'))).heading).toBe('Choose a new password')
     const signedIn = await (await visit(linkIn(mail, 'Sign in'))).submit({ email, password })
     expect(signedIn.heading).toBe('You are signed in')
@@ -109,8 +109,8 @@ describe('the link for a new password', () => {
   })
 })
 
-describe('the link of a new address', () => {
-  it('leads to a page that changes it after signing in, with a code if the account has one', async () => {
+describe('the link for a new address', () => {
+  it('leads to a page that changes it after signing in, with a code if the account requires one', async () => {
     const someone = await person()
     const { nextCode, wrongCode } = await enableSecondFactor(world.db, someone.client)
     const newAddress = newEmail()
@@ -140,7 +140,7 @@ describe('the link of a new address', () => {
 })
 
 describe('the link of an invitation', () => {
-  it('leads to a page on which the invited person joins, and nobody else', async () => {
+  it('leads to a page on which only the invited person can join', async () => {
     const team = await givenTeam(world)
     const [invited, other] = [await person(), await person()]
     await team.owner.client.call('POST', `${team.path}/invites`, { body: { email: invited.email, role: 'member' } })
@@ -157,7 +157,7 @@ describe('the link of an invitation', () => {
     expect((await visit(link)).heading).toBe('This link does not work')
   })
 
-  it('to somebody without an account leads to an account first', async () => {
+  it('leads to registration first without an account', async () => {
     const team = await givenTeam(world)
     const [email, password] = [newEmail(), newPassword()]
     await team.owner.client.call('POST', `${team.path}/invites`, { body: { email, role: 'member' } })
@@ -170,7 +170,7 @@ describe('the link of an invitation', () => {
   })
 })
 
-it('the link of a referral leads to a page that registers with its code', async () => {
+it('the link of a referral leads to a registration page with its code', async () => {
   const { client } = await person()
   const [email, password] = [newEmail(), newPassword()]
   await client.call('POST', '/referral/invitations', { body: { email } })

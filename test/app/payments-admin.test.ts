@@ -1,4 +1,4 @@
-// `matte-admin` of payments, as an operator runs it.
+// `matte-admin` commands for payments.
 import { grantDuePlans } from '@matte/core/credit/due/grant-plans'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -17,7 +17,7 @@ const refund = (args: readonly string[], env?: Record<string, string>) => admin(
 const admin = (args: readonly string[], env: Record<string, string> = {}) =>
   runAdmin(args, { DATABASE_URL: world.databaseUrl, MASTER_KEYS: masterKeys, ...env })
 
-it('matte-admin refund pays back what is left, and says why it cannot', async () => {
+it('matte-admin refund pays back the rest, and reports why it cannot', async () => {
   const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
   const { id: orderId } = await buy(someone, { packId: 'small' })
   const part = await refund(['--order', orderId, '--amount', '90', '--reason', 'goodwill'])
@@ -31,7 +31,17 @@ it('matte-admin refund pays back what is left, and says why it cannot', async ()
   await expect(refund(['--order', orderId, '--reason', 'x'], { MASTER_KEYS: '' })).rejects.toMatchObject({ code: 2 })
 })
 
-it('matte-admin sets a plan once the subscription is ended, which is in force again after the next one', async () => {
+it('matte-admin ends subscriptions and refunds while accounts are disabled, as the refusal to start demands', async () => {
+  const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
+  const { id: orderId } = await buy(someone, { packId: 'small' })
+  await buy(someone, { plan: 'pro', interval: 'month' })
+  const env = { ACCOUNTS_ENABLED: 'false', PAYMENTS_PROVIDER: 'sandbox' }
+  expect(await refund(['--order', orderId, '--reason', 'goodwill'], env)).toMatchObject({ status: 'succeeded' })
+  const ended = await admin(['subscription', 'end', '--workspace', someone.workspaceId, '--yes'], env)
+  expect(ended).toMatchObject({ ended: 1, plan: 'free' })
+})
+
+it('matte-admin sets a plan once the subscription has ended, which returns after the next subscription', async () => {
   const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
   const { workspaceId, client } = someone
   const own = ['--workspace', workspaceId]
@@ -51,7 +61,7 @@ it('matte-admin sets a plan once the subscription is ended, which is in force ag
   await buy(someone, { plan: 'enterprise', interval: 'month' })
   expect(await read()).toMatchObject({ plan: 'enterprise' })
   await client.call('POST', '/payments/subscription/cancel')
-  // The month turns while the subscription lasts: the operator's plan grants nothing in it.
+  // A month begins during the subscription: the operator's plan grants nothing in it.
   await world.db
     .updateTable('workspace')
     .set({ plan_credits_due_at: new Date(0) })
@@ -61,7 +71,7 @@ it('matte-admin sets a plan once the subscription is ended, which is in force ag
   expect(await read()).toMatchObject({ plan_credits_due_at: null })
   await sweepPayments(world, new Date(Date.now() + 64 * dayMs))
   expect(await read()).toMatchObject({ plan: 'business', plan_credits_due_at: expect.any(Date) })
-  // Of this month they were granted before; another plan has its own.
+  // This month's credits were granted before; another plan has its own.
   await grantDuePlans(processDb('dispatcher', world.db), world.api.config.plans)
   const lots = await world.db.selectFrom('credit_lot').selectAll().where('workspace_id', '=', workspaceId).execute()
   expect(lots.filter(({ source }) => source?.startsWith('plan:business'))).toHaveLength(1)

@@ -1,7 +1,7 @@
-// What becomes of payments later than anybody expects: a refund that comes back, a renewal that nobody pays, an order
-// that is paid after its cancel, and a year that is paid back when months of it are over.
+// Late events of payments: failed refunds, unpaid renewals, orders paid after their cancellation, and refunds of a
+// partly used year.
 import { sweepParts } from '@matte/core/db/sweep'
-import { paymentParts } from '@matte/core/payment/due-payments'
+import { paymentParts } from '@matte/people/payment/due-payments'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -33,13 +33,13 @@ const invoices = async ({ client }: Person) =>
 const subscription = async ({ client }: Person) =>
   (await client.call<{ status: string; plan: string }>('GET', '/payments/subscription')).data
 
-/** The payer was quicker at the provider than the cancel that we sent there. */
+/** The payer paid at the provider before our cancellation arrived. */
 const reopen = (orderId: string) =>
   sql`update sandbox_object set state = state || '{"status": "open"}'
        where id = ${`sandbox_checkout_${orderId}`}`.execute(world.db)
 
-describe('a refund that comes back after it succeeded', () => {
-  it('gives the credits back, and its credit note is canceled by a correction', async () => {
+describe('a refund that fails after its success', () => {
+  it('restores the credits, and a correction cancels its credit note', async () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { packId: 'small' }, { failRefunds: true })
     const made = await refund(someone, { orderId })
@@ -63,14 +63,14 @@ describe('a refund that comes back after it succeeded', () => {
       headers: { authorization: `Bearer ${someone.accessToken}` },
     })
     expect((await pdf.text()).slice(0, 5)).toBe('%PDF-')
-    // It can be refunded again, with a note of its own.
+    // It can be refunded again, with a new note.
     expect(await refund(someone, { orderId })).toMatchObject({ status: 'succeeded', amount: 900 })
     expect((await invoices(someone))[0]).toMatchObject({ kind: 'credit_note', total: 900 })
   })
 })
 
-describe('a subscription whose renewal is not paid', () => {
-  it('stands in the way of no pack, and is ended at once by whoever cancels it', async () => {
+describe('a subscription with an unpaid renewal', () => {
+  it('blocks no purchase of packs, and ends at once when canceled', async () => {
     const someone = await person()
     await buy(someone, { plan: 'pro', interval: 'month' }, { declineRenewals: true })
     await world.db.updateTable('subscription_period').set(periodOver).where('plan', '=', 'pro').execute()
@@ -87,14 +87,14 @@ describe('a subscription whose renewal is not paid', () => {
   })
 })
 
-/** As if it had been paid a month earlier: what members do is judged by the database's clock. */
+/** As if it had been paid a month earlier: members' actions use the database clock. */
 const periodOver = {
   starts_at: sql<Date>`starts_at - interval '31 days'`,
   ends_at: sql<Date>`ends_at - interval '32 days'`,
 }
 
-describe('an order that is paid after it was canceled', () => {
-  it('of a pack is what was paid for, once', async () => {
+describe('an order that is paid after its cancellation', () => {
+  it('delivers its pack, once', async () => {
     const someone = await person()
     const made = await order(someone, { packId: 'small' })
     await someone.client.call('POST', `/payments/orders/${made.id}/cancel`)
@@ -104,34 +104,37 @@ describe('an order that is paid after it was canceled', () => {
     expect(await lots(someone.workspaceId)).toMatchObject([{ granted: 100 }])
   })
 
-  it.each(['duplicate', 'reorder'])('of a second subscription is paid back and ended, in %s', async (outcome) => {
-    const someone = await person()
-    const canceled = await order(someone, { plan: 'pro', interval: 'month' })
-    const kept = await buy(someone, { plan: 'business', interval: 'month' }, { outcome })
-    await reopen(canceled.id)
-    expect(await pay(someone, canceled, { outcome })).toMatchObject({ status: 'paid' })
-    for (const hours of [1, 2, 3]) await sweep(hours / 24)
-    const orders = await someone.client.call<{ items: Order[] }>('GET', '/payments/orders')
-    expect(orders.data.items.map(({ id, status }) => [id, status])).toEqual([
-      [kept.id, 'paid'],
-      [canceled.id, 'refunded'],
-    ])
-    expect(await subscription(someone)).toMatchObject({ status: 'active', plan: 'business' })
-    expect(await planOf(someone)).toBe('business')
-    expect((await lots(someone.workspaceId)).map(({ available }) => available)).toEqual([10_000, 0])
-    const ended = await world.db
-      .selectFrom('sandbox_object')
-      .select(sql<string>`state ->> 'status'`.as('status'))
-      .where('kind', '=', 'subscription')
-      .where(sql<string>`state ->> 'orderId'`, '=', canceled.id)
-      .executeTakeFirstOrThrow()
-    expect(ended.status).toBe('canceled')
-    expect(await findBrokenCreditRules(world.db, someone.workspaceId)).toEqual([])
-  })
+  it.each(['duplicate', 'reorder'])(
+    'for a second subscription is refunded and ended, with the sandbox outcome %s',
+    async (outcome) => {
+      const someone = await person()
+      const canceled = await order(someone, { plan: 'pro', interval: 'month' })
+      const kept = await buy(someone, { plan: 'business', interval: 'month' }, { outcome })
+      await reopen(canceled.id)
+      expect(await pay(someone, canceled, { outcome })).toMatchObject({ status: 'paid' })
+      for (const hours of [1, 2, 3]) await sweep(hours / 24)
+      const orders = await someone.client.call<{ items: Order[] }>('GET', '/payments/orders')
+      expect(orders.data.items.map(({ id, status }) => [id, status])).toEqual([
+        [kept.id, 'paid'],
+        [canceled.id, 'refunded'],
+      ])
+      expect(await subscription(someone)).toMatchObject({ status: 'active', plan: 'business' })
+      expect(await planOf(someone)).toBe('business')
+      expect((await lots(someone.workspaceId)).map(({ available }) => available)).toEqual([10_000, 0])
+      const ended = await world.db
+        .selectFrom('sandbox_object')
+        .select(sql<string>`state ->> 'status'`.as('status'))
+        .where('kind', '=', 'subscription')
+        .where(sql<string>`state ->> 'orderId'`, '=', canceled.id)
+        .executeTakeFirstOrThrow()
+      expect(ended.status).toBe('canceled')
+      expect(await findBrokenCreditRules(world.db, someone.workspaceId)).toEqual([])
+    },
+  )
 })
 
-describe('a year', () => {
-  it('is paid back by the share of its lot and of the months to come, which then grant nothing', async () => {
+describe('a refunded year', () => {
+  it('pays back the share of its lot and of the remaining months, which then grant nothing', async () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { plan: 'pro', interval: 'year' })
     await sweep(40)
@@ -145,14 +148,14 @@ describe('a year', () => {
         .where('id', '=', lot?.id ?? '')
         .execute()
     }
-    // 600 of the month that runs and ten months more, of twelve thousand.
+    // 600 of the current month and ten more months, of twelve thousand.
     const most = Math.floor((29_000 * 10_600) / 12_000)
     const tooMuch = refund(someone, { orderId, amount: most + 1 })
     await expect(tooMuch).rejects.toMatchObject({ ...conflict, details: { refundable: most, currency: 'USD' } })
     expect(await refund(someone, { orderId, amount: 290 })).toMatchObject({ credits: 120 })
     expect(await refund(someone, { orderId, amount: most - 290 })).toMatchObject({ credits: 10_480 })
     await expect(refund(someone, { orderId })).rejects.toMatchObject(conflict)
-    // Nothing of it is left to be credited against a larger plan.
+    // Nothing of it is left to credit against a larger plan.
     const change = someone.client.call('POST', '/payments/subscription/change', {
       body: { plan: 'business', interval: 'year' },
     })
@@ -162,7 +165,7 @@ describe('a year', () => {
     expect(await planOf(someone)).toBe('pro')
   })
 
-  it('has all its credits again when its refund comes back, also those of months that began meanwhile', async () => {
+  it('has all its credits again when its refund fails, including months that began meanwhile', async () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { plan: 'pro', interval: 'year' }, { failRefunds: true })
     expect(await refund(someone, { orderId })).toMatchObject({ amount: 29_000, credits: 12_000 })
@@ -177,7 +180,7 @@ describe('a year', () => {
   })
 })
 
-describe('an event of somebody else that fails', () => {
+describe('an unrelated event that fails', () => {
   it('fails no payment, and is sent again', async () => {
     const [someone, other] = [await person(), await person()]
     const theirs = await buy(other, { plan: 'pro', interval: 'month' }, { outcome: 'delay' })

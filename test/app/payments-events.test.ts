@@ -1,10 +1,10 @@
-// From a cause to the signed webhook of each event of payments, and the endpoint that a provider sends its own to.
+// Each payment event from its cause to the signed webhook, and the endpoint for events of a provider.
 
 import { sweepParts } from '@matte/core/db/sweep'
-import { paymentParts } from '@matte/core/payment/due-payments'
-import { signatureToleranceSeconds } from '@matte/core/payment/provider/provider'
-import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { paymentParts } from '@matte/people/payment/due-payments'
+import { signatureToleranceSeconds } from '@matte/people/payment/provider/provider'
+import { signSandboxEvent } from '@matte/people/payment/provider/sandbox/sandbox-signature'
 import { describe, expect, it, vi } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createDispatcher } from '../dispatcher/in-process.ts'
@@ -17,7 +17,7 @@ import { verifySignature } from '../support/verify-signature.ts'
 const world = useApi()
 const dayMs = 24 * 60 * 60 * 1_000
 
-describe('the events of payments', () => {
+describe('payment events', () => {
   it('reach an endpoint, signed, each from its cause', async () => {
     const { db, api } = world
     const receiver = await startReceiver()
@@ -67,7 +67,7 @@ describe('the events of payments', () => {
   })
 })
 
-describe('the endpoint of a provider', () => {
+describe('the endpoint for provider events', () => {
   const send = (body: string, headers: Record<string, string>, provider = 'sandbox') =>
     fetch(`${world.api.url}/api/v1/app/payments/providers/${provider}/events`, {
       method: 'POST',
@@ -76,7 +76,7 @@ describe('the endpoint of a provider', () => {
     })
   const signed = (body: string) => signSandboxEvent(world.api.config.masterKeys, body)
 
-  it('takes an event over its raw body, once', async () => {
+  it('accepts an event over its raw body, once', async () => {
     const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
     const made = await buy(someone, { packId: 'small' }, { outcome: 'delay' })
     const row = await world.db
@@ -90,11 +90,11 @@ describe('the endpoint of a provider', () => {
     expect(outcomes.map(({ data }) => data.outcome)).toEqual(['applied', 'repeated'])
     const { data } = await someone.client.call<Order>('GET', `/payments/orders/${made.id}`)
     expect(data).toMatchObject({ status: 'paid' })
-    // Blanks that mean nothing in JSON are bytes of the signature.
+    // Insignificant blanks in JSON are bytes of the signature.
     expect((await send(`${row.body} `, signed(row.body))).status).toBe(401)
   })
 
-  it('refuses what is not signed, and knows no other provider', async () => {
+  it('rejects unsigned events and unknown providers', async () => {
     const body = JSON.stringify({ id: 'x', type: 'y', about: null, failure: null })
     expect((await send(body, {})).status).toBe(401)
     expect((await send('', signed(''))).status).toBe(401)
@@ -110,7 +110,7 @@ describe('the endpoint of a provider', () => {
 describe('without a provider', () => {
   const closed = useApi({ PAYMENTS_PROVIDER: 'none' })
 
-  it('nothing can be bought, and what was is still there to read', async () => {
+  it('nothing can be bought, and past purchases stay readable', async () => {
     const someone = await givenPerson(closed.db, closed.api)
     const conflict = { status: 409, code: 'CONFLICT' }
     await expect(order(someone, { packId: 'small' })).rejects.toMatchObject(conflict)

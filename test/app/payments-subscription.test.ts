@@ -8,7 +8,7 @@ const person = (options: PersonOptions = {}) =>
   givenPerson(world.db, world.api, { plan: 'free', credits: 0, ...options })
 const conflict = { status: 409, code: 'CONFLICT' }
 
-/** Bodies of the webhooks that a workspace's endpoint would get, by event. */
+/** Bodies of the workspace's webhooks, by event. */
 async function published(workspaceId: string): Promise<string[]> {
   const rows = await world.db
     .selectFrom('notification_due')
@@ -43,7 +43,7 @@ describe('a subscription', () => {
     await expect(order(someone, { plan: 'business', interval: 'month' })).rejects.toMatchObject(conflict)
   })
 
-  it('that was ordered and left gives way to the next order', async () => {
+  it('that was ordered and abandoned is replaced by the next order', async () => {
     const someone = await person()
     const first = await order(someone, { plan: 'pro', interval: 'month' })
     const second = await order(someone, { plan: 'business', interval: 'year' })
@@ -53,7 +53,7 @@ describe('a subscription', () => {
     expect(await lots(someone.workspaceId)).toMatchObject([{ granted: 10_000 }])
   })
 
-  it('grows at once, charged and granted for the rest of its month', async () => {
+  it('is upgraded at once, charged and granted for the rest of its month', async () => {
     const someone = await person()
     await buy(someone, { plan: 'pro', interval: 'month' })
     expect((await post(someone, 'change', { plan: 'business', interval: 'month' })).data).toMatchObject({
@@ -73,32 +73,32 @@ describe('a subscription', () => {
     )
   })
 
-  it('shrinks with its next period, and nothing is paid back', async () => {
+  it('is downgraded with its next period, without a refund', async () => {
     const someone = await person()
     await buy(someone, { plan: 'business', interval: 'month' })
     const changed = await post(someone, 'change', { plan: 'pro', interval: 'month' })
     expect(changed.data).toMatchObject({ plan: 'business', nextPlan: 'pro' })
     expect(await planOf(someone.workspaceId)).toBe('business')
-    // And back, and up from there, for the difference to what was paid.
+    // And back, and up from there, for the difference to the paid price.
     const back = await post(someone, 'change', { plan: 'business', interval: 'month' })
     expect(back.data).toMatchObject({ plan: 'business', nextPlan: null })
     await expect(post(someone, 'change', { plan: 'business', interval: 'month' })).rejects.toMatchObject(conflict)
     expect(await lots(someone.workspaceId)).toHaveLength(1)
   })
 
-  it('goes over to the year, and not back', async () => {
+  it('can change to annual billing, and not back', async () => {
     const someone = await person()
     await buy(someone, { plan: 'pro', interval: 'month' })
     const changed = await post(someone, 'change', { plan: 'pro', interval: 'year' })
     expect(changed.data).toMatchObject({ plan: 'pro', interval: 'year' })
     await expect(post(someone, 'change', { plan: 'pro', interval: 'month' })).rejects.toMatchObject(conflict)
     const granted = (await lots(someone.workspaceId)).reduce((sum, lot) => sum + lot.granted, 0)
-    // The month that was begun is credited, so its credits do not come twice.
+    // The current month is credited, so its credits are not granted twice.
     expect(granted).toBeGreaterThanOrEqual(1_000)
     expect(granted).toBeLessThan(1_010)
   })
 
-  it('is canceled at the end of its period, and resumed before', async () => {
+  it('is canceled at the end of its period, and can be resumed before', async () => {
     const someone = await person()
     await expect(post(someone, 'cancel')).rejects.toMatchObject(conflict)
     await buy(someone, { plan: 'pro', interval: 'month' })
@@ -116,7 +116,7 @@ describe('a subscription', () => {
     await expect(post(someone, 'resume')).rejects.toMatchObject(conflict)
   })
 
-  it('ends at once with the whole refund of its payment, for which a member has 14 days', async () => {
+  it('ends at once with a full refund of its payment, which members can do for 14 days', async () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { plan: 'enterprise', interval: 'year' })
     const refund = () => someone.client.call('POST', '/payments/refunds', { body: { orderId, reason: 'test' } })
@@ -139,7 +139,7 @@ describe('a subscription', () => {
     ])
   })
 
-  it('whose card is declined changes nothing, and says so', async () => {
+  it('with a declined card changes nothing, and reports it', async () => {
     const someone = await person()
     await buy(someone, { plan: 'pro', interval: 'month' }, { declineRenewals: true })
     await expect(post(someone, 'change', { plan: 'business', interval: 'month' })).rejects.toMatchObject(conflict)
@@ -147,7 +147,7 @@ describe('a subscription', () => {
     expect(await published(someone.workspaceId)).toContain('payment.failed')
   })
 
-  it('is changed by one at a time', async () => {
+  it('allows one change at a time', async () => {
     const someone = await person()
     await buy(someone, { plan: 'pro', interval: 'month' })
     const both = await Promise.allSettled([

@@ -1,4 +1,4 @@
-// Buying, from the order to what it leads to: the status, the ledger, the invoice, and the signed event.
+// Purchases from the order to their results: status, ledger, invoice, and signed event.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -12,7 +12,7 @@ const person = (options: PersonOptions = {}) =>
 const conflict = { status: 409, code: 'CONFLICT' }
 const notFound = { status: 404, code: 'NOT_FOUND' }
 
-/** Bodies of the webhooks that a workspace's endpoint would get, by event. */
+/** Bodies of the workspace's webhooks, by event. */
 async function published(workspaceId: string): Promise<string[]> {
   const rows = await world.db
     .selectFrom('notification_due')
@@ -26,8 +26,8 @@ async function published(workspaceId: string): Promise<string[]> {
 const lots = (workspaceId: string) =>
   world.db.selectFrom('credit_lot').selectAll().where('workspace_id', '=', workspaceId).orderBy('created_at').execute()
 
-describe('what is on sale', () => {
-  it('are plans and packs, with their prices', async () => {
+describe('the catalog', () => {
+  it('has plans and packs with their prices', async () => {
     const { client } = await person()
     const plans = await client.call<{ items: unknown[] }>('GET', '/payments/plans')
     expect(plans.data.items).toContainEqual(
@@ -45,7 +45,7 @@ describe('what is on sale', () => {
 })
 
 describe('a pack', () => {
-  it('is paid in the sandbox, granted, invoiced and told of', async () => {
+  it('is paid in the sandbox, granted, invoiced and announced', async () => {
     const someone = await person()
     const made = await order(someone, { packId: 'small' })
     expect(made).toMatchObject({ status: 'pending', amount: 900, credits: 100 })
@@ -79,13 +79,13 @@ describe('a pack', () => {
     expect((await call()).data.checkoutUrl).toBe(first.data.checkoutUrl)
   })
 
-  it.each(['duplicate', 'reorder'])('is granted once when its events come in %s', async (outcome) => {
+  it.each(['duplicate', 'reorder'])('is granted once with the sandbox outcome %s', async (outcome) => {
     const someone = await person()
     expect(await buy(someone, { packId: 'small' }, { outcome })).toMatchObject({ status: 'paid' })
     expect(await lots(someone.workspaceId)).toMatchObject([{ granted: 100 }])
   })
 
-  it('waits for events that are late', async () => {
+  it('waits for late events', async () => {
     const someone = await person()
     const made = await buy(someone, { packId: 'small' }, { outcome: 'delay' })
     expect(made).toMatchObject({ status: 'pending' })
@@ -94,13 +94,13 @@ describe('a pack', () => {
       .set({ due_at: new Date(0) })
       .where('delivered_at', 'is', null)
       .execute()
-    const { deliverSandboxEvents } = await import('@matte/core/payment/sandbox')
+    const { deliverSandboxEvents } = await import('@matte/people/payment/sandbox')
     await deliverSandboxEvents(paymentsOf(world.db, world.api))
     const after = await someone.client.call<Order>('GET', `/payments/orders/${made.id}`)
     expect(after.data).toMatchObject({ status: 'paid' })
   })
 
-  it('fails, is told of, and can be tried again', async () => {
+  it('can fail, which is announced, and be tried again', async () => {
     const someone = await person()
     const failed = await buy(someone, { packId: 'small' }, { outcome: 'fail' })
     expect(failed).toMatchObject({ status: 'failed', failure: 'The sandbox declined this charge.' })
@@ -108,7 +108,7 @@ describe('a pack', () => {
     expect(await pay(someone, failed)).toMatchObject({ status: 'paid', failure: null })
   })
 
-  it('is canceled before it is paid, and not afterwards', async () => {
+  it('can be canceled before payment, and not afterwards', async () => {
     const someone = await person()
     const made = await order(someone, { packId: 'small' })
     const cancel = (id: string) => someone.client.call<Order>('POST', `/payments/orders/${id}/cancel`)
@@ -120,7 +120,7 @@ describe('a pack', () => {
     await expect(cancel(randomUUID())).rejects.toMatchObject(notFound)
   })
 
-  it('is ordered five times before one is paid or canceled, and CONFLICT names those that are open', async () => {
+  it('can have five unpaid orders; a sixth is CONFLICT with the open ones', async () => {
     const someone = await person()
     const asked = await Promise.allSettled(Array.from({ length: 7 }, () => order(someone, { packId: 'small' })))
     const open = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value.id] : []))
@@ -135,7 +135,7 @@ describe('a pack', () => {
     expect(await order(other, { packId: 'small' })).toMatchObject({ status: 'pending' })
   })
 
-  it('is not sold when it is not on sale', async () => {
+  it('cannot be ordered when it is not on sale', async () => {
     const someone = await person()
     const invalid = { status: 400, code: 'INVALID_PARAMS' }
     await expect(order(someone, { packId: 'none' })).rejects.toMatchObject(invalid)
@@ -151,7 +151,7 @@ describe('a refund', () => {
       body: { reason: 'test', ...body },
     })
 
-  it('pays back the share of the credits that are left, in parts that add up', async () => {
+  it('pays back the share of remaining credits, in parts that add up', async () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { packId: 'small' })
     const part = await refund(someone, { orderId, amount: 1 })
@@ -175,7 +175,7 @@ describe('a refund', () => {
     expect(await findBrokenCreditRules(world.db, someone.workspaceId)).toEqual([])
   })
 
-  it('gives nothing back for what is spent', async () => {
+  it('pays nothing back for spent credits', async () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { packId: 'small' })
     await world.db
@@ -188,7 +188,7 @@ describe('a refund', () => {
     expect((await refund(someone, { orderId, amount: 360 })).data).toMatchObject({ amount: 360, credits: 40 })
   })
 
-  it('is made once under its key, and by two at once not twice', async () => {
+  it('is made once under its key, and once with two concurrent requests', async () => {
     const someone = await person()
     const { id: orderId } = await buy(someone, { packId: 'small' })
     const headers = { 'idempotency-key': 'k' }
@@ -200,7 +200,7 @@ describe('a refund', () => {
     expect(await lots(someone.workspaceId)).toMatchObject([{ available: 0, refunded: 100 }])
   })
 
-  it('is of an order of the workspace that was paid', async () => {
+  it('requires a paid order of the workspace', async () => {
     const someone = await person()
     const { id: orderId } = await buy(await person(), { packId: 'small' })
     await expect(refund(someone, { orderId })).rejects.toMatchObject(notFound)
@@ -210,7 +210,7 @@ describe('a refund', () => {
 })
 
 describe('an invoice', () => {
-  it('names the buyer as the workspace says, and is a PDF', async () => {
+  it('has the workspace’s billing details, and is a PDF', async () => {
     const someone = await person()
     const billing = { name: 'Example GmbH', addressLines: ['Weg 1', '10115 Berlin'], taxId: 'DE123', email: null }
     await world.db
@@ -233,7 +233,7 @@ describe('an invoice', () => {
     await expect(other.client.call('GET', `/payments/invoices/${invoice?.id}`)).rejects.toMatchObject(notFound)
   })
 
-  it('has a number without gaps, whoever pays at once, and whatever fails', async () => {
+  it('has a number without gaps, with concurrent payments and failures', async () => {
     const people = await Promise.all(Array.from({ length: 6 }, () => person()))
     await Promise.all(people.map((someone) => buy(someone, { packId: 'small' })))
     const rows = await world.db.selectFrom('invoice').select('number').orderBy('number').execute()
@@ -242,8 +242,8 @@ describe('an invoice', () => {
   })
 })
 
-describe('who may', () => {
-  it('buy are the owner and billing, of their own workspace', async () => {
+describe('access to purchases', () => {
+  it('requires owner or billing of the workspace', async () => {
     const owner = await person()
     const as = (role: 'admin' | 'billing' | 'member') => person({ member: { workspaceId: owner.workspaceId, role } })
     const forbidden = { status: 403, code: 'AUTH_FORBIDDEN' }

@@ -1,5 +1,5 @@
-// docs/operations/people.md, as written: its commands run against an API and its database, by a `kubectl` that runs
-// here what it would run in a pod.
+// Runs the commands of docs/operations/people.md against an API and its database. A fake `kubectl` runs locally what it
+// would run in a pod.
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ describe('the page about people', () => {
     run = openPage('people.md', { dir, env: { ...env, PATH: `${dir}:${process.env.PATH}` } })
   })
 
-  /** An order and a team with a member; the rest is found by the page's own commands. */
+  /** An order, and a team with a member; the page's own commands find the rest. */
   async function givenWhatThePageNames() {
     const { id: order } = await buy(ada, { packId: 'small' })
     const { data } = await ada.client.call<{ id: string }>('POST', '/teams', { body: { name: 'Studio' } })
@@ -66,11 +66,11 @@ describe('the page about people', () => {
   const balance = () => readBalance(world.db, ada.workspaceId).then(({ available }) => available)
   const signIn = () => createAppClient(world.api.url, ada.accessToken).call('GET', '/credits/balance')
 
-  it('finds somebody, whom the other sections are about', async () => {
-    expect(await run('Find somebody')).toContain(ada.userId)
+  it('finds the person that the other sections use', async () => {
+    expect(await run('Find a user')).toContain(ada.userId)
   })
 
-  it('lets the other of two accounts have their address', async () => {
+  it('gives an address to the other of two accounts', async () => {
     const { userId } = await givenPerson(world.db, world.api, { email: 'é@example.com' })
     const duplicate = { email: 'É@example.com', email_verified_at: new Date() }
     const { id } = await world.db.insertInto('app_user').values(duplicate).returning('id').executeTakeFirstOrThrow()
@@ -87,7 +87,7 @@ describe('the page about people', () => {
 
   it('sets a plan, and corrects credits', async () => {
     await run('Set a plan')
-    // Who calls is remembered for some seconds, plan included.
+    // Callers are cached for some seconds, including their plan.
     await until('the plan is in force', async () => {
       const { data } = await ada.client.call<{ plan: string }>('GET', '/users/subscription')
       return data.plan === 'business'
@@ -95,7 +95,7 @@ describe('the page about people', () => {
     const before = await balance()
     await run('Correct credits')
     expect(await balance()).toBe(before + 30)
-    // As the page says: the same source and reference count once.
+    // As the page states: the same source and reference count once.
     await run('Correct credits')
     expect(await balance()).toBe(before + 30)
   })
@@ -105,7 +105,7 @@ describe('the page about people', () => {
     expect(await run('Keep the keys of a member who leaves')).toMatch(new RegExp(`adopted +${keyOfMember}\n`))
   })
 
-  it('rotates the keys of access tokens, and nobody is signed out', async () => {
+  it('rotates the keys of access tokens without signing users out', async () => {
     await world.db.updateTable('signing_key').set({ created_at: sql<Date>`created_at - interval '1 hour'` }).execute()
     await run('Rotate the keys of access tokens')
     await expect(signIn()).resolves.toMatchObject({ status: 200 })
@@ -117,12 +117,12 @@ describe('the page about people', () => {
     await succeedOnce(bob)
     await pass()
     expect(await balanceOf(ann)).toBe(0)
-    await run('Decide about a referral')
+    await run('Review a referral')
     expect(await balanceOf(ann)).toBe(50)
   })
 
-  it('lets somebody register, and shows what mails wait', async () => {
-    await run('Let somebody register')
+  it('enables registration, and shows queued mails', async () => {
+    await run('Invite a user')
     await world.db
       .insertInto('mail')
       .values({ to_address: 'new@example.com', template: 'notification', data_sealed: 'sealed' })
@@ -130,15 +130,15 @@ describe('the page about people', () => {
     expect(await run('Mail')).toContain('pending|notification|1|')
   })
 
-  it('signs somebody out, disables and enables', async () => {
-    await run('Sign somebody out')
-    await run('Disable somebody')
+  it('signs a user out, disables and enables them', async () => {
+    await run('Sign a user out')
+    await run('Disable a user')
     const { disabled_at } = await world.db
       .selectFrom('app_user')
       .select('disabled_at')
       .where('id', '=', ada.userId)
       .executeTakeFirstOrThrow()
-    expect(disabled_at).toBeNull() // the section ends with how it is undone
+    expect(disabled_at).toBeNull() // the section ends with the undo command
     await until('the session is over on every replica', () =>
       signIn().then(
         () => false,
@@ -146,11 +146,11 @@ describe('the page about people', () => {
       ),
     )
   })
-  it('switches a second factor off', async () => {
+  it('disables a second factor', async () => {
     const { userId: user_id } = ada
     const factor = { user_id, secret_sealed: 'sealed', enabled_at: new Date(), last_step: 0 }
     await world.db.insertInto('two_factor').values(factor).execute()
-    await run('Somebody who has lost the second factor')
+    await run('Reset a lost second factor')
     const left = await world.db.selectFrom('two_factor').select('user_id').where('user_id', '=', user_id).execute()
     expect(left).toEqual([])
   })

@@ -1,4 +1,4 @@
-// Idempotency keys of operations about a person belong to the person, and those of a workspace to the workspace (D42).
+// Idempotency keys of personal operations belong to the person, and those of a workspace to the workspace (D42).
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -11,7 +11,7 @@ const world = useApi()
 const key = 'one-key'
 type Made = { readonly id: string; readonly name?: string }
 
-/** Sends a POST under the key, and whether the answer is a replay. */
+/** Sends a POST under the key; returns whether the response is a replay. */
 async function post({ client }: Pick<Person, 'client'>, path: string, body: object) {
   const { status, data, headers } = await client.call<Made>('POST', path, {
     ...{ body },
@@ -32,7 +32,7 @@ async function twoMembers(): Promise<readonly [Person, Person]> {
 }
 
 describe('an idempotency key of a person', () => {
-  it('is another one for each member of a workspace', async () => {
+  it('differs for each member of a workspace', async () => {
     const [one, two] = await twoMembers()
     const first = await post(one, '/teams', { name: 'Studio' })
     const second = await post(two, '/teams', { name: 'Studio' })
@@ -47,7 +47,7 @@ describe('an idempotency key of a person', () => {
     const friend = { email: 'friend@example.com' }
     const invited = [await post(one, '/referral/invitations', friend), await post(two, '/referral/invitations', friend)]
     expect(invited).toMatchObject(Array(2).fill({ status: 201, isReplay: false }))
-    // Another body of another person is no conflict either.
+    // Another person's body causes no conflict.
     const [three, four] = await twoMembers()
     await post(three, '/teams', { name: 'Three' })
     expect(await post(four, '/teams', { name: 'Four' })).toMatchObject({ data: { name: 'Four' } })
@@ -66,7 +66,7 @@ describe('an idempotency key of a person', () => {
     expect(items.filter(({ name }) => name === 'Studio')).toHaveLength(1)
   })
 
-  it('is free again after 24 hours', async () => {
+  it('expires after 24 hours', async () => {
     const person = await givenPerson(world.db, world.api)
     const first = await post(person, '/teams', { name: 'Studio' })
     await sql`update personal_idempotency_record set created_at = now() - interval '24 hours'
@@ -76,7 +76,7 @@ describe('an idempotency key of a person', () => {
     expect(second.data.id).not.toBe(first.data.id)
   })
 
-  it('makes one thing of requests at once', async () => {
+  it('creates one resource with concurrent requests', async () => {
     const person = await givenPerson(world.db, world.api)
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => post(person, '/teams', { name: 'Once' })))
     const ids = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.data.id] : []))
@@ -102,7 +102,7 @@ describe('an idempotency key of a person', () => {
 })
 
 describe('an idempotency key of a workspace', () => {
-  it('is one for all of its members', async () => {
+  it('is shared by all members', async () => {
     const [owner, admin] = await twoMembers()
     const made = await post(owner, '/developer/api-keys', { name: 'build' })
     expect(made.isReplay).toBe(false)

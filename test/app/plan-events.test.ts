@@ -1,6 +1,8 @@
-// `subscription.updated` names the plan in force: a receiver that sets its plan from the event is right at each step.
-import { tellEvents } from '@matte/core/notification/make-notifications'
+// `subscription.updated` contains the plan in force: a receiver that sets its plan from the event is right at each
+// step.
+
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
+import { notifyEvents } from '@matte/people/notification/make-notifications'
 import { afterAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createDispatcher } from '../dispatcher/in-process.ts'
@@ -18,7 +20,7 @@ afterAll(async () => {
 })
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** A receiver that keeps each plan that it was sent, in the order of arrival. */
+/** A receiver of plans, in the order of arrival. */
 async function givenPlanReceiver({ workspaceId }: Person) {
   const { db, api } = world
   const receiver = await startReceiver()
@@ -37,7 +39,7 @@ async function givenPlanReceiver({ workspaceId }: Person) {
     (await db.selectFrom('workspace').select('plan').where('id', '=', workspaceId).executeTakeFirstOrThrow()).plan
   return {
     plans,
-    /** The receiver's plan becomes this one, which is the plan in force. */
+    /** Waits until the receiver has this plan, which is the plan in force. */
     expectPlan: async (plan: string): Promise<void> => {
       dispatcher.due.wake()
       await until(`the receiver's plan is ${plan}`, () => plans().at(-1) === plan)
@@ -56,13 +58,13 @@ type Shown = { type: string; title: string; body: string; data: Record<string, u
 
 async function notifications({ client }: Person): Promise<Shown[]> {
   const { masterKeys } = world.api.config
-  while ((await tellEvents({ db: world.db, masterKeys, mailEnabled: false }, {})) > 0);
+  while ((await notifyEvents({ db: world.db, masterKeys, mailEnabled: false }, {})) > 0);
   const { data } = await client.call<{ items: Shown[] }>('GET', '/notifications')
   return data.items.filter(({ type }) => type === 'subscription.updated')
 }
 
 describe('subscription.updated', () => {
-  it('names the plan in force when that changes, and only then', async () => {
+  it('is sent with the plan in force when that changes, and only then', async () => {
     const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
     const { plans, expectPlan } = await givenPlanReceiver(someone)
     await buy(someone, { plan: 'pro', interval: 'month' })
@@ -84,19 +86,19 @@ describe('subscription.updated', () => {
     expect(plans()).toEqual(['pro', 'enterprise', 'business', 'free', 'pro'])
   })
 
-  it('of a scheduled change is a notification alone, and of one that is taken back', async () => {
+  it('is only a notification for a scheduled change, and for one that is canceled', async () => {
     const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
     await buy(someone, { plan: 'business', interval: 'month' })
     await toPlan(someone, 'pro')
     const [scheduled, activation] = await notifications(someone)
     expect(activation).toMatchObject({ data: { plan: 'business' } })
     expect(scheduled).toMatchObject({ data: { plan: 'business', next_plan: 'pro' } })
-    expect(scheduled?.body).toMatch(/^The payment that is due on \d{4}-\d\d-\d\d is for pro by the month\. Until then/)
+    expect(scheduled?.body).toMatch(/^The payment due on \d{4}-\d\d-\d\d is for pro, billed by the month\. Until then/)
     await toPlan(someone, 'business')
     await post(someone, 'cancel')
     await post(someone, 'resume')
     const bodies = (await notifications(someone)).map(({ body }) => body)
-    expect(bodies.slice(0, 2)).toEqual(Array(2).fill('The subscription to business goes on.'))
+    expect(bodies.slice(0, 2)).toEqual(Array(2).fill('The subscription to business continues.'))
     expect(bodies).toHaveLength(4)
   })
 })

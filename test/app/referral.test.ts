@@ -1,4 +1,4 @@
-// Referrals as the person who brings others sees them.
+// Referrals as the referrer sees them.
 import { randomBytes } from 'node:crypto'
 import { unseal } from '@matte/core/runtime/seal'
 import { sql } from 'kysely'
@@ -19,7 +19,7 @@ const invite = ({ client }: Person, email: string, headers = {}) =>
 const mailsTo = (email: string) => world.db.selectFrom('mail').selectAll().where('to_address', '=', email).execute()
 
 describe('GET /referral', () => {
-  it('has a code of one’s own, which stays, also when it is asked for many times at once', async () => {
+  it('returns a permanent code of the user, also with concurrent requests', async () => {
     const { client } = await person()
     const answers = await Promise.all(Array.from({ length: 5 }, () => client.call<Referral>('GET', '/referral')))
     const [first] = answers
@@ -60,7 +60,7 @@ describe('POST /referral/invitations', () => {
     expect(referral).toMatchObject({ invited: 1, joined: 0 })
   })
 
-  it('answers alike whether or not the address has an account', async () => {
+  it('responds the same with or without an account', async () => {
     const inviter = await person()
     const known = await person()
     const [one, other] = [await invite(inviter, known.email), await invite(inviter, newAddress())]
@@ -75,7 +75,7 @@ describe('POST /referral/invitations', () => {
     expect(await mailsTo(known.email)).toHaveLength(1)
   })
 
-  it('sends an address one mail, however often and in whatever case it is invited', async () => {
+  it('sends an address one mail, however often and in any case', async () => {
     const inviter = await person()
     const email = newAddress()
     const answers = await Promise.all([email, email.toLowerCase(), email].map((each) => invite(inviter, each)))
@@ -83,7 +83,7 @@ describe('POST /referral/invitations', () => {
     expect([...(await mailsTo(email)), ...(await mailsTo(email.toLowerCase()))]).toHaveLength(1)
   })
 
-  it('is one invitation for one idempotency key', async () => {
+  it('creates one invitation per idempotency key', async () => {
     const inviter = await person()
     const email = newAddress()
     const headers = { 'idempotency-key': 'one' }
@@ -94,7 +94,7 @@ describe('POST /referral/invitations', () => {
     await expect(invite(inviter, newAddress(), headers)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('takes twenty in 24 hours, counted also when they come at once', async () => {
+  it('accepts twenty in 24 hours, also when concurrent', async () => {
     const inviter = await person()
     const answers = await Promise.allSettled(Array.from({ length: 23 }, () => invite(inviter, newAddress())))
     const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
@@ -108,7 +108,7 @@ describe('POST /referral/invitations', () => {
     expect((await invite(inviter, newAddress())).status).toBe(201)
   })
 
-  it('sends one address three mails a week, whoever invites it, and does not tell', async () => {
+  it('sends one address three mails a week over all referrers, and does not reveal it', async () => {
     const email = newAddress()
     for (let invited = 0; invited < 5; invited++) {
       expect((await invite(await person(), email)).data).toMatchObject({ status: 'invited' })
@@ -117,14 +117,14 @@ describe('POST /referral/invitations', () => {
   })
 
   it.each(['', 'jane', 'jane@', 'a b@example.com', 'a@b\nBcc: c@d', `${'x'.repeat(250)}@example.com`])(
-    'refuses %j as an address',
+    'rejects %j as an address',
     async (email) => {
       const details = { issues: [expect.objectContaining({ path: '/body/email' })] }
       await expect(invite(await person(), email)).rejects.toMatchObject({ code: 'INVALID_PARAMS', details })
     },
   )
 
-  it('refuses one’s own address', async () => {
+  it('rejects the user’s own address', async () => {
     const inviter = await person()
     const inviting = invite(inviter, inviter.email.toUpperCase())
     await expect(inviting).rejects.toMatchObject({ status: 400, code: 'INVALID_PARAMS' })
@@ -132,7 +132,7 @@ describe('POST /referral/invitations', () => {
 })
 
 describe('GET /referral/invitations', () => {
-  it('has one’s own, newest first, by page and cursor', async () => {
+  it('lists the user’s own, newest first, by page and cursor', async () => {
     const inviter = await person()
     const made: string[] = []
     for (const email of [newAddress(), newAddress(), newAddress()]) made.unshift((await invite(inviter, email)).data.id)
@@ -147,7 +147,7 @@ describe('GET /referral/invitations', () => {
   })
 })
 
-describe('where nobody gets or can follow an invitation', () => {
+describe('if invitations are impossible', () => {
   const closed = useApi({ AUTH_REGISTRATION: 'invite' })
   const unmailed = useApi({ MATTE_ENV: 'production', AUTH_REGISTRATION: 'open' })
 

@@ -1,5 +1,5 @@
-// Every operation of the App API with every kind of caller. The operations come from the service's own document, which
-// holds every route (access.ts refuses to start otherwise): a new one is tested here without anyone remembering it.
+// Every operation of the App API with every kind of caller. Operations come from the service's own document, which
+// contains every route (access.ts refuses to start otherwise), so new ones are covered.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { type Role, roles } from '@matte/core/workspace/role'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -14,10 +14,10 @@ const byAccess = (wanted: string | undefined) => operations.filter((operation) =
 const [ofSelf, ofEverybody, ofProviders] = [byAccess('self'), byAccess('open'), byAccess('provider')]
 const ofMembers = operations.filter((operation) => operation['x-required-roles'] !== undefined)
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 
 let victim: Victim
-/** Tokens that open nothing, by what is wrong with them. */
+/** Invalid tokens by their defect. */
 const refused: Record<string, string | undefined> = {}
 
 const person = (options: PersonOptions = {}) => givenPerson(world.db, world.api, { plan: 'internal', ...options })
@@ -59,11 +59,11 @@ async function refreshTokenOf({ client, workspaceId }: Person): Promise<string> 
   return (await client.call<{ refreshToken: string }>('POST', path)).data.refreshToken
 }
 
-/** With a body that cannot be read, so that nothing is changed by whoever is let in. */
+/** With an unreadable body, so admitted callers change nothing. */
 const ask = (operation: Operation, token: string | undefined) =>
   send(operation, { url: addressOf(victim, operation), token, body: malformedBodyOf(operation) })
 
-it('the document has operations, each with an access, and a role for each is one that exists', () => {
+it('the document has operations with access rules, and only existing roles', () => {
   expect(operations.length).toBeGreaterThanOrEqual(20)
   expect(ofSelf.length + ofEverybody.length + ofProviders.length + ofMembers.length).toBe(operations.length)
   for (const operation of ofMembers) expect(roles).toEqual(expect.arrayContaining([...requiredOf(operation)]))
@@ -71,18 +71,18 @@ it('the document has operations, each with an access, and a role for each is one
 
 const requiredOf = (operation: Operation): readonly string[] => operation['x-required-roles'] ?? []
 
-it('a parameter that nobody has a thing for is named', async () => {
+it('a path parameter without a test resource is reported', async () => {
   const unknown = { ...(operations[0] as Operation), path: '/api/v1/app/things/{thingId}' }
   await expect(givenVictim(world, [unknown])).rejects.toThrow('{thingId}')
   expect(Object.keys(makers)).not.toContain('thingId')
 })
 
 describe.each([...ofMembers, ...ofSelf])('$method $path', (operation) => {
-  it.each(refusals)('answers AUTH_INVALID_TOKEN to %s', async (what) => {
+  it.each(refusals)('returns AUTH_INVALID_TOKEN for %s', async (what) => {
     if (what !== 'no token') expect(refused[what]).toBeTypeOf('string')
     const answer = await ask(operation, refused[what])
     expect(answer).toMatchObject({ status: 401, code: 'AUTH_INVALID_TOKEN' })
-    // Nobody who is refused here learns anything of limits.
+    // Errors before authentication have no limit headers.
     expect(answer.headers.get('x-ratelimit-limit')).toBeNull()
   })
 })
@@ -90,14 +90,14 @@ describe.each([...ofMembers, ...ofSelf])('$method $path', (operation) => {
 describe.each(ofMembers)('$method $path', (operation) => {
   const required = requiredOf(operation)
 
-  it.each(roles)('knows the role %s', async (role) => {
+  it.each(roles)('checks the role %s', async (role) => {
     const answer = await ask(operation, (await member(role)).accessToken)
     if (required.includes(role)) return expectLetIn(operation, answer)
     expect(answer).toMatchObject({ status: 403, code: 'AUTH_FORBIDDEN', details: { required, role } })
     expect(answer.headers.get('x-ratelimit-limit')).toBeNull()
   })
 
-  it('answers NOT_FOUND to a member who is one no longer', async () => {
+  it('returns NOT_FOUND for a former member', async () => {
     const { accessToken, userId } = await member('owner')
     await world.db
       .deleteFrom('membership')
@@ -107,7 +107,7 @@ describe.each(ofMembers)('$method $path', (operation) => {
     expect(await ask(operation, accessToken)).toMatchObject({ status: 404, code: 'NOT_FOUND' })
   })
 
-  it('takes the role of the workspace that the path names, not that of the token', async () => {
+  it('uses the role in the workspace of the path, not of the token', async () => {
     if (!operation.path.includes('{teamId}')) return
     const { userId, accessToken, personalWorkspaceId } = await person()
     expect(await ask(operation, accessToken)).toMatchObject({ status: 404, code: 'NOT_FOUND' })
@@ -121,11 +121,11 @@ describe.each(ofMembers)('$method $path', (operation) => {
 })
 
 describe.each(ofSelf)('$method $path', (operation) => {
-  it.each(roles)('lets the role %s in', async (role) => {
+  it.each(roles)('admits the role %s', async (role) => {
     expectLetIn(operation, await ask(operation, (await member(role)).accessToken))
   })
 
-  it('lets someone in whose membership in the workspace of the token is gone', async () => {
+  it('admits a user whose membership in the token’s workspace has ended', async () => {
     const { accessToken, userId } = await member('member')
     await world.db
       .deleteFrom('membership')
@@ -138,7 +138,7 @@ describe.each(ofSelf)('$method $path', (operation) => {
 
 type Answer = Awaited<ReturnType<typeof send>>
 
-/** Past the check: what a malformed body, or a thing that is not there any more, is answered with. */
+/** Admitted: responses to a malformed body, or to a deleted resource. */
 function expectLetIn(operation: Operation, { status, code, headers }: Answer): void {
   expect(status).toBeLessThan(500)
   expect(['AUTH_INVALID_TOKEN', 'AUTH_FORBIDDEN']).not.toContain(code)
@@ -147,7 +147,7 @@ function expectLetIn(operation: Operation, { status, code, headers }: Answer): v
 }
 
 describe.each(ofEverybody)('$method $path', (operation) => {
-  it('looks at no credential', async () => {
+  it('ignores credentials', async () => {
     const tokens = [undefined, 'abc.def.ghi', (await person()).accessToken, generateApiKey().key]
     const answers = await Promise.all(tokens.map((token) => ask(operation, token)))
     const [first] = answers.map(({ status, code }) => ({ status, code }))
@@ -158,7 +158,7 @@ describe.each(ofEverybody)('$method $path', (operation) => {
 })
 
 describe.each(ofProviders)('$method $path', (operation) => {
-  it('takes nothing that a provider has not signed', async () => {
+  it('rejects requests that a provider has not signed', async () => {
     for (const token of [undefined, (await person()).accessToken, victim.caller.apiKey]) {
       const answer = await ask(operation, token)
       expect(answer.status).toBeGreaterThanOrEqual(400)

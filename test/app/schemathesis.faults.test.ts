@@ -1,25 +1,25 @@
-// Schemathesis against the App API, signed in and not: no answer may be a 5xx, have a status, code or header that is
-// not documented, or break its schema.
+// Schemathesis against the App API, signed in and not: no response may be a 5xx, have an undocumented status, code or
+// header, or break its schema.
 import type { ErrorCode } from '@matte/core/error'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenPerson } from '../support/app/people.ts'
 import { examine, readDocument, timeoutMs } from '../support/schemathesis/examine.ts'
 
-// No dispatcher runs here, so a test event would be waited for as long as it may be.
+// No dispatcher runs here, so a test event would wait for its maximum time.
 const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000', TASKS_MAX_WAIT: '1' })
 
-/** These end the session that the run is signed in with. */
+/** These end the session of the run. */
 const ending = ['/api/v1/app/auth/logout', '/api/v1/app/auth/logout-all']
-/** It does not end. */
+/** An endless stream. */
 const streaming = ['/api/v1/app/tasks/stream']
 
 const readApp = () =>
   readDocument(world.api.url, (path) => path.startsWith('/api/v1/app/') && ![...ending, ...streaming].includes(path))
 
-/** Ids are made up and states are what they are; texts of codes, tokens and passwords are nobody's. */
+/** Generated ids are unknown, states vary, and codes, tokens and passwords are invalid. */
 const refusals: readonly ErrorCode[] = [
-  'INVALID_PARAMS', // as far as hooks.py lets it
+  'INVALID_PARAMS', // within the exceptions of hooks.py
   'NOT_FOUND',
   'CONFLICT',
   'AUTH_INVALID_TOKEN',
@@ -31,7 +31,7 @@ const refusals: readonly ErrorCode[] = [
   'CREDITS_INSUFFICIENT',
 ]
 
-describe('Schemathesis finds nothing in the App API', () => {
+describe('Schemathesis finds no problem in the App API', () => {
   it('signed in as an owner', { timeout: timeoutMs }, async () => {
     const { accessToken } = await givenPerson(world.db, world.api, { plan: 'internal' })
     const header = `Authorization: Bearer ${accessToken}`

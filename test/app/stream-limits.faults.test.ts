@@ -1,11 +1,10 @@
-// What a stream of task changes can cost, and what ends it: places, slow readers, tokens, a process that stops; and
-// that nothing of it depends on NATS.
+// Costs and ends of task streams: capacity, slow readers, tokens, process shutdown. Nothing depends on NATS.
 
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { signAccessToken } from '@matte/core/identity/access-token'
-import { readSigningKeys } from '@matte/core/identity/signing-keys'
 import { lockWorkspace } from '@matte/core/workspace/workspace-queries'
+import { signAccessToken } from '@matte/people/identity/session/access-token'
+import { readSigningKeys } from '@matte/people/identity/session/signing-keys'
 import { SignJWT } from 'jose'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -16,7 +15,7 @@ import { givenPerson, type Person } from '../support/app/people.ts'
 import { claimNext, givenBatch, givenTask, givenWorkspace, ownModel, type TestWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 
-/** Eight places, two for each workspace; no NATS behind it. */
+/** Capacity of eight, two per workspace; without NATS. */
 const world = useApi({
   STREAMS_MAX: '8',
   NATS_URL: 'nats://127.0.0.1:1',
@@ -38,7 +37,7 @@ async function metricOf(name: string, label = ''): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? Number.NaN)
 }
 
-/** Those that a test has opened; a place that it left taken would be missed by the next. */
+/** Open streams of a test; the next test would miss their capacity. */
 const opened: EventReader[] = []
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((stream) => stream.close()))
@@ -51,8 +50,8 @@ async function follow({ accessToken }: Pick<Person, 'accessToken'>, options: Par
   return stream
 }
 
-describe('places', () => {
-  it('are a quarter for a workspace; one more is 429 with capacity, until one is given back', async () => {
+describe('stream capacity', () => {
+  it('is a quarter per workspace; one more is 429 with capacity, until one closes', async () => {
     const { person } = await given()
     const first = await follow(person)
     await follow(person)
@@ -72,7 +71,7 @@ describe('places', () => {
     })
   })
 
-  it('are a quarter for a member too, over all workspaces of that member', async () => {
+  it('is a quarter per member too, over all of their workspaces', async () => {
     const [{ person }, two, three] = [await given(), await given(), await given()]
     const inWorkspace = async ({ workspace }: Member): Promise<Pick<Person, 'accessToken'>> => {
       const membership = { workspace_id: workspace.id, user_id: person.userId, role: 'member' } as const
@@ -95,11 +94,11 @@ describe('places', () => {
     })
   })
 
-  it('are bounded for the process, and hold no place in work', async () => {
+  it('is bounded per process, and separate from request capacity', async () => {
     const before = await metricOf('matte_task_streams_refused_total', 'reason="replica"')
     const members = await Promise.all(Array.from({ length: 5 }, () => given()))
     const open: EventReader[] = []
-    // Eight of them are twice what may be in work.
+    // Eight streams are twice the request capacity.
     for (const { person } of members.slice(0, 4)) for (let i = 0; i < 2; i++) open.push(await follow(person))
     expect(open.map(({ status }) => status)).toEqual(Array(8).fill(200))
     expect(await metricOf('matte_task_streams_open')).toBe(8)
@@ -112,11 +111,11 @@ describe('places', () => {
 })
 
 describe('without NATS', () => {
-  it('events come all the same, once each, while writers of one workspace overlap', async () => {
+  it('events still arrive once each, with overlapping writers of one workspace', async () => {
     const { workspace, person } = await given()
     const model = ownModel()
     const stream = await follow(person)
-    // One writer has begun and commits late; the others come behind it or belong to other workspaces.
+    // One writer has begun and commits late; the others wait for it or belong to other workspaces.
     let making: Promise<unknown> = Promise.resolve()
     await world.db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, workspace.id)
@@ -137,7 +136,7 @@ describe('without NATS', () => {
     await stream.close()
   })
 
-  it('a client that comes and goes while much happens gets each event once, in order', async () => {
+  it('a reconnecting client gets each event once, in order, under load', async () => {
     const { workspace, person } = await given()
     const model = ownModel()
     let lastEventId = (await follow(person)).lastId()
@@ -175,7 +174,7 @@ describe('a stream', () => {
     expect(await metricOf('matte_task_streams_ended_total', 'reason="token"')).toBeGreaterThan(0)
   })
 
-  it('can be read by a page of an allowed origin', async () => {
+  it('is readable for a page of an allowed origin', async () => {
     const { person } = await given()
     const url = `${world.api.url}/api/v1/app/tasks/stream`
     const origin = 'https://app.example.com'
@@ -193,12 +192,12 @@ describe('a stream', () => {
     await stream.close()
   })
 
-  it('whose reader takes nothing is cut off and can be resumed; a silent one gets a comment in time', async () => {
+  it('with a blocked reader is closed and can be resumed; a silent one gets a comment in time', async () => {
     const { workspace, person } = await given()
     const silent = await given()
     const healthy = await follow(silent.person)
     const { tasks } = await givenBatch(world.db, workspace, { size: 200 })
-    // More than what the sockets of both sides hold.
+    // More than the socket buffers of both sides.
     const long = JSON.stringify({ run: 1, message: 'x'.repeat(200_000) })
     const insert = sql`insert into task_event (task_id, workspace_id, run, type, payload)
       select id, workspace_id, 1, 'attempt_failed', ${long}::jsonb from task where workspace_id = ${workspace.id}`
@@ -219,7 +218,7 @@ describe('a stream', () => {
     const stream = await givenStream(api.url, person.accessToken)
     const stopping = api.stop()
     await until('it has ended', stream.hasEnded)
-    // Other requests are answered meanwhile, and their connections end.
+    // Other requests still succeed, and their connections close.
     expect((await person.client.call('GET', '/tasks/images')).headers.get('connection')).toBe('close')
     expect((await readEvents(api.url, person.accessToken)).status).toBe(429)
     await stopping

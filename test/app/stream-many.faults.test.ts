@@ -1,5 +1,5 @@
-// As many streams as a replica has places for by default, a quarter of them in each of four workspaces: each of them is
-// told of each event of its workspace. What they take of memory is measured by `make bench ARGS=streams`.
+// The default maximum of streams of a replica, a quarter of them in each of four workspaces: each receives every event
+// of its workspace. `make bench ARGS=streams` measures their memory.
 import { expect, it } from 'vitest'
 import { issuerAt, openMany } from '../support/app/many-streams.ts'
 import { givenPerson } from '../support/app/people.ts'

@@ -1,4 +1,4 @@
-// GET /app/tasks/stream: what happens to the tasks of a workspace, as it happens.
+// GET /app/tasks/stream: changes of a workspace's tasks as they happen.
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
 import { claim, succeed, useApi } from '../api/given.ts'
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const world = useApi()
 
-/** Someone in a workspace whose tasks are made without the API. */
+/** A member of a workspace; its tasks are created without the API. */
 async function given(role: NonNullable<PersonOptions['member']>['role'] = 'owner') {
   const workspace = await givenWorkspace(world.db)
   const person = await givenPerson(world.db, world.api, { member: { workspaceId: workspace.id, role } })
@@ -19,7 +19,7 @@ async function given(role: NonNullable<PersonOptions['member']>['role'] = 'owner
 const typesOf = (events: readonly { data: Record<string, unknown> }[]) => events.map(({ data }) => data.event_type)
 
 describe('the stream', () => {
-  it('says what happens to the tasks of the workspace, in order, and of no other', async () => {
+  it('reports changes of the workspace’s tasks, in order, and of no other', async () => {
     const { workspace, person } = await given()
     const stream = await givenStream(world.api.url, person.accessToken)
     expect(stream.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -49,7 +49,7 @@ describe('the stream', () => {
     await stream.close()
   })
 
-  it('names the batch of a child, and says attempts that failed', async () => {
+  it('names the batch of a child, and reports failed attempts', async () => {
     const { workspace, person } = await given()
     const stream = await givenStream(world.api.url, person.accessToken)
     const { batch, tasks } = await givenBatch(world.db, workspace, { size: 1 })
@@ -61,7 +61,7 @@ describe('the stream', () => {
     await stream.close()
   })
 
-  it('goes on behind Last-Event-ID, each event once', async () => {
+  it('continues behind Last-Event-ID, each event once', async () => {
     const { workspace, person } = await given()
     const first = await givenStream(world.api.url, person.accessToken)
     const task = await givenTask(world.db, workspace)
@@ -74,7 +74,7 @@ describe('the stream', () => {
     await second.close()
   })
 
-  it('that was closed before anything happened has an id to go on from', async () => {
+  it('that closed before any event has an id to continue from', async () => {
     const { workspace, person } = await given()
     const first = await givenStream(world.api.url, person.accessToken)
     await first.close()
@@ -84,7 +84,7 @@ describe('the stream', () => {
     await second.close()
   })
 
-  it('begins at the end of a history that is shorter than Last-Event-ID says', async () => {
+  it('begins at the end of a history that is shorter than Last-Event-ID', async () => {
     const { workspace, person } = await given()
     const stream = await givenStream(world.api.url, person.accessToken, { lastEventId: '999999999999999' })
     const task = await givenTask(world.db, workspace)
@@ -92,7 +92,7 @@ describe('the stream', () => {
     await stream.close()
   })
 
-  it('catches up a long history in pages, and then follows', async () => {
+  it('catches up with a long history in pages, and then follows', async () => {
     const { workspace, person } = await given()
     const { tasks } = await givenBatch(world.db, workspace, { size: 700 })
     const stream = await givenStream(world.api.url, person.accessToken, { lastEventId: '0' })
@@ -105,14 +105,14 @@ describe('the stream', () => {
   })
 })
 
-describe('the stream refuses', () => {
-  it('a Last-Event-ID that is none', async () => {
+describe('the stream rejects', () => {
+  it('an invalid Last-Event-ID', async () => {
     const { person } = await given()
     const { status } = await readEvents(world.api.url, person.accessToken, { lastEventId: 'abc' })
     expect(status).toBe(400)
   })
 
-  it('a token in the query, and none', async () => {
+  it('a token in the query, and a missing one', async () => {
     const { person } = await given()
     const url = `${world.api.url}/api/v1/app/tasks/stream`
     expect((await fetch(`${url}?access_token=${person.accessToken}&token=${person.accessToken}`)).status).toBe(401)
@@ -135,7 +135,7 @@ describe('the stream ends', () => {
     await until('the stream has ended', stream.hasEnded, { timeoutMs: 5_000 })
   })
 
-  it('within 5 s of the end of the membership, and says nothing of what comes then', async () => {
+  it('within 5 s of the end of the membership, without later events', async () => {
     const { workspace, person } = await given('member')
     const stream = await givenStream(world.api.url, person.accessToken)
     const stays = await givenPerson(world.db, world.api, { member: { workspaceId: workspace.id, role: 'owner' } })

@@ -1,5 +1,5 @@
-// Tasks, batches and uploads of the App API. How each operation behaves is tested on the Developer API, whose code this
-// is (test/api); here is what differs: paths, callers, codes, and what only members have.
+// Tasks, batches and uploads of the App API, which shares its code with the Developer API (test/api). These tests cover
+// the differences: paths, callers, codes, and member features.
 import { randomUUID } from 'node:crypto'
 import { openBucket } from '@matte/core/storage/bucket'
 import { failAttempt } from '@matte/core/task/run/finish-task'
@@ -38,7 +38,7 @@ async function failForGood(taskId: string): Promise<void> {
 }
 
 describe('a member', () => {
-  it('uploads, creates, reads, lists and cancels, with the shapes of the Developer API', async () => {
+  it('uploads, creates, reads, lists and cancels, with the schemas of the Developer API', async () => {
     const someone = await person()
     const task = await create(someone)
     expect(task).toMatchObject({ status: 'queued', creditCost: 1, modelVersion: 'service-v2', batchId: null })
@@ -54,7 +54,7 @@ describe('a member', () => {
     })
   })
 
-  it('retries a failed task, which stays its maker’s', async () => {
+  it('retries a failed task, whose creator stays the same', async () => {
     const maker = await person()
     const colleague = await person({ member: { workspaceId: maker.workspaceId, role: 'admin' } })
     const { id } = await create(maker)
@@ -80,7 +80,7 @@ describe('a member', () => {
     expect([...rows, batch].map((row) => row?.created_by)).toEqual(Array(3).fill(someone.userId))
   })
 
-  it('makes one thing for an Idempotency-Key, and waits where that is preferred', async () => {
+  it('creates one task per Idempotency-Key, and waits if preferred', async () => {
     const someone = await person()
     const imageUrl = await upload(someone)
     const headers = { 'idempotency-key': randomUUID(), prefer: 'wait=0' }
@@ -91,7 +91,7 @@ describe('a member', () => {
     expect(first.headers.get('preference-applied')).toBe('wait=0')
   })
 
-  it('shares tasks with the keys of the workspace, whose makers are known as well', async () => {
+  it('shares tasks with the workspace’s keys, whose creators are known as well', async () => {
     const { client, workspaceId, apiKeyId } = await world.caller({ plan: 'internal' })
     const colleague = await person({ member: { workspaceId, role: 'member' } })
     const set = { created_by: colleague.userId }
@@ -103,7 +103,7 @@ describe('a member', () => {
 })
 
 describe('the history of a task', () => {
-  it('is a bare array of the current run, oldest first, and of all runs when asked for', async () => {
+  it('is an array of the current run, oldest first, and of all runs on request', async () => {
     const someone = await person()
     const { id } = await create(someone)
     await failForGood(id)
@@ -133,7 +133,7 @@ describe('the history of a task', () => {
 })
 
 describe('a download', () => {
-  it('is a link for a limited time, and what lies behind it', async () => {
+  it('is a link for a limited time, and its content', async () => {
     const someone = await person()
     const { id } = await create(someone)
     const before = Date.now()
@@ -150,7 +150,7 @@ describe('a download', () => {
     const seconds = Number(signed.get('X-Amz-Expires'))
     const date = signed.get('X-Amz-Date')?.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z') ?? ''
     expect(seconds).toBe(7 * 24 * 60 * 60)
-    // The store goes by the signed time: what is promised is never later.
+    // The store uses the signed time, so the stated expiry is never later.
     expect(Date.parse(data.expiresAt ?? '')).toBeLessThanOrEqual(Date.parse(date) + seconds * 1_000)
     expect(Date.parse(data.expiresAt ?? '')).toBeGreaterThan(before + (seconds - 60) * 1_000)
   })
@@ -182,7 +182,7 @@ describe('a download', () => {
     await bucket.close()
   })
 
-  it('of what has not succeeded is 409 CONFLICT', async () => {
+  it('of an unsuccessful task is 409 CONFLICT', async () => {
     const someone = await person()
     const [queued, failed] = [await create(someone), await create(someone)]
     const conflict = (status: string) => ({ status: 409, code: 'CONFLICT', details: { status } })
@@ -201,7 +201,7 @@ const writes = [
   ['DELETE', '/batch/{batch}'],
 ] as const
 
-describe('who may', () => {
+describe('access to tasks', () => {
   let owner: Person
   let ids: { task: string; batch: string }
   const fill = (path: string) => path.replace(/\{(\w+)\}/, (_, name: 'task' | 'batch') => ids[name])
@@ -219,7 +219,7 @@ describe('who may', () => {
     ids = { task, batch: data.id }
   })
 
-  it('read: every role', async () => {
+  it('to read: every role', async () => {
     for (const role of ['owner', 'admin', 'billing', 'member'] as const satisfies Role[]) {
       const someone = await person({ member: { workspaceId: owner.workspaceId, role } })
       for (const path of reads) expect([role, path, await codeOf(someone, 'GET', path)]).toEqual([role, path, 'OK'])
@@ -227,19 +227,19 @@ describe('who may', () => {
     }
   })
 
-  it('write: not the role billing', async () => {
+  it('to write: not the role billing', async () => {
     const billing = await person({ member: { workspaceId: owner.workspaceId, role: 'billing' } })
     for (const [method, path] of writes)
       expect([path, await codeOf(billing, method, path)]).toEqual([path, 'AUTH_FORBIDDEN'])
     for (const role of ['owner', 'admin', 'member'] as const satisfies Role[]) {
       const someone = await person({ member: { workspaceId: owner.workspaceId, role } })
-      // The bodies are wrong, and the batch's task is processed by nobody: what counts is that nobody is forbidden.
+      // The bodies are invalid, and no worker processes the batch's task: only the absence of AUTH_FORBIDDEN matters.
       for (const [method, path] of writes)
         expect([role, path, await codeOf(someone, method, path)]).not.toEqual([role, path, 'AUTH_FORBIDDEN'])
     }
   })
 
-  it('see it: nobody of another workspace, be the id unknown, another’s, or none', async () => {
+  it('to see: no other workspace, with an unknown id, another’s, or none', async () => {
     const stranger = await person()
     const paths = [...reads.filter((path) => path.includes('{')), '/images/{task}/download']
     const all = [...paths.map((path) => ['GET', path] as const), ...writes.filter(([, path]) => path.includes('{'))]
@@ -260,7 +260,7 @@ describe('the plan Free', () => {
     expect((await create(someone)).creditCost).toBe(1)
     const { headers } = await someone.client.call('GET', '/tasks/images')
     expect(headers.get('x-ratelimit-limit')).toBe('600')
-    // So many are over two windows at most, and in one of the two beyond the limit.
+    // These requests span two windows at most, and exceed the limit in one of them.
     let refused: unknown
     for (let round = 0; round < 65 && refused === undefined; round++) {
       const twenty = Array.from({ length: 20 }, () => someone.client.call('GET', '/tasks/images?pageSize=1'))

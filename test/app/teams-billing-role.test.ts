@@ -1,4 +1,4 @@
-// The role billing spends the owner's money, so only owners give it.
+// The role billing spends the owner's money, so only owners assign it.
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
@@ -16,7 +16,7 @@ const accept = async (person: Person) => {
   return person.client.call<{ role: string }>('POST', '/teams/invites/accept', { body: { token } })
 }
 
-it('an admin gives the role billing to no member and not to themselves', async () => {
+it('an admin can assign the role billing neither to a member nor to themselves', async () => {
   const team = await givenTeam(world)
   const admin = await team.member('admin')
   const member = await team.member('member')
@@ -26,7 +26,7 @@ it('an admin gives the role billing to no member and not to themselves', async (
   expect(await setRole(admin, team, [admin, 'member'])).toBe('member')
 })
 
-it('an admin invites nobody to the role billing', async () => {
+it('an admin cannot invite to the role billing', async () => {
   const team = await givenTeam(world)
   const person = await givenPerson(world.db, world.api)
   await expect(invite(await team.member('admin'), team, person)).rejects.toMatchObject(forbidden)
@@ -35,7 +35,7 @@ it('an admin invites nobody to the role billing', async () => {
   expect((await accept(person)).data).toMatchObject({ role: 'billing' })
 })
 
-it('an invitation to the role billing works while its sender is an owner', async () => {
+it('an invitation to the role billing is valid while its sender is an owner', async () => {
   const team = await givenTeam(world)
   const heir = await team.member('admin')
   const person = await givenPerson(world.db, world.api)

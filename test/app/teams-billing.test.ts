@@ -1,4 +1,4 @@
-// What invoices say of a team, and the log of what its members changed.
+// Billing details of a team, and its audit log.
 import { countsOrThrow } from '@matte/core/db/sweep'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ const patch = async (by: Person, { path }: Team, body: object) =>
   (await by.client.call('PATCH', `${path}/billing`, { body })).data
 
 describe('/app/teams/{teamId}/billing', () => {
-  it('keeps what is absent, and forgets what is empty', async () => {
+  it('keeps omitted fields, and clears empty ones', async () => {
     const team = await givenTeam(world)
     const { owner } = team
     const nothing = { name: null, addressLines: [], taxId: null, email: null }
@@ -38,7 +38,7 @@ describe('/app/teams/{teamId}/billing', () => {
     }
   })
 
-  it('changes two fields at once without losing one', async () => {
+  it('merges concurrent changes of two fields', async () => {
     const team = await givenTeam(world)
     const billing = await team.member('billing')
     await Promise.all([patch(team.owner, team, { name: 'Shop Ltd' }), patch(billing, team, { taxId: 'DE1' })])
@@ -70,7 +70,7 @@ describe('/app/teams/{teamId}/billing', () => {
     })
   })
 
-  it('is for owners and billing', async () => {
+  it('requires owner or billing', async () => {
     const team = await givenTeam(world)
     for (const role of ['admin', 'member'] as const) {
       const { client } = await team.member(role)
@@ -102,7 +102,7 @@ describe('GET /app/teams/{teamId}/audit-log', () => {
   const log = async ({ owner, path }: Pick<Team, 'owner' | 'path'>, query = '') =>
     (await owner.client.call<Page<Entry>>('GET', `${path}/audit-log${query}`)).data
 
-  it('names who did what to what from where, newest first, and nothing of other teams', async () => {
+  it('has actor, action, object and origin, newest first, of this team only', async () => {
     const team = await givenTeam(world)
     const other = await givenTeam(world)
     const member = await team.member('member')
@@ -112,7 +112,7 @@ describe('GET /app/teams/{teamId}/audit-log', () => {
     await other.owner.client.call('PATCH', other.path, { body: { name: 'Shop 3' } })
     await client.call('PATCH', `${team.path}/members/${member.userId}`, { body: { role: 'admin' } })
     await client.call('PUT', `${team.path}/credits/limits`, { body: { limits: [] } })
-    // Refused, so nothing changed.
+    // Rejected, so nothing changed.
     await client.call('PATCH', team.path, { body: { name: '' } }).catch(() => undefined)
     const { items, total } = await log(team)
     const common = { actorId: userId, actorName: 'Ada', ipAddress: '127.0.0.1', requestId: expect.any(String) }
@@ -124,7 +124,7 @@ describe('GET /app/teams/{teamId}/audit-log', () => {
     expect(total).toBe(3)
   })
 
-  it('comes in pages, by number and by cursor', async () => {
+  it('is paged by number and by cursor', async () => {
     const team = await givenTeam(world)
     for (let i = 0; i < 5; i += 1) await team.owner.client.call('PATCH', team.path, { body: { name: `n${i}` } })
     const all = (await log(team)).items
@@ -137,7 +137,7 @@ describe('GET /app/teams/{teamId}/audit-log', () => {
     await expect(log(team, '?cursor=x')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('is kept for as long as an operator says', async () => {
+  it('is kept for the configured time', async () => {
     const team = await givenTeam(world)
     await team.owner.client.call('PATCH', team.path, { body: { name: 'Shop 2' } })
     const sweep = (days: number) => {
@@ -151,14 +151,14 @@ describe('GET /app/teams/{teamId}/audit-log', () => {
     expect(await log(team)).toMatchObject({ items: [], total: 0 })
   })
 
-  it('begins with the making of the team', async () => {
+  it('begins with the creation of the team', async () => {
     const owner = await givenPerson(world.db, world.api)
     const { data } = await owner.client.call<{ id: string }>('POST', '/teams', { body: { name: 'Made' } })
     const { items } = await log({ path: `/teams/${data.id}`, owner })
     expect(items).toMatchObject([{ action: 'createTeam', actorId: owner.userId, target: data.id }])
   })
 
-  it('is for owners and admins', async () => {
+  it('requires owner or admin', async () => {
     const team = await givenTeam(world)
     for (const role of ['billing', 'member'] as const) {
       const { client } = await team.member(role)

@@ -1,4 +1,4 @@
-// What members may use of a team's credits, exact however many create at once, and what they have used.
+// Credit limits and usage of team members, exact with concurrent creations.
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
@@ -22,7 +22,7 @@ const usedBy = async (team: Team, { userId }: Person) =>
   (await read(team.owner, team)).members.find((each) => each.userId === userId)?.used
 const refused = { status: 400, code: 'CREDITS_INSUFFICIENT', details: { limit: 'member' } }
 
-/** Someone in a team with a key, and an object to make tasks of. */
+/** A team member with a key and an uploaded object. */
 async function givenMaker(team: Team) {
   const maker = await team.member('member')
   const { key } = await givenKeyOf(world.db, team.id, maker.userId)
@@ -32,7 +32,7 @@ async function givenMaker(team: Team) {
   return { maker, client, imageUrl, create }
 }
 
-/** What is counted of a member, against what the holds of the member's tasks say. */
+/** The member's counter, against the holds of the member's tasks. */
 async function expectCountedRightly(team: Team): Promise<void> {
   const { rows } = await sql`
     select m.workspace_id, m.user_id, m.used from member_credit_month m
@@ -45,7 +45,7 @@ async function expectCountedRightly(team: Team): Promise<void> {
 }
 
 describe('GET /app/teams/{teamId}/credits', () => {
-  it('says what each member’s tasks have taken this month, by key or by app, and what came back', async () => {
+  it('returns credits that each member’s tasks used this month, by key or app, and credits released', async () => {
     const team = await givenTeam(world)
     const { maker, create, client } = await givenMaker(team)
     const other = await givenMaker(team)
@@ -65,14 +65,14 @@ describe('GET /app/teams/{teamId}/credits', () => {
     await expectCountedRightly(team)
   })
 
-  it('counts a task that is made in the app to whoever is signed in', async () => {
+  it('counts an App task for the signed-in member', async () => {
     const team = await givenTeam(world)
     const { maker, imageUrl } = await givenMaker(team)
     await maker.client.call('POST', '/tasks/images', { body: { imageUrl } })
     expect(await usedBy(team, maker)).toBe(1)
   })
 
-  it('keeps what was used when the tasks have gone, and begins again with the month', async () => {
+  it('keeps usage of deleted tasks, and restarts with the month', async () => {
     const team = await givenTeam(world)
     const { maker, create } = await givenMaker(team)
     const id = await create()
@@ -86,7 +86,7 @@ describe('GET /app/teams/{teamId}/credits', () => {
     expect(await usedBy(team, maker)).toBe(1)
   })
 
-  it('is for owners, admins and billing', async () => {
+  it('requires owner, admin or billing', async () => {
     const team = await givenTeam(world)
     const member = await team.member('member')
     await expect(read(member, team)).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
@@ -98,8 +98,8 @@ describe('GET /app/teams/{teamId}/credits', () => {
   })
 })
 
-describe('a limit of a member', () => {
-  it('refuses what would pass it, until something comes back or the limit goes', async () => {
+describe('a member’s limit', () => {
+  it('rejects tasks beyond it, until credits are released or the limit is removed', async () => {
     const team = await givenTeam(world, { plan: 'enterprise' })
     const { maker, client, create } = await givenMaker(team)
     const other = await givenMaker(team)
@@ -115,7 +115,7 @@ describe('a limit of a member', () => {
     await expect(create()).rejects.toMatchObject(refused)
     await failAttempt(world.db, await claim(world.db, failing), 'INPUT_UNREADABLE')
     const third = await create()
-    // A retry is charged again, to who made the task.
+    // A retry is charged again, to the creator of the task.
     await expect(client.call('POST', `/tasks/${failing}/retry`)).rejects.toMatchObject(refused)
     await expect(other.client.call('POST', `/tasks/${failing}/retry`)).rejects.toMatchObject(refused)
     await client.cancelTask(third)
@@ -127,7 +127,7 @@ describe('a limit of a member', () => {
     await expectCountedRightly(team)
   })
 
-  it('of 0 lets nothing through', async () => {
+  it('of 0 admits nothing', async () => {
     const team = await givenTeam(world)
     const { maker, create } = await givenMaker(team)
     await limit(team.owner, team, [{ userId: maker.userId, monthlyLimit: 0 }])
@@ -136,7 +136,7 @@ describe('a limit of a member', () => {
     await expectCountedRightly(team)
   })
 
-  it('takes a batch whole or not at all', async () => {
+  it('accepts a batch entirely or not at all', async () => {
     const team = await givenTeam(world)
     const { maker, client, imageUrl } = await givenMaker(team)
     await limit(team.owner, team, [{ userId: maker.userId, monthlyLimit: 5 }])
@@ -151,7 +151,7 @@ describe('a limit of a member', () => {
     await expectCountedRightly(team)
   })
 
-  it('holds whoever creates how many at once, with two keys, singles and batches', async () => {
+  it('holds with concurrent creations, with two keys, singles and batches', async () => {
     const team = await givenTeam(world, { credits: 1_000 })
     const { maker, client, imageUrl } = await givenMaker(team)
     const second = world.api.client((await givenKeyOf(world.db, team.id, maker.userId)).key)
@@ -164,13 +164,13 @@ describe('a limit of a member', () => {
     )
     const made = ended.reduce((sum, each) => sum + (each.status === 'fulfilled' ? each.value : 0), 0)
     for (const each of ended) if (each.status === 'rejected') expect(each.reason).toMatchObject(refused)
-    // Singles go on after the last batch that fits.
+    // Singles continue after the last batch that fits.
     expect(made).toBe(20)
     expect(await usedBy(team, maker)).toBe(20)
     await expectCountedRightly(team)
   })
 
-  it('comes back once of tasks that end in two ways at once', async () => {
+  it('gets credits back once when tasks end twice concurrently', async () => {
     const team = await givenTeam(world)
     const { maker, create } = await givenMaker(team)
     await limit(team.owner, team, [{ userId: maker.userId, monthlyLimit: 10 }])
@@ -182,7 +182,7 @@ describe('a limit of a member', () => {
     await expectCountedRightly(team)
   })
 
-  it('is set for members alone, once each, and replaces all before', async () => {
+  it('applies to members only, once each, and replaces all previous limits', async () => {
     const team = await givenTeam(world)
     const member = await team.member('member')
     const { owner } = team
@@ -204,7 +204,7 @@ describe('a limit of a member', () => {
     expect((await read(owner, team)).members[0]?.monthlyLimit).toBe(7)
   })
 
-  it('is no matter of a personal workspace, nor of a plan that charges nothing', async () => {
+  it('does not exist for a personal workspace, nor on a plan without charges', async () => {
     const { client, workspaceId } = await world.caller()
     await client.createTask({ imageUrl: await client.upload(await smallImage()) })
     const internal = await givenTeam(world, { plan: 'internal', credits: 0 })

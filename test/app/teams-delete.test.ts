@@ -1,7 +1,8 @@
-// The end of a team: what must be over before, what goes, and what stays.
-import { passwordHasher } from '@matte/core/identity/password/password-hasher'
+// Deletion of a team: preconditions, deleted rows, and kept rows.
+
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { passwordHasher } from '@matte/people/identity/password/password-hasher'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { smallImage, succeed, useApi } from '../api/given.ts'
@@ -32,7 +33,7 @@ const orderValues = (workspaceId: string) => ({
 })
 
 describe('DELETE /app/teams/{teamId}', () => {
-  it('takes members, keys, endpoints, invitations and credits, and leaves ledger and tasks to their time', async () => {
+  it('deletes members, keys, endpoints, invitations and credits, and keeps ledger and tasks for their time', async () => {
     const team = await givenOwned({ credits: 10 })
     const member = await team.member('admin')
     const { key } = await givenKeyOf(world.db, team.id, member.userId)
@@ -82,7 +83,7 @@ describe('DELETE /app/teams/{teamId}', () => {
     expect(left).toEqual([])
   })
 
-  it('needs the owner, the password, and no body to be wrong', async () => {
+  it('requires the owner, the password, and a valid body', async () => {
     const team = await givenOwned({ credits: 0 })
     const admin = await team.member('admin')
     await expect(end(team, {}, admin)).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
@@ -137,7 +138,7 @@ describe('DELETE /app/teams/{teamId}', () => {
     expect((await ends()).status).toBe(200)
   })
 
-  it('and a task that is made at the same time: one of them comes first', async () => {
+  it('and a concurrent creation of a task: one of them comes first', async () => {
     for (let round = 0; round < 6; round += 1) {
       const team = await givenOwned({ credits: 5 })
       const { key } = await givenKeyOf(world.db, team.id, team.owner.userId)
@@ -149,7 +150,7 @@ describe('DELETE /app/teams/{teamId}', () => {
       ])
       expect([ended.status, made.status].sort()).toEqual(['fulfilled', 'rejected'])
     }
-    // Another test has had retention delete tasks, which the rule of counted usage does not know.
+    // Another test let retention delete tasks, which the invariant of usage counters does not consider.
     const { 'the usage of a workspace counts its tasks rightly': _, ...broken } = await findBrokenRules(world.db)
     expect(broken).toEqual({})
   })

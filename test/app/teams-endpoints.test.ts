@@ -1,5 +1,5 @@
-// Webhook endpoints of a team and their makers: answers name them, owners get a mail when a maker's right ends, and a
-// former maker makes none.
+// Webhook endpoints of a team and their creators: responses name them, owners get a mail when a creator loses the
+// right, and a former creator can create none.
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -34,7 +34,7 @@ const mailsTo = async ({ userId }: Person) => {
 }
 
 describe('a webhook endpoint', () => {
-  it('names the member who made it, by key as well, in the App API alone', async () => {
+  it('names the member who created it, by key as well, in the App API only', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const shown = (role: string | null) => ({ userId: admin.userId, email: admin.email, name: null, role })
@@ -61,7 +61,7 @@ describe('a webhook endpoint', () => {
   })
 })
 
-describe('a member who made webhook endpoints and is no longer an owner or admin', () => {
+describe('a creator of webhook endpoints without the role owner or admin any more', () => {
   it.each([
     ['demoted', (team: Team, admin: Person) => demote(team.owner, team, admin)],
     ['removed', (team: Team, admin: Person) => remove(team.owner, team, admin)],
@@ -82,7 +82,7 @@ describe('a member who made webhook endpoints and is no longer an owner or admin
     expect(await listBy(team.owner)).toHaveLength(3)
   })
 
-  it('is not named without endpoints, or while the role still makes them', async () => {
+  it('causes no mail without endpoints, or while the role still allows them', async () => {
     const team = await givenTeam(world)
     const [admin, second] = [await team.member('admin'), await team.member('owner')]
     await create(second)
@@ -92,7 +92,7 @@ describe('a member who made webhook endpoints and is no longer an owner or admin
   })
 })
 
-describe('an endpoint that is made while its maker loses the right', () => {
+describe('an endpoint created while its creator loses the right', () => {
   /** Ends the right in a transaction, and sends the request while that is open. */
   async function beside(team: Team, end: ReturnType<typeof sql>, request: () => Promise<unknown>) {
     return world.db.transaction().execute(async (tx) => {
@@ -107,7 +107,7 @@ describe('an endpoint that is made while its maker loses the right', () => {
   const endpointsOf = ({ id }: Team) =>
     world.db.selectFrom('webhook_endpoint').select('id').where('workspace_id', '=', id).execute()
 
-  it('is refused to a member who is demoted or removed', async () => {
+  it('is rejected for a demoted or removed member', async () => {
     const team = await givenTeam(world)
     const admins = [await team.member('admin'), await team.member('admin')] as const
     const mine = (admin: Person) => sql`workspace_id = ${team.id} and user_id = ${admin.userId}`
@@ -123,7 +123,7 @@ describe('an endpoint that is made while its maker loses the right', () => {
     expect(await endpointsOf(team)).toEqual([])
   })
 
-  it('is refused to a key that is revoked with the role', async () => {
+  it('is rejected for a key that is revoked with the role', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const key = await makeKey(admin)

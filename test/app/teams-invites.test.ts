@@ -1,4 +1,4 @@
-// Invitations: who gets what, who may accept, once, and how many may be sent.
+// Invitations: delivery, acceptance once, and limits.
 import { randomBytes } from 'node:crypto'
 import { hasOpenInvite } from '@matte/core/workspace/open-invite'
 import { sql } from 'kysely'
@@ -23,7 +23,7 @@ const listed = async (by: Person, { path }: Team) =>
   (await by.client.call<Page<Invite>>('GET', `${path}/invites`)).data.items
 const latestToken = async (email: string) => (await readInviteMails(world, email)).at(-1)?.token
 const invited = (email: string) => givenPerson(world.db, world.api, { email })
-/** As if so much time had passed since it was sent. */
+/** Moves the invitation back by this much time. */
 const age = (email: string, days: number) =>
   sql`update team_invite set created_at = created_at - ${days} * interval '1 day',
              expires_at = expires_at - ${days} * interval '1 day' where lower(email) = lower(${email})`.execute(
@@ -32,7 +32,7 @@ const age = (email: string, days: number) =>
 const dayMs = 24 * 60 * 60 * 1_000
 
 describe('POST /app/teams/{teamId}/invites', () => {
-  it('answers the same for an address with an account and one without, and mails both', async () => {
+  it('responds the same for an address with an account and one without, and mails both', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const known = await givenPerson(world.db, world.api)
@@ -44,7 +44,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
       expect(data).toMatchObject({ role: 'member', invitedBy: admin.userId })
       expect(Date.parse(data.expiresAt) - Date.parse(data.createdAt)).toBe(7 * dayMs)
     }
-    // The mail goes to the address that the account stores.
+    // The mail goes to the stored address of the account.
     expect(await readInviteMails(world, known.email)).toMatchObject([
       { teamName: 'Shop', inviterEmail: admin.email, role: 'member', userId: known.userId },
     ])
@@ -52,7 +52,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     expect((await listed(admin, team)).map(({ email }) => email)).toEqual([unknown, known.email.toUpperCase()])
   })
 
-  it('keeps the token nowhere but in what is sent', async () => {
+  it('keeps the token only in the sent mail', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     const { data } = await invite(team.owner, team, email)
@@ -65,7 +65,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     expect(row.rows[0]?.text).not.toContain(token)
   })
 
-  it('tells an account by the event team.invitation, and the team’s endpoints nothing', async () => {
+  it('notifies an account by the event team.invitation, and no endpoints of the team', async () => {
     const team = await givenTeam(world)
     const person = await givenPerson(world.db, world.api)
     for (const workspaceId of [person.personalWorkspaceId, team.id]) await givenEndpoint(workspaceId)
@@ -94,7 +94,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     expect(due).toEqual([{ user_id: person.userId, event: 'team.invitation' }])
   })
 
-  it('is for owners and admins, never makes an owner, and takes addresses alone', async () => {
+  it('requires owner or admin, never assigns owner, and accepts addresses only', async () => {
     const team = await givenTeam(world)
     for (const role of ['billing', 'member'] as const) {
       await expect(invite(await team.member(role), team, newAddress())).rejects.toMatchObject({
@@ -109,7 +109,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     await expect(invite(team.owner, team, team.owner.email.toUpperCase())).rejects.toMatchObject({ code: 'CONFLICT' })
   })
 
-  it('is sent once for one key', async () => {
+  it('is sent once per idempotency key', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     const options = { body: { email, role: 'member' }, headers: { 'idempotency-key': 'one' } }
@@ -119,7 +119,7 @@ describe('POST /app/teams/{teamId}/invites', () => {
     expect(await readInviteMails(world, email)).toHaveLength(1)
   })
 
-  it('has bounds for an address, a person and what is open', async () => {
+  it('is limited per address, per person and by open invitations', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const email = newAddress()
@@ -144,12 +144,12 @@ describe('POST /app/teams/{teamId}/invites', () => {
       code: 'CONFLICT',
       details: { limit: 100 },
     })
-    // Again to one that is open adds none.
+    // Repeating an open one adds none.
     await invite(second, team, email)
   }, 120_000)
 })
 
-it('one person’s invitations are counted over all teams, also of two at once', async () => {
+it('counts one person’s invitations over all teams, also when concurrent', async () => {
   for (let round = 0; round < 10; round += 1) {
     const teams = [await givenTeam(world, { credits: 0 }), await givenTeam(world, { credits: 0 })] as const
     const admin = await teams[0].member('admin')
@@ -167,7 +167,7 @@ it('one person’s invitations are counted over all teams, also of two at once',
 })
 
 describe('POST /app/teams/invites/accept', () => {
-  it('makes the invited a member, whatever the case of the address, once', async () => {
+  it('makes the invited user a member, in any case of the address, once', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     await invite(team.owner, team, { email, role: 'billing' })
@@ -182,7 +182,7 @@ describe('POST /app/teams/invites/accept', () => {
     expect((await accept(person, await latestToken(person.email))).data).toMatchObject({ role: 'member' })
   })
 
-  it('is noted in the log of the team', async () => {
+  it('is recorded in the audit log of the team', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     const { data } = await invite(team.owner, team, email)
@@ -195,7 +195,7 @@ describe('POST /app/teams/invites/accept', () => {
     ])
   })
 
-  it('is refused to another address, and to one that is not verified', async () => {
+  it('is rejected for another address, and for an unverified one', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     await invite(team.owner, team, email)
@@ -211,7 +211,7 @@ describe('POST /app/teams/invites/accept', () => {
     expect((await accept(person, token)).status).toBe(200)
   })
 
-  it('is refused after 7 days, after it was taken back, and for a token that was replaced or is none', async () => {
+  it('is rejected after 7 days, after revocation, and for a replaced or unknown token', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     const person = await invited(email)
@@ -233,7 +233,7 @@ describe('POST /app/teams/invites/accept', () => {
     })
   })
 
-  it('succeeds once of many at once, and once for a key that is sent again', async () => {
+  it('succeeds once with concurrent requests, and once for a repeated key', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     await invite(team.owner, team, email)
@@ -253,7 +253,7 @@ describe('POST /app/teams/invites/accept', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  it('comes before or after the invitation is taken back, never both', async () => {
+  it('comes before or after a concurrent revocation, never both', async () => {
     for (let round = 0; round < 6; round += 1) {
       const team = await givenTeam(world, { credits: 0 })
       const email = newAddress()
@@ -270,7 +270,7 @@ describe('POST /app/teams/invites/accept', () => {
 })
 
 describe('an address with an open invitation', () => {
-  it('may register where registration is by invitation', async () => {
+  it('may register while registration requires an invitation', async () => {
     const team = await givenTeam(world)
     const email = newAddress()
     expect(await hasOpenInvite(world.db, email)).toBe(false)

@@ -1,9 +1,8 @@
-// Who is in a team, in which role, and what goes with who leaves it.
+// Team members, their roles, and the effects of leaving.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
-import type { Person } from '../support/app/people.ts'
-import { givenPerson } from '../support/app/people.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
 import { givenKeyOf, givenTeam, readInviteMails, type Team } from '../support/app/teams.ts'
 import { until } from '../support/until.ts'
 
@@ -35,7 +34,7 @@ const statusOf = (call: Promise<{ status: number }>): Promise<number> =>
   )
 
 describe('GET /app/teams/{teamId}/members', () => {
-  it('names every member to owners and admins alone', async () => {
+  it('lists every member, for owners and admins only', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const billing = await team.member('billing')
@@ -50,7 +49,7 @@ describe('GET /app/teams/{teamId}/members', () => {
 })
 
 describe('PATCH /app/teams/{teamId}/members/{userId}', () => {
-  it('changes a role, in force within 5 s wherever the member was known before', async () => {
+  it('changes a role within 5 s, also where the member is cached', async () => {
     const team = await givenTeam(world)
     const member = await team.member('member')
     const rename = () => member.client.call('PATCH', team.path, { body: { name: 'Mine now' } })
@@ -61,7 +60,7 @@ describe('PATCH /app/teams/{teamId}/members/{userId}', () => {
     await until('and so is the next', async () => (await statusOf(rename())) === 403, { timeoutMs: 5_000 })
   })
 
-  it('ends the keys and invitations of who is no longer owner or admin, unless an owner adopts the keys', async () => {
+  it('revokes keys and invitations of a former owner or admin, unless an owner adopts the keys', async () => {
     const team = await givenTeam(world)
     const [admin, second] = [await team.member('admin'), await team.member('admin')]
     const makeKey = async ({ client }: Person) =>
@@ -93,7 +92,7 @@ describe('PATCH /app/teams/{teamId}/members/{userId}', () => {
     expect([await ask(kept), await ask(untouched)]).toEqual([200, 200])
   })
 
-  it('leaves owners to owners', async () => {
+  it('requires an owner to change owners', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const member = await team.member('member')
@@ -111,12 +110,12 @@ describe('PATCH /app/teams/{teamId}/members/{userId}', () => {
     })
   })
 
-  it('knows nobody of another team, and no id that is none', async () => {
+  it('finds no members of other teams, and no invalid ids', async () => {
     const [team, other] = [await givenTeam(world), await givenTeam(world)]
     const elsewhere = await other.member('member')
     for (const userId of [elsewhere.userId, 'none']) {
       await expect(setRole(team.owner, team, [{ userId }, 'admin'])).rejects.toMatchObject({ code: 'NOT_FOUND' })
-      // The id comes before the body.
+      // The id is checked before the body.
       await expect(setRole(team.owner, team, [{ userId }, 'king'])).rejects.toMatchObject({ code: 'NOT_FOUND' })
     }
     await expect(setRole(team.owner, team, [team.owner, 'king'])).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
@@ -126,14 +125,14 @@ describe('PATCH /app/teams/{teamId}/members/{userId}', () => {
 describe('the last owner', () => {
   const conflict = { status: 409, code: 'CONFLICT' }
 
-  it('stays one', async () => {
+  it('cannot be demoted', async () => {
     const team = await givenTeam(world)
     await team.member('admin')
     await expect(remove(team.owner, team, team.owner)).rejects.toMatchObject(conflict)
     await expect(setRole(team.owner, team, [team.owner, 'admin'])).rejects.toMatchObject(conflict)
   })
 
-  it('is who can sign in: another whose account is disabled does not count', async () => {
+  it('must be able to sign in: another with a disabled account does not count', async () => {
     const team = await givenTeam(world)
     const { userId } = await team.member('owner')
     await world.db.updateTable('app_user').set({ disabled_at: new Date() }).where('id', '=', userId).execute()
@@ -146,7 +145,7 @@ describe('the last owner', () => {
   it.each([
     ['leave', (team: Team, by: Person) => remove(by, team, by)],
     ['step down', (team: Team, by: Person) => setRole(by, team, [by, 'member'])],
-  ])('is one of two who %s at once', async (_what, act) => {
+  ])('remains when two %s concurrently', async (_what, act) => {
     for (let round = 0; round < 8; round += 1) {
       const team = await givenTeam(world, { credits: 0 })
       const second = await team.member('owner')
@@ -157,7 +156,7 @@ describe('the last owner', () => {
     }
   })
 
-  it('is one of two who remove each other at once', async () => {
+  it('remains when two remove each other concurrently', async () => {
     for (let round = 0; round < 8; round += 1) {
       const team = await givenTeam(world, { credits: 0 })
       const second = await team.member('owner')
@@ -176,13 +175,13 @@ describe('POST /app/teams/{teamId}/transfer', () => {
     const { data } = await team.owner.client.call('POST', `${team.path}/transfer`, { body })
     expect(data).toMatchObject({ id: team.id, role: 'admin' })
     expect(await rolesIn(team)).toEqual({ [heir.userId]: 'owner', [team.owner.userId]: 'admin' })
-    // The role in some cache may still say owner.
+    // A cache may still have the role owner.
     await expect(
       team.owner.client.call('POST', `${team.path}/transfer`, { body: { userId: team.owner.userId } }),
     ).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
   })
 
-  it('is for owners, to members', async () => {
+  it('requires an owner, and a member as target', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const stranger = await givenPerson(world.db, world.api)
@@ -204,7 +203,7 @@ describe('DELETE /app/teams/{teamId}/members/{userId}', () => {
       .orderBy('created_at')
       .execute()
 
-  it('takes the member’s keys, invitations and sessions along', async () => {
+  it('revokes the member’s keys, invitations and sessions', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const { key } = await givenKeyOf(world.db, team.id, admin.userId)
@@ -241,7 +240,7 @@ describe('DELETE /app/teams/{teamId}/members/{userId}', () => {
     expect((await own.call<Page<object>>('GET', '/teams')).data.items).toEqual([])
   })
 
-  it('leaves keys that an owner adopts', async () => {
+  it('keeps keys that an owner adopts', async () => {
     const team = await givenTeam(world)
     const admin = await team.member('admin')
     const member = await team.member('member')
@@ -254,7 +253,7 @@ describe('DELETE /app/teams/{teamId}/members/{userId}', () => {
     expect((await world.api.client(key).listTasks()).items).toEqual([])
   })
 
-  it('lets everybody leave, and remove nobody but whom their role may', async () => {
+  it('lets every member leave, and remove only members below their role', async () => {
     const team = await givenTeam(world)
     const [billing, member, admin] = [
       await team.member('billing'),

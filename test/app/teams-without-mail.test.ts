@@ -1,11 +1,11 @@
-// In production without a mail server nobody would get an invitation, so none is made (D73).
+// Without a mail server in production, invitations could not be delivered, so they are disabled (D73).
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { givenTeam } from '../support/app/teams.ts'
 
 const world = useApi({ MATTE_ENV: 'production' })
 
-it('invitations are switched off', async () => {
+it('invitations are disabled', async () => {
   const team = await givenTeam(world)
   const body = { email: 'somebody@example.com', role: 'member' }
   await expect(team.owner.client.call('POST', `${team.path}/invites`, { body })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-// Teams themselves: making, reading and renaming them.
+// Teams: creation, listing, and renaming.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ type Page<T> = { items: T[]; total: number }
 const someone = () => givenPerson(world.db, world.api)
 
 describe('POST /app/teams', () => {
-  it('makes a team on the plan Free without credits, and its maker the owner', async () => {
+  it('creates a team on plan Free without credits, with its creator as owner', async () => {
     const { client, userId } = await someone()
     const { status, data } = await client.call<Team>('POST', '/teams', { body: { name: 'Shop & Söhne  ' } })
     expect(status).toBe(201)
@@ -26,7 +26,7 @@ describe('POST /app/teams', () => {
     expect(credits.data).toMatchObject({ available: 0, held: 0, members: [{ userId, used: 0, monthlyLimit: null }] })
   })
 
-  it('makes one for the same key twice, and answers the second as the first', async () => {
+  it('creates one per idempotency key, and repeats the response', async () => {
     const { client } = await someone()
     const options = { body: { name: 'Once' }, headers: { 'idempotency-key': randomUUID() } }
     const [first, second] = await Promise.all([
@@ -38,21 +38,21 @@ describe('POST /app/teams', () => {
   })
 
   it.each(['', ' ', ' Shop', 'a\nb', 'see https://evil.example', 'ask me@example.com', '<b>', 'x'.repeat(81)])(
-    'refuses the name %j, which would stand in mails',
+    'rejects the name %j, which would appear in mails',
     async (name) => {
       const { client } = await someone()
       await expect(client.call('POST', '/teams', { body: { name } })).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
     },
   )
 
-  it('has a bound for each owner, also when all come at once', async () => {
+  it('has a limit per owner, also with concurrent requests', async () => {
     const { client, userId } = await someone()
     const made = await Promise.allSettled(
       Array.from({ length: 23 }, (_, i) => client.call('POST', '/teams', { body: { name: `Team ${i}` } })),
     )
     const refused = made.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
     expect(refused).toEqual(['CONFLICT', 'CONFLICT', 'CONFLICT'])
-    // Giving them away makes no room for more on the same day.
+    // Transferring teams makes no room for more on the same day.
     await world.db.deleteFrom('membership').where('user_id', '=', userId).where('role', '=', 'owner').execute()
     await expect(client.call('POST', '/teams', { body: { name: 'One more' } })).rejects.toMatchObject({
       code: 'RATE_LIMIT_EXCEEDED',
@@ -62,7 +62,7 @@ describe('POST /app/teams', () => {
 })
 
 describe('a team', () => {
-  it('is listed to its members alone, and nobody else learns that it is there', async () => {
+  it('is visible to its members only', async () => {
     const team = await givenTeam(world)
     const member = await team.member('member')
     const stranger = await someone()
@@ -75,7 +75,7 @@ describe('a team', () => {
     }
   })
 
-  it('is renamed by its owner alone', async () => {
+  it('can be renamed by its owner only', async () => {
     const team = await givenTeam(world)
     const body = { name: 'New name' }
     for (const role of ['admin', 'billing', 'member'] as const) {
@@ -85,7 +85,7 @@ describe('a team', () => {
     expect((await team.owner.client.call<Team>('PATCH', team.path, { body })).data.name).toBe('New name')
   })
 
-  it('is none that is somebody’s personal workspace: it is read as one, and changed as none', async () => {
+  it('excludes personal workspaces, which can be read as teams but not changed', async () => {
     const { client, personalWorkspaceId, userId } = await someone()
     const path = `/teams/${personalWorkspaceId}`
     for (const read of ['', '/members', '/invites', '/credits', '/billing', '/audit-log']) {
@@ -100,7 +100,7 @@ describe('a team', () => {
       ['DELETE', `/invites/${randomUUID()}`],
       ['PUT', '/credits/limits', { limits: [] }],
       ['PATCH', '/billing', { name: 'Mine' }],
-      // Judged before the body is.
+      // Checked before the body.
       ['PATCH', '', { name: '' }],
     ]
     for (const [method, rest, body] of changes) {
@@ -124,7 +124,7 @@ describe('an owner of twenty teams', () => {
       (team: GivenTeam, userId: string) =>
         team.owner.client.call('PATCH', `${team.path}/members/${userId}`, { body: { role: 'owner' } }),
     ],
-  ])('gets none that is %s, also of two at once', async (_what, give) => {
+  ])('gets no further one that is %s, also when concurrent', async (_what, give) => {
     for (let round = 0; round < 4; round += 1) await giveTwo(give)
   })
 
@@ -144,7 +144,7 @@ describe('an owner of twenty teams', () => {
     await expect(give(await givenTeamWith(heir), heir.userId)).rejects.toMatchObject(conflict)
   }
 
-  /** Another team of somebody's, in which this person is a member. */
+  /** Another user's team, with this person as a member. */
   async function givenTeamWith({ userId }: Person): Promise<GivenTeam> {
     const team = await givenTeam(world, { credits: 0 })
     await world.db.insertInto('membership').values({ workspace_id: team.id, user_id: userId, role: 'member' }).execute()

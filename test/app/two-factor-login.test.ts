@@ -8,14 +8,14 @@ import { password } from '../support/app/sign-in/given-password.ts'
 import { databaseTime, type SecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { twoFactorWorld, wrongCode } from '../support/app/sign-in/two-factor-world.ts'
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 const { open, protectedPerson, logIn, logInTimes, verify } = twoFactorWorld(world)
 
 const stopped = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'codes' } }
 const notValid = { status: 401, code: 'AUTH_INVALID_TOKEN' }
 
 describe('a login', () => {
-  it('asks for a code after the password, and gives no token before it', async () => {
+  it('requires a code after the password, and returns no token before it', async () => {
     const { email, factor, workspaceId, userId } = await protectedPerson()
     const asked = await logIn(email)
     expect(asked).toEqual({ mfaRequired: true, mfaToken: expect.any(String) })
@@ -30,21 +30,21 @@ describe('a login', () => {
     expect(workspaceId).toBeTypeOf('string')
   })
 
-  it('whose code never comes is in the history: somebody knew the password', async () => {
+  it('without its code is in the history, because the password was right', async () => {
     const { email, client } = await protectedPerson()
     await logIn(email)
     const { items } = (await client.call<{ items: object[] }>('GET', '/users/login-history')).data
     expect(items).toMatchObject([{ success: false, method: 'password', failureReason: 'code_missing' }])
   })
 
-  it('takes a token once', async () => {
+  it('accepts a token once', async () => {
     const { email, factor } = await protectedPerson()
     const { mfaToken } = await logIn(email)
     await verify(mfaToken, await factor.nextCode())
     await expect(verify(mfaToken, await factor.nextCode())).rejects.toMatchObject(notValid)
   })
 
-  it('takes a code once, also for another login', async () => {
+  it('accepts a code once, also for another login', async () => {
     const { email, factor } = await protectedPerson()
     const code = await factor.nextCode()
     const [one, two] = [await logIn(email), await logIn(email)]
@@ -52,17 +52,17 @@ describe('a login', () => {
     await expect(verify(two.mfaToken, code)).rejects.toMatchObject(wrongCode)
   })
 
-  it('of several with one code at once one is let in', async () => {
+  it('succeeds once with concurrent logins and one code', async () => {
     const { email, factor, userId } = await protectedPerson()
     const logins = await logInTimes(email, 4)
     const code = await factor.nextCode()
     const tries = await Promise.allSettled(logins.map(({ mfaToken }) => verify(mfaToken, code)))
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     const sessions = await world.db.selectFrom('session').select('id').where('user_id', '=', userId).execute()
-    expect(sessions).toHaveLength(2) // the one that the person had, and this
+    expect(sessions).toHaveLength(2) // the earlier session, and this one
   })
 
-  it('of several with one token and one code at once one is let in', async () => {
+  it('succeeds once with concurrent uses of one token and code', async () => {
     const { email, factor } = await protectedPerson()
     const { mfaToken } = await logIn(email)
     const code = await factor.nextCode()
@@ -70,7 +70,7 @@ describe('a login', () => {
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('takes a recovery code once, however it is typed', async () => {
+  it('accepts a recovery code once, in any spelling', async () => {
     const { email, factor } = await protectedPerson()
     const [code = ''] = factor.recoveryCodes
     await verify((await logIn(email)).mfaToken, code.toLowerCase().replaceAll('-', ' '))
@@ -78,7 +78,7 @@ describe('a login', () => {
     await verify((await logIn(email)).mfaToken, factor.recoveryCodes[1] ?? '')
   })
 
-  it('of several with one recovery code at once one is let in', async () => {
+  it('succeeds once with concurrent uses of one recovery code', async () => {
     const { email, factor } = await protectedPerson()
     const logins = await logInTimes(email, 3)
     const tries = await Promise.allSettled(
@@ -87,7 +87,7 @@ describe('a login', () => {
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('forgets the token after five minutes', async () => {
+  it('expires its token after five minutes', async () => {
     const { email, factor, userId } = await protectedPerson()
     const { mfaToken } = await logIn(email)
     const earlier = (minutes: number) =>
@@ -95,13 +95,13 @@ describe('a login', () => {
            where user_id = ${userId}`.execute(world.db)
     await earlier(5)
     await expect(verify(mfaToken, await factor.nextCode())).rejects.toMatchObject(notValid)
-    // What was left behind goes with the next login.
+    // The next login deletes expired ones.
     await logIn(email)
     const left = await world.db.selectFrom('mfa_token').select('user_id').where('user_id', '=', userId).execute()
     expect(left).toHaveLength(1)
   })
 
-  it('forgets the token when all sessions end, and when codes are switched off', async () => {
+  it('invalidates the token when all sessions end, and when codes are disabled', async () => {
     const { email, factor, client } = await protectedPerson()
     const one = await logIn(email)
     await client.call('POST', '/auth/2fa/disable', { body: { password, code: await factor.nextCode() } })
@@ -112,14 +112,14 @@ describe('a login', () => {
     await expect(verify(two.mfaToken, await other.factor.nextCode())).rejects.toMatchObject(notValid)
   })
 
-  it('lets nobody in who was disabled since the password', async () => {
+  it('fails for a user disabled after the password', async () => {
     const { email, factor, userId } = await protectedPerson()
     const { mfaToken } = await logIn(email)
     await world.db.updateTable('app_user').set({ disabled_at: new Date() }).where('id', '=', userId).execute()
     await expect(verify(mfaToken, await factor.nextCode())).rejects.toMatchObject(notValid)
   })
 
-  it.each(['', 'x', 'a'.repeat(43)])('knows no token %j', async (mfaToken) => {
+  it.each(['', 'x', 'a'.repeat(43)])('rejects the token %j', async (mfaToken) => {
     const status = mfaToken === '' ? 400 : 401
     await expect(verify(mfaToken, '123456')).rejects.toMatchObject({ status })
   })
@@ -139,16 +139,16 @@ describe('wrong codes', () => {
                recovery_failures = array(select at - ${minutes} * interval '1 minute' from unnest(recovery_failures) at)
          where user_id = ${userId}`.execute(world.db)
 
-  it('five of them end the token, and stop codes of the account for a quarter of an hour', async () => {
+  it('end the token after five, and block codes of the account for a quarter of an hour', async () => {
     const { email, factor, userId, client } = await protectedPerson()
     const token = await tryFive(factor, email)
     await expect(verify(token, await factor.nextCode())).rejects.toMatchObject(notValid)
-    // Another login, and whoever is signed in: the count is the account's.
+    // The count is per account, so it applies to another login and to signed-in users.
     const right = await factor.nextCode()
     await expect(verify((await logIn(email)).mfaToken, right)).rejects.toMatchObject(stopped)
     const body = { password, code: right }
     await expect(client.call('POST', '/auth/2fa/disable', { body })).rejects.toMatchObject(stopped)
-    // A recovery code still opens it.
+    // A recovery code still works.
     await verify((await logIn(email)).mfaToken, factor.recoveryCodes[0] ?? '')
     await earlier(userId, 14)
     await expect(verify((await logIn(email)).mfaToken, await factor.nextCode())).rejects.toMatchObject(stopped)
@@ -166,7 +166,7 @@ describe('wrong codes', () => {
     await expect(verify((await logIn(email)).mfaToken, await factor.nextCode())).rejects.toMatchObject(stopped)
   })
 
-  it('many at once are counted one by one: no more than five are judged', async () => {
+  it('are counted one by one when concurrent: no more than five are compared', async () => {
     const { email, factor } = await protectedPerson()
     const logins = await logInTimes(email, 10)
     const wrong = await factor.wrongCode()
@@ -177,7 +177,7 @@ describe('wrong codes', () => {
     expect(answers.filter((code) => code === 'RATE_LIMIT_EXCEEDED')).toHaveLength(5)
   })
 
-  it('five recovery codes an hour, which leaves codes by time alone', async () => {
+  it('five recovery codes an hour, which do not block TOTP codes', async () => {
     const { email, factor, userId } = await protectedPerson()
     await tryFive(factor, email, '0000-0000-0000-0000-0000-0000')
     const [code = ''] = factor.recoveryCodes
@@ -189,7 +189,7 @@ describe('wrong codes', () => {
     await verify((await logIn(email)).mfaToken, code)
   })
 
-  it('say when the next is judged', async () => {
+  it('report when the next one is accepted', async () => {
     const { email, factor } = await protectedPerson()
     await tryFive(factor, email)
     const refusal = await verify((await logIn(email)).mfaToken, await factor.nextCode()).catch((error) => error)
@@ -205,19 +205,19 @@ describe('wrong codes', () => {
     const { items } = (await client.call<{ items: { failureReason: string }[] }>('GET', '/users/login-history')).data
     const reasons = items.map(({ failureReason }) => failureReason)
     const wrong = Array.from({ length: 5 }, () => 'wrong_code')
-    // Of both logins the password was right and no code.
+    // Both logins had the right password and no code.
     expect(reasons).toEqual(['too_many_codes', 'code_missing', ...wrong, 'code_missing'])
     expect(items[0]).toMatchObject({ success: false, method: 'totp' })
   })
 })
 
 describe('many wrong codes', () => {
-  it('are told to the owner by mail after ten in a day, once', async () => {
+  it('cause a mail to the owner after ten in a day, once', async () => {
     const { email, factor, userId } = await protectedPerson()
     const { masterKeys } = world.api.config
     const warnings = async () =>
       (await readMails(world.db, masterKeys, { userId })).filter(({ template }) => template === 'wrong-codes')
-    /** As if a quarter of an hour had passed: codes are compared again. */
+    /** Moves the block back by a quarter of an hour, so codes are compared again. */
     const letPass = () =>
       sql`update two_factor set totp_failures = '{}', recovery_failures = '{}' where user_id = ${userId}`.execute(
         world.db,

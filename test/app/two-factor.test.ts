@@ -1,7 +1,8 @@
-// The second factor (D16): set up, switched on and off. Logins with it: two-factor-login.test.ts.
-import { tellEvents } from '@matte/core/notification/make-notifications'
+// The second factor (D16): setup, enabling and disabling. two-factor-login.test.ts covers logins.
+
 import { unseal } from '@matte/core/runtime/seal'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
+import { notifyEvents } from '@matte/people/notification/make-notifications'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -12,15 +13,15 @@ import { password } from '../support/app/sign-in/given-password.ts'
 import { codeOf, databaseTime, enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { twoFactorWorld, wrongCode } from '../support/app/sign-in/two-factor-world.ts'
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 const { person, protectedPerson, logIn, verify, events } = twoFactorWorld(world)
 
 type Setup = { readonly secret: string; readonly otpauthUrl: string; readonly qrCodeSvg: string }
 const isEnabled = async (client: AppClient) =>
   (await client.call<{ mfaEnabled: boolean }>('GET', '/users/profile')).data.mfaEnabled
 
-describe('setting up', () => {
-  it('shows a seed, its URL and a picture, and changes nothing before a code was seen', async () => {
+describe('setup of two-factor sign-in', () => {
+  it('returns a seed, its URL and a picture, and changes nothing before a valid code', async () => {
     const { client, email, userId } = await person()
     const first = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
     expect(first.secret).toMatch(/^[A-Z2-7]{32}$/)
@@ -30,7 +31,7 @@ describe('setting up', () => {
     expect((await logIn(email)).accessToken).toBeTypeOf('string')
     const row = await world.db.selectFrom('two_factor').selectAll().where('user_id', '=', userId).executeTakeFirst()
     expect(row?.secret_sealed).not.toContain(first.secret)
-    // Again: another seed, and the first is worth nothing.
+    // A second setup has another seed and invalidates the first.
     const second = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
     expect(second.secret).not.toBe(first.secret)
     const code = codeOf(first.secret, await databaseTime(world.db))
@@ -38,7 +39,7 @@ describe('setting up', () => {
     expect(await isEnabled(client)).toBe(false)
   })
 
-  it('is over with a code: ten recovery codes, the event, and no way to set up again', async () => {
+  it('ends with a code: ten recovery codes, the event, and no second setup', async () => {
     const { client, factor, workspaceId } = await protectedPerson()
     expect(new Set(factor.recoveryCodes).size).toBe(10)
     expect(await isEnabled(client)).toBe(true)
@@ -53,7 +54,7 @@ describe('setting up', () => {
     })
   })
 
-  it('enabled twice at once is enabled once', async () => {
+  it('succeeds once with concurrent requests', async () => {
     const { client, userId, workspaceId } = await person()
     const { secret } = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
     const code = codeOf(secret, await databaseTime(world.db))
@@ -66,13 +67,13 @@ describe('setting up', () => {
     expect(await codes.execute()).toHaveLength(10)
   })
 
-  it('cannot be enabled before it was set up', async () => {
+  it('cannot be enabled before setup', async () => {
     const { client } = await person()
     const body = { password, code: '123456' }
     await expect(client.call('POST', '/auth/2fa/enable', { body })).rejects.toMatchObject({ status: 409 })
   })
 
-  it('needs the password at both steps, so a stolen access token enables nothing', async () => {
+  it('requires the password at both steps, so a stolen access token enables nothing', async () => {
     const { client, email } = await person()
     const wrong = { code: 'INVALID_PARAMS', details: { issues: [{ path: '/body/password' }] } }
     const setUp = (body: object) => client.call<Setup>('POST', '/auth/2fa/setup', { body })
@@ -86,7 +87,7 @@ describe('setting up', () => {
     expect((await logIn(email)).accessToken).toBeTypeOf('string')
   })
 
-  it('tells a person without a password how to get one', async () => {
+  it('explains to a user without a password how to set one', async () => {
     const { client } = await givenPerson(world.db, world.api)
     await expect(client.call('POST', '/auth/2fa/setup', { body: { password } })).rejects.toMatchObject({
       code: 'INVALID_PARAMS',
@@ -95,17 +96,17 @@ describe('setting up', () => {
     })
   })
 
-  it('and switching off are mailed to the owner, with the way to an operator', async () => {
+  it('and disabling send mails to the owner, with advice to contact an operator', async () => {
     const { client, factor, userId } = await protectedPerson()
     await client.call('POST', '/auth/2fa/disable', { body: { password, code: await factor.nextCode() } })
     const { masterKeys } = world.api.config
-    while ((await tellEvents({ db: world.db, masterKeys, mailEnabled: true }, {})) > 0);
+    while ((await notifyEvents({ db: world.db, masterKeys, mailEnabled: true }, {})) > 0);
     const mails = (await readMails(world.db, masterKeys, { userId })).map(({ data }) => data)
     expect(mails.map(({ event }) => event)).toEqual(['security.mfa_enabled', 'security.mfa_disabled'])
     for (const { body } of mails) expect(body).toContain('the operator of this service can switch them off')
   })
 
-  it('seals the seed under the user’s id, and `secrets reseal` finds it', async () => {
+  it('encrypts the seed for the user’s id, and `secrets reseal` finds it', async () => {
     const { userId, factor } = await protectedPerson()
     const { masterKeys } = world.api.config
     const sealed = async () =>
@@ -115,12 +116,12 @@ describe('setting up', () => {
     const next = new Map([['next', Buffer.alloc(32, 9)], ...masterKeys])
     expect(await resealSecrets(world.db, next)).toMatchObject({ kept: 0 })
     expect(await sealed()).toMatch(/^next\./)
-    // Back, for the API of this file.
+    // Restores the key for the API of this file.
     await resealSecrets(world.db, new Map([...masterKeys, ['next', Buffer.alloc(32, 9)]]))
     expect(unseal(masterKeys, userId, await sealed())).toBe(factor.secret)
   })
 
-  it('every sealed column is one that `secrets reseal` knows', async () => {
+  it('`secrets reseal` covers every encrypted column', async () => {
     const { rows } = await sql<{ place: string }>`
       select table_name || '.' || column_name as place from information_schema.columns
        where table_schema = 'public' and column_name like '%sealed' order by 1`.execute(world.db)
@@ -141,8 +142,8 @@ describe('setting up', () => {
   })
 })
 
-describe('switching off and new recovery codes', () => {
-  it('need password and code, each of which is judged', async () => {
+describe('disabling and new recovery codes', () => {
+  it('require password and code, each of which is checked', async () => {
     const { client, factor } = await protectedPerson()
     for (const path of ['/auth/2fa/disable', '/auth/2fa/recovery-codes']) {
       const call = (body: object) => client.call('POST', path, { body })
@@ -153,13 +154,13 @@ describe('switching off and new recovery codes', () => {
       })
       await expect(call({ password, code: await factor.wrongCode() })).rejects.toMatchObject(wrongCode)
       await expect(call({ password })).rejects.toMatchObject(wrongCode)
-      // The wrong password has not used the code up.
+      // The wrong password has not used the code.
       if (path.endsWith('codes')) await call({ password, code })
     }
     expect(await isEnabled(client)).toBe(true)
   })
 
-  it('off: the event, logins without codes, and nothing of the seed is left', async () => {
+  it('disable: the event, logins without codes, and no stored seed', async () => {
     const { client, factor, email, userId, workspaceId } = await protectedPerson()
     const body = { password, code: await factor.nextCode() }
     expect((await client.call('POST', '/auth/2fa/disable', { body })).data).toEqual({ mfaEnabled: false })
@@ -170,12 +171,12 @@ describe('switching off and new recovery codes', () => {
       expect(await rows.execute()).toEqual([])
     }
     await expect(client.call('POST', '/auth/2fa/disable', { body })).rejects.toMatchObject({ status: 409 })
-    // And on again: a new seed, a new event.
+    // Enabling again creates a new seed and a new event.
     await enableSecondFactor(world.db, client)
     expect(await events(workspaceId)).toHaveLength(3)
   })
 
-  it('new recovery codes put the old ones out of use; a recovery code buys them too', async () => {
+  it('replace the recovery codes; a recovery code is accepted too', async () => {
     const { client, factor, email } = await protectedPerson()
     const [first = '', second = ''] = factor.recoveryCodes
     const body = { password, code: first }

@@ -1,4 +1,4 @@
-// Another e-mail address: asked for with the password, in force once it has proved itself.
+// Changes of the email address: requested with the password, effective once verified.
 import { randomBytes } from 'node:crypto'
 import { foldAddress } from '@matte/core/address'
 import { sql } from 'kysely'
@@ -10,7 +10,7 @@ import { givenPerson, type Person } from '../support/app/people.ts'
 import { givePassword, password } from '../support/app/sign-in/given-password.ts'
 import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 
 async function person(): Promise<Person> {
   const someone = await givenPerson(world.db, world.api)
@@ -25,7 +25,7 @@ const confirm = ({ client }: Person, token: string) => client.call('POST', '/aut
 const addressOf = async ({ client }: Person) =>
   (await client.call<{ email: string }>('GET', '/users/profile')).data.email
 
-/** Of the last mail to the address. */
+/** Token of the last mail to the address. */
 async function tokenFor(to: string): Promise<string> {
   const mails = await readMails(world.db, world.api.config.masterKeys, { to })
   return URL.parse(mails.at(-1)?.data.url ?? '')?.searchParams.get('token') ?? ''
@@ -34,7 +34,7 @@ async function tokenFor(to: string): Promise<string> {
 const wrongToken = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path: '/body/token' }] } }
 
 describe('a new address', () => {
-  it('counts once its link was followed; both addresses get a mail', async () => {
+  it('takes effect when its link is followed; both addresses get a mail', async () => {
     const someone = await person()
     const newEmail = newAddress()
     expect(await ask(someone, newEmail)).toEqual({ status: 'confirmation_sent' })
@@ -56,7 +56,7 @@ describe('a new address', () => {
     await expect(logIn(someone.email)).rejects.toMatchObject({ status: 401 })
   })
 
-  it('the link works once, for the person who asked, and for a day', async () => {
+  it('has a link that works once, for the requesting user, for a day', async () => {
     const someone = await person()
     const other = await person()
     const newEmail = newAddress()
@@ -71,7 +71,7 @@ describe('a new address', () => {
     await expect(confirm(someone, await tokenFor(late))).rejects.toMatchObject(wrongToken)
   })
 
-  it('a later wish makes the earlier one void', async () => {
+  it('invalidates an earlier request', async () => {
     const someone = await person()
     const [first, second] = [newAddress(), newAddress()]
     await ask(someone, first)
@@ -80,7 +80,7 @@ describe('a new address', () => {
     await confirm(someone, await tokenFor(second))
   })
 
-  it('needs the password, and the code where there is one', async () => {
+  it('requires the password, and the code if enabled', async () => {
     const someone = await person()
     const body = { newEmail: newAddress(), password: 'another password' }
     await expect(someone.client.call('POST', '/auth/email/change', { body })).rejects.toMatchObject({
@@ -97,7 +97,7 @@ describe('a new address', () => {
     expect(length).toBe(2)
   })
 
-  it('is not the one that one has, whatever the case, and no more than five an hour', async () => {
+  it('must differ from the current one in more than case, and has five requests an hour', async () => {
     const someone = await person()
     await expect(ask(someone, someone.email.toUpperCase())).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
     for (let count = 0; count < 5; count++) await ask(someone, newAddress())
@@ -112,8 +112,8 @@ describe('a new address', () => {
   })
 })
 
-describe('an address that somebody has', () => {
-  it('is answered like any other, and refused only to who has its link', async () => {
+describe('an address with an account', () => {
+  it('gets the usual response, and is rejected only with its link', async () => {
     const [someone, owner] = [await person(), await person()]
     const taken = await ask(someone, owner.email.toUpperCase())
     const free = await ask(await person(), newAddress())
@@ -125,7 +125,7 @@ describe('an address that somebody has', () => {
     expect(await addressOf(someone)).toBe(someone.email)
   })
 
-  it('of several who confirm it at once one gets it', async () => {
+  it('goes to one of several concurrent confirmations', async () => {
     const people = [await person(), await person(), await person()]
     const newEmail = newAddress()
     const tokens: string[] = []
@@ -140,7 +140,7 @@ describe('an address that somebody has', () => {
     expect(await held.execute()).toHaveLength(1)
   })
 
-  it('but never proved to be theirs gives way to who proves it', async () => {
+  it('that was never verified goes to the user who verifies it', async () => {
     const someone = await person()
     const newEmail = newAddress()
     const squatter = await world.db

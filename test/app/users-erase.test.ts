@@ -1,7 +1,8 @@
-// The end of an account: what is gone afterwards, what is kept, and what stands in the way.
-import { eraseAccount } from '@matte/core/identity/personal/erase-account'
+// Account deletion: erased data, kept data, and preconditions.
+
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { eraseAccount } from '@matte/people/identity/account/erase-account'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { succeed, useApi } from '../api/given.ts'
@@ -12,7 +13,7 @@ import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 
-const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useApi({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 
 async function person(options: PersonOptions = {}): Promise<Person> {
   const someone = await givenPerson(world.db, world.api, options)
@@ -32,7 +33,7 @@ async function team() {
 const readWorkspace = (id: string) =>
   world.db.selectFrom('workspace').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
-/** Tables in which one of the texts stands anywhere. */
+/** Tables that contain one of the texts. */
 async function tablesWith(texts: readonly string[]): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
     select table_name as name from information_schema.tables
@@ -48,8 +49,8 @@ async function tablesWith(texts: readonly string[]): Promise<string[]> {
   return found
 }
 
-describe('deleting the account', () => {
-  it('leaves nothing that says who it was, anywhere', async () => {
+describe('deleting an account', () => {
+  it('leaves no personal data anywhere', async () => {
     const someone = await person({ email: 'erase-me@example.com' })
     await someone.client.call('PATCH', '/users/profile', {
       body: { name: 'Vanishing Name', avatarUrl: 'https://example.com/vanishing.png', timeZone: 'Europe/Vienna' },
@@ -68,11 +69,11 @@ describe('deleting the account', () => {
     const answer = await erase(someone, { code: await factor.nextCode() })
     expect(answer.data).toEqual({ id: someone.userId, deleted: true })
     expect(await tablesWith(seen)).toEqual([])
-    // Requests are counted by address for a minute, whoever sent them.
+    // Request counters keep addresses for a minute.
     expect(await tablesWith(['127.0.0.1', '::1'])).toEqual(['rate_window'])
   })
 
-  it('ends the sessions within seconds, and the address can be registered again', async () => {
+  it('ends the sessions within seconds, and frees the address', async () => {
     const someone = await person()
     const { workspaceId, userId, email, client } = someone
     await erase(someone)
@@ -91,10 +92,10 @@ describe('deleting the account', () => {
     expect(await rows.execute()).toEqual([])
   })
 
-  it('keeps the ledger, closes the workspace to its keys, and hands its tasks to the next sweep', async () => {
+  it('keeps the ledger, rejects the keys of the workspace, and leaves its tasks to the next sweep', async () => {
     const someone = await person({ credits: 0 })
     const caller = await world.caller({ plan: 'pro', credits: 5 })
-    // The workspace of the key is the person's own.
+    // The key's workspace is the personal one.
     await sql`update workspace set personal_of = null where personal_of = ${someone.userId}`.execute(world.db)
     await sql`update workspace set personal_of = ${someone.userId} where id = ${caller.workspaceId}`.execute(world.db)
     await world.db.deleteFrom('membership').where('user_id', '=', someone.userId).execute()
@@ -127,7 +128,7 @@ describe('deleting the account', () => {
       )
       return code === 'API_KEY_INVALID'
     })
-    // What has ended goes at once, what has not when it has; another workspace's of the same age stays.
+    // Ended tasks go at once, others when they have ended; those of other workspaces stay.
     await deleteOldTasks(world.db, defaultPlans)
     const left = async () =>
       (
@@ -144,7 +145,7 @@ describe('deleting the account', () => {
     expect(await left()).toEqual([kept.id])
   })
 
-  it('needs the password, and the code where there is one; a refusal changes nothing', async () => {
+  it('requires the password, and the code if enabled; an error changes nothing', async () => {
     const someone = await person()
     await expect(erase(someone, { password: 'another password' })).rejects.toMatchObject({
       details: { issues: [{ path: '/body/password' }] },
@@ -157,7 +158,7 @@ describe('deleting the account', () => {
     await erase(someone, { code: factor.recoveryCodes[0] })
   })
 
-  it('waits for the end of a subscription that would go on being charged', async () => {
+  it('waits for the end of a subscription that would be charged again', async () => {
     const { userId } = await person()
     const period = { start: new Date(), end: new Date() }
     const deps = { db: world.db, masterKeys: world.api.config.masterKeys }
@@ -170,7 +171,7 @@ describe('deleting the account', () => {
     await eraseWith(false)
   })
 
-  it('waits for orders that may yet be paid', async () => {
+  it('waits for orders that may still be paid', async () => {
     const someone = await person()
     const [pack] = (await someone.client.call<{ items: { id: string }[] }>('GET', '/payments/credit-packs')).data.items
     const body = { kind: 'pack', packId: pack?.id }
@@ -180,7 +181,7 @@ describe('deleting the account', () => {
     await erase(someone)
   })
 
-  it('twice at once is once', async () => {
+  it('happens once with concurrent requests', async () => {
     const someone = await person()
     const tries = await Promise.allSettled([1, 2, 3].map(() => erase(someone)))
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -188,13 +189,13 @@ describe('deleting the account', () => {
 })
 
 describe('teams', () => {
-  it('whose last owner leaves while others are in it stand in the way', async () => {
+  it('with other members block the deletion of their last owner', async () => {
     const { id } = await team()
     const owner = await person({ member: { workspaceId: id, role: 'owner' } })
     const other = await person({ member: { workspaceId: id, role: 'admin' } })
     await expect(erase(owner)).rejects.toMatchObject({ status: 409, code: 'CONFLICT', details: { teams: [id] } })
     expect((await owner.client.call('GET', '/users/profile')).data).toMatchObject({ email: owner.email })
-    // An owner who cannot sign in is none.
+    // An owner who cannot sign in does not count.
     const role = (userId: string) =>
       world.db.updateTable('membership').set({ role: 'owner' }).where('user_id', '=', userId).execute()
     await role(other.userId)
@@ -207,7 +208,7 @@ describe('teams', () => {
     expect(await readWorkspace(id)).toMatchObject({ name: 'test', deleted_at: null })
   })
 
-  it('of one member alone are closed; from others one goes, and the keys that one made are revoked', async () => {
+  it('with no other member are closed; in others the user’s keys are revoked', async () => {
     const [alone, shared] = [await team(), await team()]
     const someone = await person({ member: { workspaceId: alone.id, role: 'owner' } })
     await person({ member: { workspaceId: shared.id, role: 'owner' } })
@@ -232,7 +233,7 @@ describe('teams', () => {
     expect(await keys.execute()).toEqual([{ revoked_at: expect.any(Date) }, { revoked_at: null }])
   })
 
-  it('two last owners who leave at once: one stays', async () => {
+  it('keep one of two last owners who leave concurrently', async () => {
     const { id } = await team()
     const owners = [
       await person({ member: { workspaceId: id, role: 'owner' } }),

@@ -1,6 +1,6 @@
-// All of one's data, and the list of where such data lies.
+// Export of a user's data, and the list of columns with personal data.
 
-import { personalData } from '@matte/core/identity/personal/personal-data'
+import { personalData } from '@matte/people/identity/account/personal-data'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -11,8 +11,8 @@ const world = useApi()
 
 type Export = { readonly profile: Record<string, unknown> } & Record<string, Record<string, unknown>[]>
 
-describe('the export', () => {
-  it('has the profile and every section, of oneself alone', async () => {
+describe('a data export', () => {
+  it('has the profile and every section, of the user only', async () => {
     const [someone, other] = [await givenPerson(world.db, world.api), await givenPerson(world.db, world.api)]
     await someone.client.call('PATCH', '/users/profile', { body: { name: 'Anna' } })
     const personal = await givenTask(world.db, await workspaceOf(someone.personalWorkspaceId))
@@ -35,7 +35,7 @@ describe('the export', () => {
     }
   })
 
-  it('of a team has the tasks that one made, and no others', async () => {
+  it('of a team member has the user’s own tasks, and no others', async () => {
     const team = await givenWorkspace(world.db)
     const someone = await givenPerson(world.db, world.api, { member: { workspaceId: team.id, role: 'member' } })
     const [own, others] = [await givenTask(world.db, team), await givenTask(world.db, team)]
@@ -45,9 +45,9 @@ describe('the export', () => {
     expect(others.id).not.toBe(own.id)
   })
 
-  it('goes on past its pages without leaving out or repeating a row', async () => {
+  it('continues past its pages without omitting or repeating a row', async () => {
     const someone = await givenPerson(world.db, world.api)
-    // In one statement, so at one time: the order is by the id then.
+    // One statement gives one time, so rows are ordered by id.
     await sql`
       insert into login_event (user_id, success, method)
       select ${someone.userId}, true, 'password' from generate_series(1, 1234)`.execute(world.db)
@@ -56,7 +56,7 @@ describe('the export', () => {
     expect(loginHistory).toHaveLength(1_234)
   })
 
-  it('twice a minute', async () => {
+  it('is allowed twice a minute', async () => {
     const { client } = await givenPerson(world.db, world.api)
     const answers = await Promise.all(
       [1, 2, 3].map(() =>
@@ -80,7 +80,7 @@ describe('the list of personal data', () => {
   const places = Object.keys(personalData)
   const tablesIn = (list: readonly string[]) => new Set(list.map((place) => place.split('.')[0]))
 
-  it('has every column that refers to people, and every table that refers to workspaces', async () => {
+  it('has every column that references users, and every table that references workspaces', async () => {
     const { rows } = await sql<{ place: string; target: string }>`
       select c.conrelid::regclass || '.' || a.attname as place, c.confrelid::regclass::text as target
         from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = any(c.conkey)
@@ -96,7 +96,7 @@ describe('the list of personal data', () => {
     expect([...tablesIn(workspaces)].filter((table) => !tablesIn(places).has(table))).toEqual([])
   })
 
-  it('has every table with an address or a browser of people', async () => {
+  it('has every table with an address or a browser of users', async () => {
     const { rows } = await sql<{ place: string }>`
       select table_name || '.' || column_name as place from information_schema.columns
        where table_schema = 'public' and table_name <> 'app_user'
@@ -107,7 +107,7 @@ describe('the list of personal data', () => {
     expect(missing).toEqual([])
   })
 
-  it('names columns that are there, with an index that begins with the one that is looked for', async () => {
+  it('names existing columns, with an index that begins with the searched one', async () => {
     for (const [place, { shown, erased }] of Object.entries(personalData)) {
       const [table = '', column = ''] = place.split('.')
       const named = [column, ...(typeof shown === 'string' ? [] : [...shown.columns, ...shown.order])]

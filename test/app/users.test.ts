@@ -1,6 +1,6 @@
-// One's own profile, subscription, logins and workspaces.
+// The user's profile, subscription, logins and workspaces.
 import { randomUUID } from 'node:crypto'
-import { hashRefreshToken } from '@matte/core/identity/session/refresh-token'
+import { hashRefreshToken } from '@matte/people/identity/session/refresh-token'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
@@ -10,7 +10,7 @@ import { givenWorkspace } from '../support/factories.ts'
 const world = useApi()
 const person = (options?: Parameters<typeof givenPerson>[2]) => givenPerson(world.db, world.api, options)
 
-/** Hashes of the session's refresh tokens that lead on. */
+/** Hashes of the session's unused refresh tokens. */
 async function unspentOf(sessionId: string): Promise<Buffer[]> {
   const tokens = world.db.selectFrom('refresh_token').select('hash').where('session_id', '=', sessionId)
   return (await tokens.where('spent_at', 'is', null).execute()).map(({ hash }) => hash)
@@ -21,7 +21,7 @@ type Page = { readonly items: Record<string, unknown>[]; readonly total: number;
 type Tokens = { readonly accessToken: string; readonly refreshToken: string }
 
 describe('the profile', () => {
-  it('says who one is', async () => {
+  it('returns the user', async () => {
     const { client, userId, email } = await person()
     expect((await client.call<Profile>('GET', '/users/profile')).data).toEqual({
       id: userId,
@@ -36,7 +36,7 @@ describe('the profile', () => {
     })
   })
 
-  it('is changed in the fields that are given, in their canonical form, and empty takes away', async () => {
+  it('changes the given fields, in canonical form; empty values clear them', async () => {
     const { client } = await person()
     const patch = async (body: object) => (await client.call<Profile>('PATCH', '/users/profile', { body })).data
     const first = { name: ' Anna ', locale: 'pt-br', timeZone: 'europe/vienna', avatarUrl: 'https://example.com/a.png' }
@@ -54,7 +54,7 @@ describe('the profile', () => {
     [{ avatarUrl: 'https://user:secret@example.com/' }, '/body/avatarUrl'],
     [{ name: 'a\u0000b' }, '/body/name'],
     [{ name: 'x'.repeat(201) }, '/body/name'],
-  ])('is not changed to %j', async (body, path) => {
+  ])('cannot be changed to %j', async (body, path) => {
     const { client } = await person()
     await expect(client.call('PATCH', '/users/profile', { body })).rejects.toMatchObject({
       code: 'INVALID_PARAMS',
@@ -64,7 +64,7 @@ describe('the profile', () => {
 })
 
 describe('the subscription', () => {
-  it('is plan, limits and credits of the workspace of the token', async () => {
+  it('has plan, limits and credits of the token’s workspace', async () => {
     const { client, workspaceId } = await person({ plan: 'business', credits: 7 })
     expect((await client.call('GET', '/users/subscription')).data).toMatchObject({
       workspaceId,
@@ -76,7 +76,7 @@ describe('the subscription', () => {
     })
   })
 
-  it('is that of the personal workspace where the membership is gone', async () => {
+  it('is that of the personal workspace for a former member', async () => {
     const { id } = await givenWorkspace(world.db, { plan: 'enterprise', credits: 3 })
     const { client, userId, personalWorkspaceId } = await person({
       plan: 'pro',
@@ -92,7 +92,7 @@ describe('the subscription', () => {
 })
 
 describe('the login history', () => {
-  it('has one’s own logins alone, newest first, page by page', async () => {
+  it('has the user’s own logins, newest first, page by page', async () => {
     const [one, other] = [await person(), await person()]
     const login = { method: 'password', ip_address: '203.0.113.7', user_agent: 'test' } as const
     const note = (user_id: string, failure_reason: string | null) => {
@@ -111,7 +111,7 @@ describe('the login history', () => {
 })
 
 describe('workspaces', () => {
-  it('are those that one is a member of, with the role and the current one', async () => {
+  it('lists the user’s workspaces, with role and the current one', async () => {
     const { id } = await givenWorkspace(world.db, { plan: 'pro' })
     const { client, personalWorkspaceId } = await person({ member: { workspaceId: id, role: 'billing' } })
     await person()
@@ -122,7 +122,7 @@ describe('workspaces', () => {
     ])
   })
 
-  it('are switched between: the tokens are for the other one, and so is the session', async () => {
+  it('can be switched: tokens and session change to the other one', async () => {
     const { id } = await givenWorkspace(world.db, { plan: 'pro', credits: 5 })
     const { client, personalWorkspaceId, sessionId } = await person({ member: { workspaceId: id, role: 'member' } })
     const balanceWith = async (token: string) =>
@@ -134,7 +134,7 @@ describe('workspaces', () => {
     expect(await balanceWith(shared.accessToken)).toMatchObject({ available: 5 })
     const session = world.db.selectFrom('session').select('workspace_id').where('id', '=', sessionId)
     expect(await session.executeTakeFirst()).toEqual({ workspace_id: id })
-    // One refresh token leads on: the one of the last switch.
+    // One refresh token is usable: that of the last switch.
     expect(await unspentOf(sessionId)).toEqual([hashRefreshToken(shared.refreshToken)])
   })
 
@@ -148,7 +148,7 @@ describe('workspaces', () => {
     })
   })
 
-  it('two switches at once leave one session in one workspace with one token', async () => {
+  it('two concurrent switches leave one session in one workspace with one token', async () => {
     const { id } = await givenWorkspace(world.db, { plan: 'pro' })
     const { client, personalWorkspaceId, sessionId } = await person({ member: { workspaceId: id, role: 'member' } })
     const targets = [id, personalWorkspaceId, id, personalWorkspaceId]

@@ -1,4 +1,4 @@
-// The bound of mails that verify an address, over all addresses: further ones wait, and nothing else waits with them.
+// The limit of verification mails over all addresses: further ones wait, and block no other mails.
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
@@ -15,18 +15,18 @@ const count = async (template: string): Promise<number> => {
   const rows = world.db.selectFrom('mail').select('id').where('template', '=', template)
   return (await rows.execute()).length
 }
-/** Requests that wait until there is room. */
+/** Waiting requests. */
 const delayed = async (): Promise<number> => {
   const rows = world.db.selectFrom('account_request').select('id').where('due_at', '>', sql<Date>`now()`)
   return (await rows.execute()).length
 }
-/** As if so many seconds had passed since the mails. */
+/** Moves the mails back by this many seconds. */
 async function letPass(seconds: number): Promise<void> {
   await sql`update mail_room set spent_until = spent_until - ${seconds} * interval '1 second'`.execute(world.db)
   await sql`update account_request set due_at = now()`.execute(world.db)
 }
 
-it('a minute has its share, the others are sent later, and a reset waits for none of them', async () => {
+it('verification mails over the limit of a minute are sent later, and a reset does not wait for them', async () => {
   const emails = Array.from({ length: 8 }, newEmail)
   for (const email of emails) {
     const { data } = await open('/register', { email, password: newPassword() })

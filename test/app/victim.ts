@@ -1,6 +1,6 @@
-// Whose things the walks over all operations reach for. A parameter of a path, by its name, has one function here that
-// makes such a thing of the victim's, as a user would or as a row; the walks (role-matrix.test.ts,
-// app-ownership.test.ts) fail for a parameter that has none. Only what the document's paths name is made.
+// Resources of the victim for tests of all operations. Each path parameter has a function here that creates its
+// resource through the API or as a row; role-matrix.test.ts and app-ownership.test.ts fail for a parameter without one.
+// Only resources in the document's paths are created.
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { type Caller, smallImage, succeed, type World } from '../api/given.ts'
@@ -13,7 +13,7 @@ type Team = { readonly world: World; readonly caller: Caller; readonly owner: Pe
 export type Victim = Team & {
   readonly workspaceId: string
   readonly objectKey: string
-  /** The id of each thing by the name of its parameter. */
+  /** Ids of the resources by parameter name. */
   readonly things: Readonly<Record<string, string>>
 }
 
@@ -22,7 +22,7 @@ type Make = (team: Team & { readonly objectKey: string }) => Promise<string>
 const post = async ({ caller }: Team, path: string, body: object): Promise<string> =>
   (await caller.client.call<{ id: string }>('POST', path, { body })).data.id
 
-/** A row of a table, whoever has made the table. */
+/** A row of a table by any creator. */
 async function row(
   { world, caller, owner }: Team,
   statement: (ids: { w: string; u: string }) => ReturnType<typeof sql>,
@@ -46,7 +46,7 @@ export const makers: Readonly<Record<string, Make>> = {
   userId: async ({ owner }) => owner.userId,
   sessionId: async ({ owner }) => owner.sessionId,
   apiKeyId: async ({ caller }) => caller.apiKeyId,
-  /** No thing of anybody's: a part of the path. */
+  /** No resource of a user: a fixed part of the path. */
   provider: async () => 'sandbox',
   taskId: async (team) => {
     const id = await post(team, '/tasks', { imageUrl: team.objectKey })
@@ -104,7 +104,7 @@ export const makers: Readonly<Record<string, Make>> = {
 
 const parametersOf = (path: string): readonly string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 
-/** @throws Error for a parameter that has no maker */
+/** @throws Error for a parameter without a function */
 export async function givenVictim(world: World, operations: readonly Operation[]): Promise<Victim> {
   const caller = await world.caller({ plan: 'internal' })
   const { workspaceId } = caller
@@ -120,6 +120,6 @@ export async function givenVictim(world: World, operations: readonly Operation[]
   return { world, caller, owner, workspaceId, objectKey, things }
 }
 
-/** The address with the victim's ids in its path. */
+/** The path with the victim's ids. */
 export const addressOf = ({ world, things }: Victim, { path }: Operation): string =>
   `${world.api.url}${path.replace(/\{(\w+)\}/g, (_, name: string) => things[name] ?? name)}`

@@ -1,4 +1,4 @@
-// The program of docs/app.md, word for word, against a whole service: what a newcomer reads there works.
+// Runs the program of docs/app.md, word for word, against a whole service.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

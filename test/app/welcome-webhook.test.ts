@@ -1,4 +1,4 @@
-// `welcome` as a webhook: a new account has no endpoint, so the event waits for the first that listens (D90).
+// `welcome` as a webhook: a new account has no endpoint, so the event waits for the first subscribed one (D90).
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useWebhooks } from '../api/webhook-parts.ts'
@@ -6,7 +6,7 @@ import { type Account, givenAccount } from '../support/app/sign-in/accounts.ts'
 import { givenTeam } from '../support/app/teams.ts'
 import { until } from '../support/until.ts'
 
-const world = useWebhooks({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all from one address
+const world = useWebhooks({ OPEN_REQUESTS_PER_MINUTE: '1000000' }) // all requests from one address
 
 const publicTarget = 'https://93.184.216.34/hook'
 
@@ -27,13 +27,13 @@ async function welcomes({ client }: Holder, ...ids: string[]): Promise<number> {
 }
 
 describe('welcome', () => {
-  it('arrives at the first endpoint of a new account that listens to it, and at no second one', async () => {
+  it('arrives at the first endpoint of a new account that subscribes to it, and at no second one', async () => {
     const account = await givenAccount(world)
     const receiver = await world.receiver()
     await world.dispatcher()
     await create(account, { eventTypes: ['task.failed'] })
     const targetUrl = receiver.url
-    // Once the API has read the setting that allows this machine's receivers.
+    // The API must first read the setting that allows local receivers.
     const first = await until('the endpoint is made', () => create(account, { targetUrl }).catch(() => undefined))
     const second = await create(account)
     await until('it arrives', () => receiver.received.length > 0)
@@ -43,13 +43,13 @@ describe('welcome', () => {
     expect([await welcomes(account, first.id), await welcomes(account, second.id)]).toEqual([1, 0])
   })
 
-  it('goes to one of the endpoints that are made at once', async () => {
+  it('goes to one of several endpoints created concurrently', async () => {
     const account = await givenAccount(world)
     const made = await Promise.all(Array.from({ length: 6 }, () => create(account)))
     expect(await welcomes(account, ...made.map(({ id }) => id))).toBe(1)
   })
 
-  it('goes to an endpoint that begins to listen later, by its events or by being enabled', async () => {
+  it('goes to an endpoint that subscribes later, by its events or by being enabled', async () => {
     const account = await givenAccount(world)
     const { id } = await create(account, { eventTypes: ['task.failed'] })
     await patch(account, id, { status: 'disabled', eventTypes: ['welcome'] })
@@ -63,7 +63,7 @@ describe('welcome', () => {
     expect(await welcomes(another, listening.id)).toBe(1)
   })
 
-  it('comes within seven days of the account alone', async () => {
+  it('is sent within seven days of the account only', async () => {
     const made = async (age: string) => {
       const account = await givenAccount(world)
       await sql`
@@ -75,7 +75,7 @@ describe('welcome', () => {
     expect([await made('6 days 23 hours'), await made('7 days 1 second')]).toEqual([1, 0])
   })
 
-  it('is not for a team', async () => {
+  it('is not sent for a team', async () => {
     const { owner } = await givenTeam(world)
     expect(await welcomes(owner, (await create(owner)).id)).toBe(0)
   })

@@ -1,5 +1,5 @@
-// `make bench ARGS=accept`: what the API adds to the database's and the store's own work, and what it does with more
-// than it can take. Bare loop, bare route and service take turns, so that a change of the machine's speed meets all.
+// `make bench ARGS=accept`: the API's cost beside that of database and store, and its behaviour under overload. Bare
+// loop, bare route and service alternate, so changes of the machine's speed affect all.
 import { recordStatements } from './accept/bare.ts'
 import { createRows } from './accept/create-rows.ts'
 import { isPinned } from './accept/load.ts'

@@ -1,11 +1,10 @@
-"""Images per second of the bare model: no server, no transport, no work before or after.
+"""Images per second of the bare model, without server, transport or image processing.
 
   bare.py MODEL.onnx PROCESSES THREADS SECONDS [MEM_PATTERN]
 
-Each process has a session of its own with THREADS threads and feeds it the same random picture again and again. All
-start together; the figure is the images of the common window over its length, printed as one JSON object. MEM_PATTERN 0
-is what the tuned configuration asks for, 1 the default of onnxruntime.
-Run it with the Python packages of the Triton installation, so that model file and onnxruntime version are the same.
+Each process runs a separate session with THREADS threads on the same random image. All start together; prints the sum
+of their rates as one JSON object. MEM_PATTERN: 0 as in the tuned configuration, 1 as in onnxruntime's default.
+Run with the Python packages of the Triton installation, so model file and onnxruntime version are the same.
 """
 import json
 import multiprocessing

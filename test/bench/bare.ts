@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { findPython } from '@matte/local/install/python'
+import { findPython } from '@matte/local/install/python-packages'
 import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
-import { hugePageTunables } from '@matte/local/servers/huge-pages'
+import { hugePageTunables } from '@matte/local/servers/runtime-env'
 import { installTriton } from '@matte/local/servers/triton'
 
 export type BareRate = { readonly imagesPerSecond: number; readonly onnxruntime: string }
@@ -12,11 +12,11 @@ export type BareOptions = {
   readonly processes: number
   readonly threads: number
   readonly seconds: number
-  /** With the memory settings that Triton is run with: huge pages, and no buffers planned ahead. */
+  /** With Triton's memory settings: huge pages, no memory planning. */
   readonly tuned?: boolean
 }
 
-/** Runs `bare.py` with the packages of the Triton installation: the same onnxruntime, and the fp32 file. */
+/** Runs `bare.py` with the Triton installation's onnxruntime and the fp32 file. */
 export async function measureBare({ processes, threads, seconds, tuned = false }: BareOptions): Promise<BareRate> {
   const [python, { dir }] = await Promise.all([findPython(), installTriton(sayToTerminal)])
   const packages = join(dir, 'pytriton/tritonserver/backends/python')

@@ -1,7 +1,6 @@
 // CPU time of everything around the model, stage by stage: `node test/bench/image-stages.ts [megapixels …]`.
-// Runs lemur.png at its own size, at one megapixel and at whatever sizes are asked for, as PNG and as JPEG. The times
-// are CPU milliseconds of the whole process (sharp works in libuv's threads), the median of some rounds after warming
-// up.
+// Runs lemur.png at its own size, at one megapixel and at the given sizes, as PNG and as JPEG. Times are CPU
+// milliseconds of the whole process (sharp works in libuv's threads), the median of several rounds after a warm-up.
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +55,7 @@ async function measureStages(format: string, file: Buffer, pixels: number): Prom
     ['readHeader', () => readHeader(file, maxPixels)],
     ['decodePhoto', () => decodePhoto(file, maxPixels)],
     ['toModelInput', () => toModelInput(photo, 320)],
-    // Its PNG included. Each call takes the pixels away, hence the copies made beforehand.
+    // Includes its PNG. Each call consumes the pixels, hence the copies.
     ['pool.cutOut', () => pool.cutOut({ photo: photos.pop() ?? photo, mask, output: null })],
   ]
   process.stdout.write(`\n${width} x ${height} ${format}, ${file.length} bytes in, ${bytes} bytes out\n`)

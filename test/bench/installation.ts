@@ -1,4 +1,4 @@
-// A whole installation for the benchmark alone, made by the very program behind `make up` in a folder of its own.
+// A separate installation for the benchmark, started by the program behind `make up`.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '@matte/local/install/run-command'
@@ -14,9 +14,9 @@ export type Installation = {
   readonly apiKey: string
   /** `host:port` of Triton's gRPC. */
   readonly tritonAddress: string
-  /** The environment of our processes: where the store is, and its keys. */
+  /** Environment of the processes, with the store's address and keys. */
   readonly env: Readonly<Record<string, string>>
-  /** A record of each process, for `readLiveRecord`. */
+  /** Pid files, for `readLiveRecord`. */
   readonly runDir: string
   remove(): Promise<void>
 }
@@ -36,19 +36,19 @@ const portVariables = [
 ] as const
 
 type InstallationOptions = {
-  /** Serves models in fp32 whatever the processor has; by default as `make up` does. */
+  /** Serves fp32 on any processor; default: as `make up`. */
   readonly fp32?: boolean
-  /** `host:port` of gRPC: this server is used in place of a new one. */
+  /** `host:port` of gRPC of an existing server. */
   readonly tritonUrl?: string
 }
 
 export async function createInstallation(options: InstallationOptions = {}): Promise<Installation> {
-  // Not in the system's temporary folder: where that is memory, a commit would cost no sync.
+  // Outside the temporary folder: in memory, a commit costs no sync.
   const dir = await mkdtemp(join(rootDir, '.local/bench-'))
   const free = await freePorts(portVariables.length)
   const ports = {
     ...Object.fromEntries(portVariables.map((name, index) => [name, String(free[index])])),
-    MATTE_S3_PORT: String((await pickObjectStorePorts()).s3), // a port whose derived ones are free as well
+    MATTE_S3_PORT: String((await pickObjectStorePorts()).s3), // a port whose derived ports are free as well
   } as Record<(typeof portVariables)[number], string>
   const place = { dir: join(dir, 'triton-fp32'), say: sayToTerminal }
   const triton = options.fp32 ? await ownTriton(place, { processor: { vnni: false, amx: false } }) : undefined

@@ -12,7 +12,7 @@ import type { Installation } from './installation.ts'
 import { median } from './median.ts'
 import type { Photo } from './rates.ts'
 
-/** Median milliseconds from create to succeeded, one task at a time, by the service's own times. */
+/** Median milliseconds from create to succeeded, one task at a time, by the service's timestamps. */
 export async function measureLatency({ origin, apiKey }: Installation, photo: Photo, count: number): Promise<number> {
   const client = createClient(origin, apiKey)
   const imageUrl = await client.upload(photo.bytes, { contentType: photo.contentType })
@@ -29,7 +29,7 @@ export async function measureLatency({ origin, apiKey }: Installation, photo: Ph
   return median(times)
 }
 
-/** Mean milliseconds in which a task is worked on, `together` at a time, by the service's own times. */
+/** Mean processing milliseconds, `together` tasks at a time, by the service's timestamps. */
 export async function measureProcessing(
   { origin, apiKey }: Installation,
   photo: Photo,
@@ -47,7 +47,7 @@ export async function measureProcessing(
         return seen.completedAt !== null && seen
       }
       const task = await until(`task ${id} has ended`, ended, { timeoutMs: 120_000, everyMs: 100 })
-      if (task.durationMs === undefined) throw new Error(`task ${id} is ${task.status}, and tells no duration`)
+      if (task.durationMs === undefined) throw new Error(`task ${id} is ${task.status} and has no duration`)
       times.push(task.durationMs)
     }
   }
@@ -57,7 +57,7 @@ export async function measureProcessing(
 
 export type Parts = Readonly<Record<'get' | 'decode' | 'prepare' | 'infer' | 'refine' | 'put', number>>
 
-/** Median milliseconds of each part of the work done alone, with the same functions, one after the other. */
+/** Median milliseconds of each part alone, with the same functions. */
 export async function measureParts({ env, tritonAddress }: Installation, photo: Photo, count: number): Promise<Parts> {
   configureSharp()
   const bucket = openBucket({
@@ -94,7 +94,7 @@ export async function measureParts({ env, tritonAddress }: Installation, photo: 
       const file = await timed('get', () => bucket.get(key, { maxBytes: photo.bytes.length }))
       const decoded = await timed('decode', () => decodePhoto(file, 50_000_000))
       const image = await timed('prepare', () => toModelInput(decoded, size))
-      // The views of a lone task are asked for at once.
+      // A lone task infers its views concurrently.
       const views = Array.from({ length: shape?.views ?? 1 }, (_none, view) => `bench/${i}/${view}`)
       const ask = { model: 'u2netp', image, size, timeoutMs: 30_000, signal }
       const [mask] = await timed('infer', () => Promise.all(views.map((id) => triton.infer({ ...ask, id }))))

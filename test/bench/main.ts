@@ -1,6 +1,6 @@
-// `make bench`: what the service costs beside the bare model, as ratios measured in one run, so that they mean
-// something on a shared machine. Absolute numbers are printed beside them and hold for this machine and hour only.
-// Exits with 1 when a target is missed; with `--report` it measures and prints only.
+// `make bench`: cost of the service relative to the bare model. Ratios of one run are comparable on a shared machine;
+// the absolute numbers printed beside them hold only for this machine and hour. Exits with 1 on a missed target;
+// `--report` only measures.
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
-    // Not the system's temporary folder: where that is memory, a commit would cost no sync.
+    // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
     report: { type: 'boolean', default: false },
   },
@@ -42,7 +42,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`
 say(`machine: ${cores}, ${gib} GiB, Linux ${release()}, Node ${process.version}`)
-// A GPU is not everywhere.
+// Without the GPU rows by default.
 const names = positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => name !== 'gpu')
 const rows: Row[] = []
 for (const name of names) {

@@ -1,6 +1,6 @@
-// `make bench ARGS=model`: the whole way of an image beside the bare model on the same cores. In fp32 and with one view
-// on every processor, since that is what the targets were set for: beside a model that takes a fifth of the time all
-// else weighs five times as much.
+// `make bench ARGS=model`: end-to-end throughput relative to the bare model on the same cores. Always in fp32 with one
+// view, for which the targets were set: relative to a model that takes a fifth of the time, everything else weighs five
+// times as much.
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ const warmUpImages = 60
 
 type Rates = Record<'two' | 'one' | 'tuned' | 'triton' | 'small' | 'megapixel', number[]>
 
-/** Everything in turn, so that a change of the machine's speed meets all of them alike. */
+/** Alternates, so changes of the machine's speed affect all. */
 async function measureRates(
   installation: Installation,
   photos: Photos,
@@ -61,7 +61,7 @@ async function measureRates(
 ): Promise<Rates> {
   const rates: Rates = { two: [], one: [], tuned: [], triton: [], small: [], megapixel: [] }
   const cores = availableParallelism()
-  // The bare model is warmed up too; our processes are compiled as they work.
+  // Warms up the bare model too; Node compiles while it works.
   await measurePipeline(installation, photos.small, { count: warmUpImages, pace: warmUpImages })
   for (let round = 0; round < rounds; round++) {
     const two = await measureBare({ processes: cores, threads: 1, seconds })
@@ -79,7 +79,7 @@ async function measureRates(
   return rates
 }
 
-/** Of an image the bare model, too, judges each view. */
+/** The bare model runs each view too. */
 function rateRows(rates: Rates, views: 1 | 2): Row[] {
   const two = median(rates.two)
   const one = median(rates.one)
@@ -94,7 +94,7 @@ function rateRows(rates: Rates, views: 1 | 2): Row[] {
     row('end to end ÷ bare model, 680×440 PNG', rates.small, { atLeast: 0.85, asks: views }),
     row('end to end ÷ bare model, 1 megapixel JPEG', rates.megapixel, { atLeast: 0.72, asks: views }),
     row('Triton ÷ bare model', rates.triton, { atLeast: 0.9, asks: 1 }),
-    // What is gained by memory settings is Triton's and the bare model's alike; this row leaves it out.
+    // Memory settings help Triton and the bare model alike; this row leaves them out.
     {
       name: "end to end ÷ bare model with Triton's memory settings, 680×440 PNG",
       ratio: (median(rates.small) * views) / median(rates.tuned),
@@ -123,7 +123,7 @@ async function latencyRow(installation: Installation, photo: Photo, rounds: numb
   }
 }
 
-/** No ratio: a limit in seconds that users were told of. */
+/** No ratio: the documented limit in seconds. */
 async function largeRow(installation: Installation, photo: Photo): Promise<Row> {
   const together = availableParallelism()
   await measureProcessing(installation, photo, { count: together, together })

@@ -1,7 +1,6 @@
-// `make bench ARGS=pixels`: an image's decoding, composing and encoding beside the same with vips on its command line:
-// decode the photo, join a finished alpha of the photo's size, write a PNG as quickly as vips can. Ours also makes that
-// alpha, of the model's mask. By processor time, which neighbours on the machine disturb least; vips's start is left
-// out.
+// `make bench ARGS=pixels`: CPU time of decoding, composing and encoding an image, relative to the vips command line:
+// decode the photo, join a finished alpha of the photo's size, write a PNG with vips's fastest settings. Ours also
+// computes that alpha from the model's mask. The start of vips is subtracted.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +20,7 @@ const maxPixels = 50_000_000
 const sizes = { 1: [1_243, 804], 12: [4_307, 2_787] } as const
 const formats = ['png', 'jpeg'] as const
 
-/** Without vips (Debian: libvips-tools) there is nothing to compare with, and no row. */
+/** Undefined without vips (Debian: libvips-tools). */
 export async function measurePixels({ rounds, say }: PixelOptions): Promise<Row[]> {
   if (spawnSync('vips', ['--version']).status !== 0) {
     say('pixels: vips is not installed (libvips-tools), so nothing is measured')
@@ -58,7 +57,7 @@ async function pixelRow({ dir, rounds, format, megapixels, size }: Comparison): 
   const large = enlarge('photos/lemur.png').removeAlpha()
   await (format === 'png' ? large.png() : large.jpeg({ quality: 90 })).toFile(photo)
   await enlarge('lemur-mask-320.png').toColourspace('b-w').png().toFile(join(dir, 'alpha.png'))
-  // Unpacked, as a mask in memory would be.
+  // Uncompressed, like a mask in memory.
   vips('copy', join(dir, 'alpha.png'), alpha)
   const mask = await sharp(readFileSync(join(fixtures, 'lemur-mask-320.png')))
     .toColourspace('b-w')
@@ -68,7 +67,7 @@ async function pixelRow({ dir, rounds, format, megapixels, size }: Comparison): 
   const times = { ours: [] as number[], vips: [] as number[], start: [] as number[] }
   let bytes = 0
   const count = Math.ceil(12 / Number(megapixels))
-  // A service compiles once, and goes on doing so for some fifty images.
+  // V8 optimises for some fifty images.
   for (let image = 0; image < 60; image++) await takeOurs(file, mask)
   for (let round = 0; round < rounds; round++) {
     const one = {
@@ -111,7 +110,7 @@ async function ownCpuMs(count: number, work: () => Promise<void>): Promise<numbe
   return (user + system) / 1_000 / count
 }
 
-/** Of the children that have ended, in ticks of ten milliseconds. */
+/** CPU time of ended children, in ticks of 10 ms. */
 function childCpuMs(count: number, work: () => void): number {
   const ticks = (): number => {
     const fields = readFileSync('/proc/self/stat', 'utf8')

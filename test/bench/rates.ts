@@ -6,22 +6,19 @@ import { createClient, type Task } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import type { Installation } from './installation.ts'
 
-/**
- * Images that are left out at both ends: while the first are fetched and the last is alone, a core has nothing to do,
- * and the bare model's rate is that of its steady part too.
- */
+/** Images omitted at both ends, where cores are idle: the bare model's rate is a steady one too. */
 const edgeImages = 4
-/** Tasks that wait from the beginning; the others come at the pace of the bare model, which is more than is done. */
+/** Tasks that wait from the beginning; the others arrive faster than they are processed. */
 const aheadTasks = 8
 
 export type PipelineLoad = {
   /** Above 10. */
   readonly count: number
-  /** Creations a second, so that accepting is part of what is measured all the time. */
+  /** Creations per second, so the measurement includes accepting. */
   readonly pace: number
 }
 
-/** Images per second that are completed while all slots are busy, by the service's own times. */
+/** Images per second while all slots are busy, by the service's timestamps. */
 export async function measurePipeline(
   { origin, apiKey }: Installation,
   photo: Photo,
@@ -30,7 +27,7 @@ export async function measurePipeline(
   const client = createClient(origin, apiKey)
   const imageUrl = await client.upload(photo.bytes, { contentType: photo.contentType })
   const tasks: Task[] = []
-  // The shortest way to ask: what the caller takes of the cores is not the service's.
+  // A client with little overhead: its CPU time is not the service's.
   const http = new HttpClient(origin)
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
   const body = JSON.stringify({ imageUrl })
@@ -46,7 +43,7 @@ export async function measurePipeline(
     tasks.push(await create())
   }
   await http.close()
-  // One cheap question now and then, for what comes last: a list, or each task, would be a load of its own.
+  // One cheap poll for the last task; a list, or each task, would add load.
   const { id: lastId } = tasks.at(-1) as Task
   const hasLastEnded = async () => (await client.getTask(lastId)).completedAt !== null
   await until('the last task has ended', hasLastEnded, { timeoutMs: 600_000, everyMs: 1_000 })
@@ -55,7 +52,7 @@ export async function measurePipeline(
     await until(`no task is ${status}`, none, { timeoutMs: 600_000, everyMs: 1_000 })
   }
   const done: Task[] = []
-  for (const { id } of tasks) done.push(await client.getTask(id)) // all at once are more than the service takes
+  for (const { id } of tasks) done.push(await client.getTask(id)) // all at once would exceed the service's limit
   const failed = done.find((task) => task.status !== 'succeeded')
   if (failed) throw new Error(`task ${failed.id} is ${failed.status}: ${failed.failure?.message}`)
   const ends = done.map((task) => Date.parse(task.completedAt ?? '')).sort((a, b) => a - b)
@@ -65,7 +62,7 @@ export async function measurePipeline(
 
 export type Photo = { readonly bytes: Buffer; readonly contentType: string }
 
-/** Images per second of Triton alone, through our client, with one request more in flight than it has slots. */
+/** Images per second of Triton alone, through the worker's client, with one request beyond its slots. */
 export async function measureTriton(address: string, seconds: number): Promise<number> {
   const client = connectTriton(loadTriton(), address)
   try {

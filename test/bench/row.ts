@@ -1,7 +1,7 @@
-/** What a ratio is to be; a row without one is printed for comparison only. */
+/** Target of a ratio; a row without one is for comparison only. */
 export type Target = { readonly atLeast: number } | { readonly atMost: number }
 
-/** A line of the benchmark's table. */
+/** A row of the benchmark's table. */
 export type Row = {
   readonly name: string
   readonly ratio: number
@@ -10,13 +10,13 @@ export type Row = {
   readonly detail: string
 }
 
-/** False also for a ratio that is no number: what was not measured is not met. */
+/** False also for NaN: an unmeasured ratio is not met. */
 export function isMet({ ratio, target }: Row): boolean {
   if (target === undefined) return true
   return 'atLeast' in target ? ratio >= target.atLeast : ratio <= target.atMost
 }
 
-/** The table, and below it each row that missed its target. */
+/** The table, followed by the rows that missed their targets. */
 export function formatRows(rows: readonly Row[]): string {
   const missed = rows.filter((row) => !isMet(row))
   const lines = rows.map(

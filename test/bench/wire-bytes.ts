@@ -5,7 +5,7 @@ import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 
 export type WireBytes = { readonly perImage: number; readonly tensors: number }
 
-/** Bytes on the wire per image, both ways, envelope and HTTP/2 included, counted by a proxy in front of Triton. */
+/** Bytes on the wire per image, both ways, with envelope and HTTP/2, counted by a proxy. */
 export async function measureWireBytes(address: string, images: number): Promise<WireBytes> {
   const [host = '', port = ''] = address.split(':')
   let bytes = 0

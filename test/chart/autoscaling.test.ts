@@ -25,7 +25,7 @@ type Scaled = {
 }
 const scaled = parseAllDocuments(readFileSync(join(folder, 'keda.yaml'), 'utf8')).map((each) => each.toJS() as Scaled)
 
-/** The query as prometheus-adapter sends it for the pods of a namespace. */
+/** The query as prometheus-adapter sends it for a namespace's pods. */
 const queryOf = (name: string): string =>
   (adapter.rules.find((rule) => rule.name.as === name)?.metricsQuery ?? '')
     .replaceAll('<<.LabelMatchers>>', 'namespace="matte"')
@@ -63,7 +63,7 @@ async function evaluate(expr: string, series: Sample, expected: Sample): Promise
 
 const pod = (name: string, more = '') => `{namespace="matte",pod="${name}"${more}}`
 const workers = {
-  // Half of its memory for pixels, and a quarter more is waited for.
+  // Half of its pixel memory is used, and a quarter is waited for.
   [`matte_image_memory_used_bytes${pod('a', ',for="pixels"')}`]: 1_000,
   [`matte_image_memory_waiting_bytes${pod('a', ',for="pixels"')}`]: 500,
   [`matte_image_memory_max_bytes${pod('a', ',for="pixels"')}`]: 2_000,
@@ -72,7 +72,7 @@ const workers = {
   [`matte_image_memory_max_bytes${pod('a', ',for="files"')}`]: 100,
   [`matte_tasks_in_flight${pod('a')}`]: 4,
   [`matte_tasks_in_flight_max${pod('a')}`]: 128,
-  // Small images: places of tasks are what is short.
+  // Small images: concurrency slots are the bottleneck.
   [`matte_image_memory_used_bytes${pod('b', ',for="pixels"')}`]: 200,
   [`matte_image_memory_waiting_bytes${pod('b', ',for="pixels"')}`]: 0,
   [`matte_image_memory_max_bytes${pod('b', ',for="pixels"')}`]: 2_000,
@@ -87,7 +87,7 @@ const apis = {
 }
 
 describe('metrics that scale the API and the worker', () => {
-  it('are made of metrics that the processes report', () => {
+  it('use metrics that the processes export', () => {
     const queries = adapter.rules.flatMap(({ seriesQuery, name }) => [seriesQuery, queryOf(name.as)])
     for (const query of [...queries, kedaQueryOf('matte-api'), kedaQueryOf('matte-worker')]) {
       expect(query).not.toBe('')
@@ -95,7 +95,7 @@ describe('metrics that scale the API and the worker', () => {
     }
   })
 
-  it.skipIf(findMissing('helm'))('are those that the values of the example name', async () => {
+  it.skipIf(findMissing('helm'))("match the example's values", async () => {
     const { manifests, refusal } = await render({}, ['-f', join(chartDir, 'examples/autoscaling.yaml')])
     expect(refusal).toBe('')
     type Autoscaler = { metrics: { pods: { metric: { name: string }; target: { averageValue: string } } }[] }
@@ -111,12 +111,12 @@ describe('metrics that scale the API and the worker', () => {
     expect(thresholds.map((each) => `${each}m`)).toEqual(found.map(([, pods]) => pods?.target.averageValue))
   })
 
-  it.skipIf(findMissingPromtool())('give the fraction that each pod has of its narrowest resource', async () => {
+  it.skipIf(findMissingPromtool())("return each pod's use of its scarcest resource", async () => {
     expect(await evaluate(queryOf('matte_worker_load'), workers, { '{pod="a"}': 0.75, '{pod="b"}': 0.5 })).toBe('')
     expect(await evaluate(queryOf('matte_api_load'), apis, { '{pod="a"}': 0.25, '{pod="b"}': 0 })).toBe('')
   })
 
-  it.skipIf(findMissingPromtool())('give KEDA the sum over all pods', async () => {
+  it.skipIf(findMissingPromtool())('return the sum over all pods for KEDA', async () => {
     expect(await evaluate(kedaQueryOf('matte-worker'), workers, { '{}': 1.25 })).toBe('')
     expect(await evaluate(kedaQueryOf('matte-api'), apis, { '{}': 0.25 })).toBe('')
   })

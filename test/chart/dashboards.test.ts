@@ -1,4 +1,4 @@
-// The dashboards as the side-car of Grafana finds them.
+// ConfigMaps of the dashboards for Grafana's sidecar.
 import { describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 import type { Manifest } from './manifest.ts'
@@ -7,11 +7,11 @@ const dashboardsOf = (manifests: readonly Manifest[]) =>
   manifests.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.includes('-dashboard-'))
 
 describe.skipIf(findMissing('helm'))('dashboards of the chart', () => {
-  it('are none unless they are asked for', async () => {
+  it('are off by default', async () => {
     expect(dashboardsOf((await render()).manifests)).toEqual([])
   })
 
-  it('are three, each under a file name of its own, as JSON with its uid', async () => {
+  it('are three JSON files with unique names and their uids', async () => {
     const found = dashboardsOf((await render({ metrics: { dashboards: { enabled: true } } })).manifests)
     const files = found.flatMap(({ data = {} }) => Object.entries(data))
     expect(files.map(([name, json]) => [name, JSON.parse(json).uid])).toEqual([
@@ -22,7 +22,7 @@ describe.skipIf(findMissing('helm'))('dashboards of the chart', () => {
     for (const { metadata } of found) expect(metadata.labels).toMatchObject({ grafana_dashboard: '1' })
   })
 
-  it('go where the side-car looks, with its label and folder', async () => {
+  it("have the sidecar's namespace, label and folder", async () => {
     const dashboards = {
       enabled: true,
       namespace: 'monitoring',
@@ -41,7 +41,7 @@ describe.skipIf(findMissing('helm'))('dashboards of the chart', () => {
     }
   })
 
-  it('link to the runbooks where they are kept', async () => {
+  it('link to the runbooks', async () => {
     const rules = { runbookUrl: 'https://wiki.example.com/matte/' }
     const { manifests } = await render({ metrics: { dashboards: { enabled: true }, rules } })
     const text = dashboardsOf(manifests)

@@ -1,5 +1,5 @@
-// The objects of charts/matte/examples/external-scaler against the schemas that they are for. That they scale a pool is
-// shown by test/e2e/external-scaler.test.ts.
+// Validates charts/matte/examples/external-scaler against its schemas. test/e2e/external-scaler.test.ts shows that the
+// objects scale a pool.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { chartDir, findMissing, render, run } from './helm.ts'
 const example = (file: string) => readFileSync(join(chartDir, 'examples/external-scaler', file), 'utf8')
 
 describe.skipIf(findMissing('helm'))('the pool of an external scaler', () => {
-  it('is the one that the scalers name, and is scaled by nobody else', async () => {
+  it('is the one named by the scalers, with an external owner', async () => {
     const { manifests, refusal } = await render({}, ['-f', join(chartDir, 'examples/external-scaler.yaml')])
     expect(refusal).toBe('')
     const { data = {} } = manifests.find(({ metadata }) => metadata.name === 'matte-pools') ?? {}
@@ -26,7 +26,7 @@ describe.skipIf(findMissing('helm'))('the pool of an external scaler', () => {
 
 type Schema = { [key: string]: unknown; type?: string; properties?: Record<string, Schema>; items?: Schema }
 
-/** A definition's schema refuses nothing unknown, since the API server drops it instead; here it is an error. */
+/** Rejects unknown fields, which the API server would drop silently. */
 function close(schema: Schema): Schema {
   const { properties, items, additionalProperties } = schema
   const inner = properties && Object.entries(properties).map(([name, of]) => [name, close(of)])
@@ -72,7 +72,7 @@ describe.skipIf(missing !== '')('the ScaledObject', () => {
     ['an unknown key', { cooldownSeconds: 90 }],
     ['a number as text', { maxReplicaCount: '12' }],
     ['a fallback without its number of failures', { fallback: { replicas: 2 } }],
-  ])('would be refused with %s', async (_, wrong) => {
+  ])('would be rejected with %s', async (_, wrong) => {
     const object = parse(example('keda.yaml'))
     expect((await conform(stringify({ ...object, spec: { ...object.spec, ...wrong } }))).failed).toBe(true)
   })

@@ -1,4 +1,4 @@
-// The table of requests in docs/footprint.md against what the chart asks for.
+// Compares the table of requests in docs/footprint.md with the chart.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -26,7 +26,7 @@ const times = (pods: number, containers: readonly Resources[]): Requests => ({
   memory: pods * containers.reduce((total, { requests }) => total + memoryOf(requests?.memory ?? '0Mi'), 0),
 })
 
-/** By component, without Jobs and tests, which end; pools as their specs ask for them. */
+/** Requests by component, without Jobs and test pods; pools by their specs. */
 async function requestsOfChart(): Promise<Map<string, Requests>> {
   const { manifests } = await render()
   const found = new Map<string, Requests>()
@@ -43,7 +43,7 @@ async function requestsOfChart(): Promise<Map<string, Requests>> {
   return found
 }
 
-/** The lines below the mark: part, pods, CPU, memory. */
+/** Table rows below the mark: part, pods, CPU, memory. */
 function requestsOfDocument(): Map<string, Requests> {
   const text = readFileSync(join(rootDir, 'docs/footprint.md'), 'utf8')
   const [, table = ''] = /<!-- ours.*?-->\n((?:\|.*\n)+)/.exec(text) ?? []

@@ -1,4 +1,4 @@
-// Helm and kubectl as a user has them: by their commands, against the current kube context.
+// Runs helm and kubectl commands against the current kube context.
 import { execFile, execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,7 +12,7 @@ export const chartDir = join(rootDir, 'charts/matte')
 
 type Ran = { readonly stdout: string; readonly stderr: string; readonly failed: boolean }
 
-/** Runs a program to its end; a failure is a result. */
+/** Runs a program to its end; a failure is a result, not an exception. */
 export async function run(program: string, args: readonly string[], input?: string | Buffer): Promise<Ran> {
   const running = promisify(execFile)(program, args, { maxBuffer: 64 * 1024 * 1024, timeout: 600_000 })
   if (input !== undefined) running.child.stdin?.end(input)
@@ -24,14 +24,14 @@ export async function run(program: string, args: readonly string[], input?: stri
   }
 }
 
-/** @throws Error with what the program wrote */
+/** @throws Error with the program's output */
 export async function runOrThrow(program: string, args: readonly string[], input?: string): Promise<string> {
   const { stdout, stderr, failed } = await run(program, args, input)
   if (failed) throw new Error(`${program} ${args.join(' ')}:\n${stdout}${stderr}`)
   return stdout
 }
 
-/** The objects that the chart makes with these values, or Helm's refusal. */
+/** Manifests rendered with these values, or Helm's error. */
 export async function render(values: object = {}, args: readonly string[] = []) {
   const command = ['template', 'matte', chartDir, '-n', 'here', '-f', '-', ...args]
   const { stdout, stderr, failed } = await run('helm', command, JSON.stringify(values))
@@ -48,10 +48,10 @@ function has(program: string, args: readonly string[]): boolean {
   }
 }
 
-/** Images of an installation with no values; a node that lacks one would wait for a registry. */
+/** Images of an installation with default values. A node without one would wait for a registry. */
 const images = [matteImage, tritonImage, 'postgres:15-bookworm', 'library/nats:2', 'versitygw:v1']
 
-/** Why these tests cannot run here; each reason is reported once. */
+/** Reason why these tests cannot run, reported once each. */
 export function findMissing(part: 'helm' | 'cluster'): string | undefined {
   const reason = part === 'helm' ? missingHelm() : (missingHelm() ?? missingCluster())
   if (reason !== undefined) reportSkip({ matching: part === 'helm' ? 'test/chart' : 'test/cluster', reason })
@@ -67,7 +67,7 @@ function missingCluster(): string | undefined {
   return missing.length === 0 ? undefined : `no node has ${missing.join(', ')}: see make images`
 }
 
-/** Images that no node reports; a kubelet reports a new image some seconds after it was loaded. */
+/** Images that no node reports. A kubelet reports a new image some seconds after it was loaded. */
 export function listMissingImages(): string[] {
   const names = ['get', 'nodes', '-o', 'jsonpath={.items[*].status.images[*].names}', '--request-timeout=5s']
   const known = execFileSync('kubectl', names, { stdio: ['ignore', 'pipe', 'ignore'] }).toString()

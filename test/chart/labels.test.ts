@@ -1,4 +1,4 @@
-// Labels and images of what the chart makes, where users change them.
+// Labels and images of the rendered objects.
 import { describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 import type { Manifest } from './manifest.ts'
@@ -8,7 +8,7 @@ const templatesOf = (manifests: readonly Manifest[]) =>
   manifests.flatMap(({ kind, spec }) => (kind === 'Deployment' || kind === 'StatefulSet' ? (spec?.template ?? []) : []))
 
 describe.skipIf(findMissing('helm'))('the chart', () => {
-  it('restarts no pod for a new version of itself alone', async () => {
+  it('restarts no pod for a new chart version alone', async () => {
     const { manifests } = await render()
     const templates = templatesOf(manifests)
     expect(templates.length).toBe(7)
@@ -18,19 +18,19 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     }
   })
 
-  it('gives a pod its own labels before those of all', async () => {
+  it("prefers a pod's own labels to the common ones", async () => {
     const labels = { team: 'images' }
     const { manifests } = await render({ commonLabels: { team: 'all' }, api: { pod: { labels } } })
     expect(templatesOf(manifests).map(({ metadata }) => metadata.labels?.team)).toContain('images')
     expect(templatesOf(manifests).map(({ metadata }) => metadata.labels?.team)).toContain('all')
   })
 
-  it.each(['name', 'instance', 'component'])('refuses the label %s, by which it selects pods', async (label) => {
+  it.each(['name', 'instance', 'component'])('rejects the label %s, which selects pods', async (label) => {
     const { refusal } = await render({ commonLabels: { [`app.kubernetes.io/${label}`]: 'x' } })
-    expect(refusal).toContain(`commonLabels has app.kubernetes.io/${label}, by which the chart selects pods`)
+    expect(refusal).toContain(`commonLabels has app.kubernetes.io/${label}, which the chart uses to select pods`)
   })
 
-  it('puts the registry before an image, in place of its own', async () => {
+  it("replaces an image's registry", async () => {
     const images = { postgresql: { image: 'postgres:15' }, natsServer: { image: 'bitnami/nats:2' } }
     const { manifests } = await render({ ...images, image: { registry: 'localhost:5000/mirror' } })
     const named = templatesOf(manifests).flatMap(({ spec }) => spec.containers.map(({ image }) => image))
@@ -39,7 +39,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(named).toContain('localhost:5000/mirror/versity/versitygw:v1')
   })
 
-  it('refuses an alert whose threshold was taken away', async () => {
+  it('rejects an alert without its threshold', async () => {
     const rules = { enabled: true, thresholds: { stuckSeconds: null } }
     const { refusal } = await render({ metrics: { rules } })
     expect(refusal).toContain('stuckSeconds')

@@ -1,4 +1,4 @@
-// What is read here of the objects that the chart makes.
+// Types of the rendered manifests, limited to the fields that tests read.
 
 type Container = {
   readonly name: string

@@ -1,4 +1,4 @@
-// What the Prometheus operator is asked to read: the selectors, followed by hand to the ports of the pods.
+// Monitors of the Prometheus operator: follows their selectors to the ports of the pods.
 import { poolLabel, revisionLabel } from '@matte/controller/operator/pool/labels'
 import { withDefaults } from '@matte/controller/operator/pool/triton-pool'
 import { buildTritonDeployment } from '@matte/controller/operator/specs/triton-deployment'
@@ -16,7 +16,7 @@ type Relabeling = {
 }
 type Endpoint = { readonly port: string; readonly relabelings?: readonly Relabeling[] }
 
-/** What is read of a monitor, a Service or a Deployment. */
+/** Fields of a monitor, a Service or a Deployment. */
 type Spec = {
   readonly jobLabel?: string
   readonly clusterIP?: string
@@ -36,7 +36,7 @@ const ofKind = (manifests: readonly Manifest[], kind: string) => manifests.filte
 const selects = (selector: Labels, labels: Labels): boolean =>
   Object.entries(selector).every(([name, value]) => labels[name] === value)
 
-/** Deployments whose pods have the labels and a port by the name. */
+/** Deployments whose pods match the labels and have a port with this name. */
 function podsBehind(manifests: readonly Manifest[], selector: Labels, port: string): string[] {
   return ofKind(manifests, 'Deployment')
     .filter((one) => {
@@ -66,7 +66,7 @@ function givenTriton(): { readonly metadata: { readonly labels: Labels } } {
 const components = ['matte-api', 'matte-dispatcher', 'matte-operator', 'matte-worker']
 
 describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
-  it('are none, and no Service of metrics, unless they are asked for', async () => {
+  it('are off by default, like the metrics Services', async () => {
     const { manifests } = await render()
     const kinds = ['PodMonitor', 'ServiceMonitor', 'PrometheusRule']
     expect(manifests.filter(({ kind }) => kinds.includes(kind))).toEqual([])
@@ -85,7 +85,7 @@ describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
     for (const { metadata } of monitors) expect(metadata.labels).toMatchObject({ team: 'images' })
   })
 
-  it('read the same through Services, pods that are not ready included', async () => {
+  it('read the same through Services, including pods that are not ready', async () => {
     const { manifests } = await render({ metrics: { serviceMonitors: true } })
     const read = ofKind(manifests, 'ServiceMonitor').flatMap((monitor) => {
       const { selector, endpoints = [] } = specOf(monitor)
@@ -102,7 +102,7 @@ describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
     expect(read.sort()).toEqual(components)
   })
 
-  it('give the same job either way, so that rules and dashboards need not know', async () => {
+  it('give the same job either way, so rules and dashboards need no distinction', async () => {
     for (const [value, kind] of [
       ['podMonitors', 'PodMonitor'] as const,
       ['serviceMonitors', 'ServiceMonitor'] as const,
@@ -143,7 +143,7 @@ describe.skipIf(findMissing('helm'))('monitors of the chart', () => {
     },
   )
 
-  it('are not of both kinds at once, which would count everything twice', async () => {
+  it('are rejected with both kinds, which would count everything twice', async () => {
     const { refusal } = await render({ metrics: { podMonitors: true, serviceMonitors: true } })
     expect(refusal).toMatch(/metrics\.podMonitors and metrics\.serviceMonitors/)
   })

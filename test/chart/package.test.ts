@@ -1,4 +1,4 @@
-// The chart as it is packaged and pushed.
+// The packaged chart.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ describe.skipIf(findMissing('helm'))('the packaged chart', () => {
   afterAll(() => rmSync(dir, { recursive: true }))
 
   const shown = async (): Promise<Chart> => parse(await runOrThrow('helm', ['show', 'chart', file])) as Chart
-  /** Images by the command of the chart's README. */
+  /** Images by the command in the chart's README. */
   const imagesOf = (chart: string): string[] => {
     const readme = readFileSync(join(rootDir, 'charts/matte/README.md'), 'utf8')
     const command = /^helm template [\s\S]*?sort -u$/m.exec(readme)?.[0]
@@ -30,21 +30,21 @@ describe.skipIf(findMissing('helm'))('the packaged chart', () => {
     return execFileSync('sh', ['-c', script], { cwd: rootDir, encoding: 'utf8' }).trimEnd().split('\n')
   }
 
-  it('names the images that it runs, and the README has the command for those of other values', async () => {
+  it("lists its images, and the README's command lists those of other values", async () => {
     const { annotations } = await shown()
     const named = (parse(annotations['artifacthub.io/images'] ?? '') as { image: string }[]).map(({ image }) => image)
     expect(named.length).toBe(5)
     expect(imagesOf(file)).toEqual(named.sort())
   })
 
-  it('names what changed, its licence and its definition', async () => {
+  it('lists its changes, licence and CustomResourceDefinition', async () => {
     const { annotations } = await shown()
     expect(parse(annotations['artifacthub.io/changes'] ?? '')).toEqual(expect.arrayContaining([expect.any(String)]))
     expect(annotations['artifacthub.io/license']).toBe('Apache-2.0')
     expect(annotations['artifacthub.io/crds']).toContain('tritonpools.matte.dev')
   })
 
-  it('makes the same objects as the folder, and holds no tests of the chart', async () => {
+  it('renders the same objects as the folder, and contains no tests', async () => {
     const template = (chart: string) => runOrThrow('helm', ['template', 'matte', chart])
     expect(await template(file)).toBe(await template(join(rootDir, 'charts/matte')))
     const files = execFileSync('tar', ['-tzf', file], { encoding: 'utf8' })
@@ -54,7 +54,7 @@ describe.skipIf(findMissing('helm'))('the packaged chart', () => {
     expect(files).not.toContain('matte/tests/')
   })
 
-  it('comes with the command that pushes it', async () => {
+  it('prints the command that pushes it', async () => {
     const { version } = await shown()
     expect(said).toContain(`helm push ${join(dir, `matte-${version}.tgz`)} oci://`)
   })

@@ -1,4 +1,4 @@
-// What every pod of the chart has: options of its component, pull secrets, a reason for each hole in its policy.
+// Properties of every pod of the chart: options of its component, pull secrets, a reason for each rule of its policy.
 import { describe, expect, it } from 'vitest'
 import { isMap, isSeq, type Node, parseAllDocuments, type YAMLMap } from 'yaml'
 import { chartDir, findMissing, render, runOrThrow } from './helm.ts'
@@ -21,7 +21,7 @@ const options = {
 const components = ['api', 'controller', 'operator', 'dispatcher', 'setup', 'postgresql', 'natsServer', 'versitygw']
 const everywhere = Object.fromEntries(components.map((name) => [name, { pod: options }]))
 
-/** Pods with their metadata, whoever makes them. */
+/** Pods with their metadata, from all kinds of owners. */
 const podsOf = (manifests: readonly Manifest[]) =>
   manifests.flatMap(({ kind, metadata, spec }) => {
     const pod = kind === 'Pod' ? { metadata, spec } : spec?.template
@@ -51,7 +51,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
     }
   })
 
-  it('spreads over zones and nodes without being told', async () => {
+  it('spreads over zones and nodes by default', async () => {
     for (const { owner, spec } of podsOf((await render()).manifests)) {
       const constraints = (spec as { topologySpreadConstraints?: { topologyKey: string }[] }).topologySpreadConstraints
       expect(
@@ -61,7 +61,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
     }
   })
 
-  it('has the pull secrets, and so have the pods of the pools', async () => {
+  it('has the pull secrets, as do the pods of the pools', async () => {
     const own = { models: [{}], podPatch: { spec: { imagePullSecrets: [{ name: 'own' }] } } }
     const { manifests } = await render({ image: { pullSecrets: ['registry'] }, triton: { pools: { own } } })
     for (const { owner, spec } of podsOf(manifests)) {
@@ -73,7 +73,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
     expect(secretsOf('own')).toEqual([{ name: 'own' }])
   })
 
-  it('of a Job that would change comes by a Job of another name, since none can be changed', async () => {
+  it('of a changed Job gets a new Job name, because Jobs are immutable', async () => {
     const jobOf = async (values: object): Promise<string | undefined> =>
       (await render(values)).manifests.find(({ kind }) => kind === 'Job')?.metadata.name
     const names = await Promise.all(
@@ -89,7 +89,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
     expect(await jobOf({ triton: { pools: { demo: { slotsPerPod: 2 } } } })).toBe(names[0])
   })
 
-  it('is tied to no architecture, but those of the demo', async () => {
+  it('requires no architecture, except in the demo pool', async () => {
     const { manifests } = await render()
     for (const { owner, spec } of podsOf(manifests)) expect(JSON.stringify(spec), owner).not.toContain('amd64')
     const demo = manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data?.demo ?? ''
@@ -99,7 +99,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
   it.each([
     ['without values', []],
     ['with servers of your own', ['-f', `${chartDir}/examples/production.yaml`, '--set', 'ipv6=true']],
-  ])('has a policy whose holes have reasons, %s', async (_name, args) => {
+  ])('has a reason for each rule of its policy, %s', async (_name, args) => {
     const text = await runOrThrow('helm', ['template', 'matte', chartDir, ...args])
     const policies = parseAllDocuments(text).filter((document) => document.get('kind') === 'NetworkPolicy')
     expect(policies.length).toBeGreaterThan(5)
@@ -109,7 +109,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
         const rules = spec.get(direction)
         if (!isSeq(rules)) continue
         for (const [index, rule] of rules.items.entries()) {
-          // The comment of a list's first item is the list's own.
+          // The YAML parser attaches the comment of the first item to the list.
           const comment = (rule as Node).commentBefore ?? (index === 0 ? rules.commentBefore : undefined)
           expect(isMap(rule) && comment, `${policy.getIn(['metadata', 'name'])} ${direction} ${index}`).toBeTruthy()
         }

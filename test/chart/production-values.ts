@@ -1,4 +1,4 @@
-/** The fewest values that `mode: production` accepts. */
+/** Minimal values accepted by `mode: production`. */
 export const production = {
   mode: 'production',
   publicUrl: 'https://matte.example.com',

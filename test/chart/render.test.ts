@@ -1,4 +1,4 @@
-// What the chart makes of its values, by `helm template`. Single values are in charts/matte/tests, refusals in lint/.
+// Manifests rendered by `helm template`. Tests of single values are in charts/matte/tests, rejected values in lint/.
 import { describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 import type { Manifest, PodSpec } from './manifest.ts'
@@ -20,7 +20,7 @@ const envOf = (manifests: readonly Manifest[], owner: string) =>
   podsOf(manifests).find((pod) => pod.owner === owner)?.spec.containers[0]?.env ?? []
 
 describe.skipIf(findMissing('helm'))('the chart', () => {
-  it('needs no definition of others, two kinds of hooks, nothing of the cluster, without values', async () => {
+  it('needs no foreign CustomResourceDefinition, and has two kinds of hooks, by default', async () => {
     const { manifests, refusal } = await render()
     expect(refusal).toBe('')
     expect(kindsOf(manifests)).not.toContain('ServiceMonitor')
@@ -28,20 +28,20 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     const hooks = manifests.flatMap(({ metadata }) => metadata.annotations?.['helm.sh/hook'] ?? [])
     expect([...new Set(hooks)].sort()).toEqual(['post-delete', 'test'])
     const kinds = new Set(kindsOf(manifests))
-    // Two ClusterRoles come with the definition of pools; nothing binds them.
+    // Two aggregated ClusterRoles come with the CustomResourceDefinition; nothing binds them.
     for (const kind of ['ClusterRoleBinding', 'StorageClass', 'Ingress', 'Secret']) {
       expect(kinds).not.toContain(kind)
     }
   })
 
-  it('is the same each time: no password is made by a template', async () => {
+  it('is reproducible: templates generate no password', async () => {
     expect((await render()).manifests).toEqual((await render()).manifests)
   })
 
   it.each([
     ['without values', {}],
     ['in production', production],
-  ])('has restricted pods alone, %s', async (_name, values) => {
+  ])('has only restricted pods, %s', async (_name, values) => {
     const pods = podsOf((await render(values)).manifests)
     expect(pods.length).toBeGreaterThan(3)
     for (const pod of pods) {
@@ -60,7 +60,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     }
   })
 
-  it('mounts tokens where Kubernetes is asked, and nowhere else', async () => {
+  it('mounts tokens only in pods that use the Kubernetes API', async () => {
     const pods = podsOf((await render()).manifests)
     const withToken = pods.filter(({ spec }) => spec.automountServiceAccountToken !== false).map(({ owner }) => owner)
     expect(withToken.map((owner) => owner.replace(/-[0-9a-f]{8}$/, '')).sort()).toEqual([
@@ -72,7 +72,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     ])
   })
 
-  it('has a policy for each pod, which denies what it does not name', async () => {
+  it('has a default-deny policy for each pod', async () => {
     const { manifests } = await render()
     const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
     for (const { owner, labels } of podsOf(manifests)) {
@@ -86,7 +86,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     }
   })
 
-  it('writes the number of pools beside them, without those that are null', async () => {
+  it('writes the number of pools next to them, without null entries', async () => {
     const countIn = async (pools: object) => {
       const { manifests } = await render({ triton: { pools }, commonAnnotations: { 'matte.dev/pools': '9' } })
       const { metadata, data } = manifests.find((one) => one.metadata.name === 'matte-pools') ?? {}
@@ -97,7 +97,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(await countIn({ more: { models }, empty: {} })).toEqual(['2', 2])
   })
 
-  it('takes every image from the registry that is given, the pool included', async () => {
+  it('pulls every image from the given registry, including the pool', async () => {
     const { manifests } = await render({ image: { registry: 'mirror.example.com/matte' } })
     const images = podsOf(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image as string))
     const pools = manifests.find(({ metadata }) => metadata.name === 'matte-pools')?.data ?? {}
@@ -114,12 +114,12 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect(images.filter((image) => !image.startsWith('localhost/matte/'))).toEqual([])
   })
 
-  it('leaves user ids to the platform when told to', async () => {
+  it('leaves user ids to the platform if configured', async () => {
     const pods = podsOf((await render({ setUserIds: false })).manifests)
     for (const { owner, spec } of pods) expect(JSON.stringify(spec), owner).not.toMatch(/runAsUser|fsGroup"/)
   })
 
-  it('has no built-in server, and asks for the named Secrets, in production', async () => {
+  it('has no built-in server, and uses the named Secrets, in production', async () => {
     const { manifests, refusal } = await render(production)
     expect(refusal).toBe('')
     expect(kindsOf(manifests)).not.toContain('StatefulSet')
@@ -129,7 +129,7 @@ describe.skipIf(findMissing('helm'))('the chart', () => {
     expect([...new Set(secrets)].sort()).toEqual(['database', 'keys', 'nats', 'store'])
   })
 
-  it('takes the definition that fits what podPatch may do', async () => {
+  it('installs the CustomResourceDefinition for the scope of podPatch', async () => {
     const rulesOf = async (podPatch: string): Promise<number> => {
       const { manifests } = await render({ controller: { podPatch } })
       return JSON.stringify(manifests.find(({ kind }) => kind === 'CustomResourceDefinition')).split('podPatch').length

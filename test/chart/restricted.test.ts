@@ -1,5 +1,5 @@
-// What the API server itself says: Pod Security of every pod that the chart or the operator makes, in a namespace that
-// enforces `restricted`, and the definition's rules of every pool. All of it by dry runs, which start nothing.
+// Dry runs against a real API server: Pod Security `restricted` for every pod of the chart and the operator, and the
+// CustomResourceDefinition's rules for every pool.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ if (!hasCluster) reportSkip({ matching: 'chart/restricted.test.ts', reason })
 
 const mark = randomBytes(3).toString('hex')
 const namespace = `matte-restricted-${mark}`
-/** A group of the test's own, so that no definition of the cluster is touched. */
+/** A separate API group, so the cluster's CustomResourceDefinition is untouched. */
 const group = `t${mark}.matte.dev`
 
 const examples = readdirSync(join(chartDir, 'examples')).filter((file) => file.endsWith('.yaml'))
@@ -32,7 +32,7 @@ const cases = [
 const dryRun = (object: object) =>
   run('kubectl', ['-n', namespace, 'create', '--dry-run=server', '-f', '-'], JSON.stringify(object))
 
-/** A pod alone: the accounts and volumes that others make for it are not there. */
+/** A pod alone, without the accounts and volumes that other objects provide. */
 function podOf(spec: PodSpec): object {
   const { serviceAccountName: _, ...rest } = spec as PodSpec & { serviceAccountName?: string; volumes?: object[] }
   const volumes = [...(rest.volumes ?? []), { name: 'data', emptyDir: {} }]
@@ -48,14 +48,14 @@ function poolsOf(manifests: readonly Manifest[]): [name: string, spec: PoolSpecI
 const tritonPodOf = (name: string, spec: PoolSpecInput, idsByPlatform: boolean): PodSpec => {
   const metadata = { name, uid: 'u', generation: 1 }
   const pool = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata, spec: withDefaults(spec) } as const
-  // A class that this cluster does not have says nothing about the pod.
+  // A missing PriorityClass or StorageClass of this cluster is not an error of the pod.
   const { runtimeClassName: _, ...pod } = buildPodTemplate(
     fitToPlatform(pool, { userIds: !idsByPlatform, ipv6: idsByPlatform }),
   ).spec
   return pod as unknown as PodSpec
 }
 
-describe.skipIf(!hasCluster || findMissing('helm') !== undefined)('what the API server says', () => {
+describe.skipIf(!hasCluster || findMissing('helm') !== undefined)('the API server', () => {
   beforeAll(async () => {
     await runOrThrow('kubectl', ['create', 'namespace', namespace])
     await runOrThrow('kubectl', ['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted'])
@@ -68,7 +68,7 @@ describe.skipIf(!hasCluster || findMissing('helm') !== undefined)('what the API 
     await runOrThrow('kubectl', ['create', '-f', '-'], JSON.stringify(copy))
     await runOrThrow('kubectl', ['wait', `crd/tritonpools.${group}`, '--for=condition=Established', '--timeout=60s'])
     await until('the pools of the test are served', () => starts('kubectl', ['get', `tritonpools.${group}`]))
-    // A pod is refused as long as the namespace has no account.
+    // The API server rejects pods until the namespace has its default account.
     const account = ['-n', namespace, 'get', 'serviceaccount', 'default']
     await until('the namespace has its account', () => starts('kubectl', account))
   })
@@ -77,7 +77,7 @@ describe.skipIf(!hasCluster || findMissing('helm') !== undefined)('what the API 
     await run('kubectl', ['delete', 'namespace', namespace, '--wait=true', '--timeout=120s'])
   })
 
-  it.each(cases)('takes each pod as restricted, %s', async (_name, args) => {
+  it.each(cases)('accepts each pod as restricted, %s', async (_name, args) => {
     const { manifests, refusal } = await render({}, args)
     expect(refusal).toBe('')
     const own = manifests.flatMap(({ kind, spec }) =>
@@ -92,7 +92,7 @@ describe.skipIf(!hasCluster || findMissing('helm') !== undefined)('what the API 
     }
   })
 
-  it('takes the pods that pull the image ahead', async () => {
+  it('accepts the pods that pull the image ahead', async () => {
     const file = readFileSync(join(chartDir, 'examples/manifests/gpu-nodes.yaml'), 'utf8')
     for (const document of parseAllDocuments(file)) {
       const object = document.toJS() as Manifest
@@ -101,7 +101,7 @@ describe.skipIf(!hasCluster || findMissing('helm') !== undefined)('what the API 
     }
   })
 
-  it('refuses a pod that is not', async () => {
+  it('rejects a pod that is not restricted', async () => {
     const { manifests } = await render()
     const api = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'matte-api')
     const spec = api?.spec?.template?.spec
@@ -110,14 +110,14 @@ describe.skipIf(!hasCluster || findMissing('helm') !== undefined)('what the API 
     expect(stderr).toContain('violates PodSecurity "restricted:latest"')
   })
 
-  it.each(cases)('takes each pool by the rules of its definition, %s', async (_name, args) => {
+  it.each(cases)('accepts each pool by the rules of its CustomResourceDefinition, %s', async (_name, args) => {
     for (const [name, spec] of poolsOf((await render({}, args)).manifests)) {
       const pool = { apiVersion: `${group}/v1alpha1`, kind: 'TritonPool', metadata: { name }, spec }
       expect((await dryRun(pool)).stderr, name).toBe('')
     }
   })
 
-  it('refuses a pool that breaks a rule', async () => {
+  it('rejects a pool that violates a rule', async () => {
     const [[name, spec] = ['', undefined]] = poolsOf((await render()).manifests)
     const wrong = { ...spec, scaling: { minReplicas: 3, maxReplicas: 2 } }
     const pool = { apiVersion: `${group}/v1alpha1`, kind: 'TritonPool', metadata: { name }, spec: wrong }

@@ -1,4 +1,4 @@
-// The values of the App API reach the processes: what the chart renders is read by their own readers of settings.
+// Values of the App API reach the processes: their own settings readers parse the rendered environment.
 import { configSchema, readConfig as readApi } from '@matte/api/config'
 import { readConfig as readWorker } from '@matte/controller/config'
 import { operatorSchema, readOperatorConfig } from '@matte/controller/operator-config'
@@ -6,7 +6,7 @@ import { schema as dispatcherSchema, readConfig as readDispatcher } from '@matte
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 
-/** What is in the Secrets that the values name. */
+/** Contents of the Secrets named in the values. */
 const secrets: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgresql://matte:secret@database/matte',
   DATABASE_DIRECT_URL: 'postgresql://matte:secret@direct/matte',
@@ -66,7 +66,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     dispatcher = await renderEnv('dispatcher', values)
   })
 
-  it('have names that the processes know', () => {
+  it('have known names', () => {
     expect(Object.keys(api).filter((name) => !known(configSchema).includes(name))).toEqual([])
     expect(Object.keys(dispatcher).filter((name) => !known(dispatcherSchema).includes(name))).toEqual([])
   })
@@ -84,7 +84,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     })
   })
 
-  it('take the store by the identity of the pods, with results through the API', async () => {
+  it('use the identity of the pods for the store, with results through the API', async () => {
     const endpoint = 'https://s3.example.com'
     const given = { ...values, objectStore: { builtIn: false, endpoint, credentials: 'ambient' } }
     const ambient = { s3Credentials: 'ambient', s3AccessKeyId: '', s3SecretAccessKey: '' }
@@ -96,7 +96,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
   })
 
-  it('name the release to worker and operator, and the ConfigMap of its pools to the operator', async () => {
+  it('pass the release to worker and operator, and the ConfigMap of its pools to the operator', async () => {
     const second = { ...values, fullnameOverride: 'second', operator: { unlabelledPools: false } }
     const named = { poolRelease: 'second', unlabelledPools: false }
     expect(readWorker(await renderEnv('worker', second))).toMatchObject(named)
@@ -106,7 +106,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     })
   })
 
-  it('reach the operator, which gets no key of the object store', async () => {
+  it('reach the operator, without credentials of the object store', async () => {
     const operator = { concurrentRollouts: 5, podServiceAccounts: ['models-reader', 'other'] }
     const changed = { controller: { podPatch: 'any' }, setUserIds: false, operator }
     const env = await renderEnv('operator', { ...values, ...changed })
@@ -128,7 +128,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     })
   })
 
-  it('are none without values: no mail, nobody registers uninvited, nothing is sold', async () => {
+  it('are safe by default: no mail, registration by invitation, no payments', async () => {
     const plain = readApi(await renderEnv('api', {}))
     expect(plain).toMatchObject({
       mailEnabled: false,

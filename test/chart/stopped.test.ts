@@ -1,4 +1,4 @@
-// The value by which the pages stop the service.
+// The value `stopped`.
 import { describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 
@@ -11,12 +11,12 @@ describe.skipIf(findMissing('helm'))('stopped', () => {
   const autoscaled = { api: { autoscaling: { enabled: true } }, dispatcher: { autoscaling: { enabled: true } } }
   const none = { 'matte-api': 0, 'matte-worker': 0, 'matte-operator': 0, 'matte-dispatcher': 0 }
 
-  it('leaves no pod of API, worker, operator and dispatcher, autoscaled or not', async () => {
+  it('scales API, worker, operator and dispatcher to zero, autoscaled or not', async () => {
     expect(await replicasOf({ stopped: true })).toEqual(none)
     expect(await replicasOf({ stopped: true, ...autoscaled })).toEqual(none)
   })
 
-  it('is off by default, and leaves the number to an autoscaler then', async () => {
+  it('is off by default, and then leaves the number to an autoscaler', async () => {
     expect(await replicasOf({})).toEqual({
       'matte-api': 2,
       'matte-worker': 1,
@@ -26,7 +26,7 @@ describe.skipIf(findMissing('helm'))('stopped', () => {
     expect(await replicasOf(autoscaled)).toEqual({ 'matte-worker': 1, 'matte-operator': 2 })
   })
 
-  it('leaves the setup Job as it is, so that stopping runs nothing', async () => {
+  it('does not change the setup Job, so stopping runs nothing', async () => {
     const jobs = async (values: object) =>
       (await render(values)).manifests.filter(({ kind }) => kind === 'Job').map(({ metadata }) => metadata.name)
     expect(await jobs({ stopped: true })).toEqual(await jobs({}))

@@ -1,4 +1,4 @@
-// Nodes drained under load, one after the other, as for an upgrade of the cluster.
+// Drains the nodes one after the other under load, as for a cluster upgrade.
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, run, runOrThrow } from '../chart/helm.ts'
@@ -30,7 +30,7 @@ describe.skipIf(findNodes().length === 0)('an installation on several nodes unde
   let load: Load
 
   beforeAll(async () => {
-    // Two controllers, as on a cluster whose nodes come and go.
+    // Two controllers, as recommended for clusters whose nodes change.
     await release.install(['--set', 'controller.replicas=2', '--set', 'dispatcher.replicas=2'])
     load = await startLoad(release)
     await load.phase('load alone')
@@ -42,12 +42,12 @@ describe.skipIf(findNodes().length === 0)('an installation on several nodes unde
     await release.end()
   })
 
-  it('goes on while each node is drained', async () => {
+  it('serves while each node is drained', async () => {
     for (const node of listNodes()) {
       const there = await kubectl('get', 'pods', '--field-selector', `spec.nodeName=${node}`, '-o', 'name')
       const has = (name: string): boolean => there.includes(`pod/matte-${name}-0`)
       const phase = `drain ${node}`
-      // A server of one pod is away while it moves. An answer that the store had begun to give ends early.
+      // A single-pod server is down while it moves, which may cut a response of the store.
       tolerances.set(phase, {
         outage: has('postgresql') || has('object-store'),
         broken: has('object-store'),
@@ -56,7 +56,7 @@ describe.skipIf(findNodes().length === 0)('an installation on several nodes unde
       await load.phase(phase)
       await runOrThrow('kubectl', [
         ...['drain', node, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=300s'],
-        // What belongs to others stays, and so does the client.
+        // Pods of others and the client stay.
         ...['--pod-selector', loadSelector.replace('=', '!=')],
       ])
       await runOrThrow('kubectl', ['uncordon', node])
@@ -66,7 +66,7 @@ describe.skipIf(findNodes().length === 0)('an installation on several nodes unde
     }
   })
 
-  it('has lost nothing, done nothing twice, and shown no error but the documented ones', async () => {
+  it('lost nothing, repeated nothing, and returned only documented errors', async () => {
     const lines = await load.end()
     printPhases(lines)
     expect(findLossesAndRepeats(lines)).toEqual([])

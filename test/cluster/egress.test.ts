@@ -1,13 +1,13 @@
-// Egress in production as the cluster enforces it: the chart's policies around pods that have only a component's
-// labels, and servers in another namespace.
+// Egress in production, enforced by the cluster: the chart's policies around pods with a component's labels, and
+// servers in another namespace.
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { chartDir, findMissing, runOrThrow } from '../chart/helm.ts'
 import { production } from '../chart/production-values.ts'
 import { matteImage } from '../image/image-names.ts'
+import { all, reach, type Target } from './support/connections.ts'
 import { buildPod } from './support/pod.ts'
-import { all, reach, type Target } from './support/reach.ts'
 import { createNamespace, deleteNamespace } from './support/release.ts'
 
 const mark = randomBytes(3).toString('hex')
@@ -26,7 +26,7 @@ async function addressOf(pod: string): Promise<string> {
   return runOrThrow('kubectl', ['-n', elsewhere, 'get', 'pod', pod, '-o', 'jsonpath={.status.podIP}'])
 }
 
-/** Applies the policies that the chart makes of these values. */
+/** Applies the policies rendered from these values. */
 async function applyPolicies(values: object): Promise<void> {
   const args = ['template', 'matte', chartDir, '-n', namespace, '-s', 'templates/network-policies.yaml', '-f', '-']
   const items = parseAllDocuments(await runOrThrow('helm', args, JSON.stringify(values))).map(
@@ -88,7 +88,7 @@ describe.skipIf(findMissing('cluster'))('egress in production, enforced', () => 
     await deleteNamespace(elsewhere)
   })
 
-  it('is open to the servers of each component alone, and to nothing private beside them', async () => {
+  it('is open to the servers of each component, and to no other private address', async () => {
     const everything = [database, nats, store, kubernetes, ...neighbours]
     const open: Readonly<Record<(typeof components)[number], readonly Target[]>> = {
       api: [database, nats, store],

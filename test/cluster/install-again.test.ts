@@ -1,5 +1,5 @@
-// An uninstall keeps the definition of TritonPools: docs/operations/uninstall.md says how another installation goes on.
-// The releases run nothing but their Job, because only Helm's answer matters.
+// An uninstall keeps the CustomResourceDefinition; docs/operations/uninstall.md describes the next installation. The
+// releases run only their Job, because only Helm's response matters.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run } from '../chart/helm.ts'
 import { createNamespace, openRelease, type Release } from './support/release.ts'
@@ -24,7 +24,7 @@ describe.skipIf(findMissing('cluster'))('an installation after another one', () 
     await first.helm('uninstall', 'matte', '--wait')
   })
 
-  it('into another namespace is refused, until it takes the ownership', async () => {
+  it('into another namespace is refused without --take-ownership', async () => {
     const refused = await install(second)
     expect(refused).toMatchObject({ failed: true })
     expect(refused.stderr).toMatch(/tritonpools\.matte\.dev.* cannot be imported into the current release/)
@@ -32,7 +32,7 @@ describe.skipIf(findMissing('cluster'))('an installation after another one', () 
     expect(await second.kubectl('get', 'crd', 'tritonpools.matte.dev', '-o', owner)).toBe(second.namespace)
   })
 
-  it('beside a release that goes on leaves the definition to that one', async () => {
+  it('next to a running release leaves the definition to that one', async () => {
     expect(await install(third)).toMatchObject({ failed: true })
     expect(await install(third, '--set', 'crds.enabled=false')).toMatchObject({ failed: false })
     expect(await third.kubectl('get', 'crd', 'tritonpools.matte.dev', '-o', owner)).toBe(second.namespace)

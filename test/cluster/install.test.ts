@@ -1,5 +1,5 @@
-// An installation with no values: commands of its notes, size while idle, start times, secrets that an upgrade keeps,
-// and objects that an uninstall leaves. smoke.test.ts has its first cut-out.
+// An installation with default values: commands of its notes, idle size, start times, Secrets kept by an upgrade, and
+// objects left by an uninstall. smoke.test.ts removes the first background.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, run } from '../chart/helm.ts'
 import { readFootprint, readStarts } from './support/footprint.ts'
@@ -19,18 +19,18 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
   beforeAll(() => release.install())
   afterAll(() => release.end())
 
-  it('has matte-admin, as the notes say', async () => {
+  it('has matte-admin, as in the notes', async () => {
     const notes = await helm('get', 'notes', 'matte')
     const command = /Workspaces and keys: (.*)/.exec(notes)?.[1] ?? 'false'
     const { stdout, failed } = await run('sh', ['-ec', command])
     expect({ stdout, failed }).toMatchObject({ failed: false, stdout: expect.stringContaining('workspace create') })
   })
 
-  it('answers behind the port-forward of its notes', async () => {
+  it('responds through the port-forward in the notes', async () => {
     const notes = await helm('get', 'notes', 'matte')
     const path = /The API is at http:\/\/localhost:8080(\S+),/.exec(notes)?.[1] ?? ''
     const command = /^ {2}kubectl (.* port-forward .*) 8080:80$/m.exec(notes)?.[1] ?? ''
-    // Any free port of this machine, where 8080 may be taken.
+    // Any free port, because 8080 may be in use.
     await using forward = await openForward([...command.split(' '), ':80'])
     const answer = await fetch(`http://127.0.0.1:${forward.port}${path}/openapi.json`)
     expect(await answer.json()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) })
@@ -67,15 +67,15 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
     expect(starts.length).toBeGreaterThanOrEqual(processes.length)
   })
 
-  it('makes no secret again', async () => {
+  it('keeps its Secrets on an upgrade', async () => {
     const before = await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')
     await release.upgrade(['--set', 'plans.pro.monthlyQuota=2000'])
     expect(await kubectl('get', 'secret', 'matte-secrets', '-o', 'jsonpath={.data}')).toBe(before)
   })
 
-  it('leaves its volumes, its secret and the definition behind, and nothing that runs', async () => {
+  it('leaves volumes, Secret and CustomResourceDefinition behind, and no pods', async () => {
     await helm('uninstall', 'matte', '--wait')
-    // But the test's own pod, which Helm leaves.
+    // Except the test pod, which Helm keeps.
     await kubectl('wait', 'pod', '-l', 'app.kubernetes.io/component!=test', '--for=delete', '--timeout=120s')
     expect(await kubectl('get', 'pvc', '-o', 'name')).toMatch(/postgresql-0[\s\S]*|object-store-0/)
     expect(await kubectl('get', 'secret', 'matte-secrets', '-o', 'name')).toContain('matte-secrets')

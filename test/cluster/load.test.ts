@@ -1,5 +1,5 @@
-// What callers see while the installation is upgraded, restarted and killed, pod by pod. The client's own log accounts
-// for every task; the database's rules and the ledger are asked at the end.
+// Errors that callers see during upgrades, restarts and kills of each pod. The client's log accounts for every task;
+// the database invariants and the ledger are checked at the end.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
 import { findBrokenRules } from '../support/invariants.ts'
@@ -16,7 +16,7 @@ const between = 4
 
 const processes = ['api', 'worker', 'operator', 'dispatcher']
 
-/** What a step may show to callers: nothing, unless a server of one pod is away, or a pod of the API is killed. */
+/** Errors allowed during a step: none, unless a single-pod server is down or an API pod is killed. */
 const tolerances: Readonly<Record<string, Tolerance>> = {
   'kill api': { broken: true },
   'kill postgresql': { outage: true },
@@ -84,18 +84,18 @@ describe.skipIf(findMissing('cluster'))('an installation under load', () => {
       printPhases(lines)
     })
 
-    it('has lost no task, and done nothing twice, by the log of the client', () => {
+    it("lost no task and repeated nothing, by the client's log", () => {
       expect(findLossesAndRepeats(lines)).toEqual([])
     })
 
-    it('has shown no error but the documented ones, and those only while a server was away', () => {
+    it('returned only documented errors, and only while a server was down', () => {
       expect(findErrors(lines, (phase) => tolerances[phase] ?? {})).toEqual([])
-      // Else that says nothing about uploads.
+      // Otherwise the run proves nothing about uploads.
       const begun = lines.filter((line) => line.type === 'slow' && line.began === 'roll api')
       expect(begun.length).toBeGreaterThan(0)
     })
 
-    it('counts and charges what the client counts', async () => {
+    it('counts and charges the same as the client', async () => {
       expect(findDifferences(lines)).toEqual([])
       const { workspaceId } = load
       const admin = ['exec', 'deploy/matte-api', '--', 'matte-admin', 'credits', 'balance', '--json']
@@ -104,13 +104,13 @@ describe.skipIf(findMissing('cluster'))('an installation under load', () => {
       expect(balance).toMatchObject({ available: credits - succeeded, held: 0 })
     })
 
-    it('keeps every rule of the database', async () => {
+    it('keeps every database invariant', async () => {
       await using database = await connectToDatabase(release)
       expect(await findBrokenRules(database.db)).toEqual({})
     })
   })
 
-  it('has no pod that ended by an error of its own', async () => {
+  it('has no pod that failed', async () => {
     const restarts = await kubectl(
       ...['get', 'pods', '-l', `app.kubernetes.io/component in (${processes.join(',')})`],
       ...['-o', 'jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[0].restartCount}{"\\n"}{end}'],

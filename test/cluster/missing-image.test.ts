@@ -1,4 +1,4 @@
-// A pool whose image no node has: `helm test` names the pod, and the command that loads the image.
+// A pool with an image that no node has: `helm test` names the pod and the command that loads the image.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run } from '../chart/helm.ts'
 import { createNamespace, openRelease } from './support/release.ts'

@@ -1,5 +1,5 @@
-// A second model as a user adds it: made by `make model-add`, put on a volume, served by a pool of its own and then
-// beside u2netp in one pool, chosen by each task. A tiny network by default; with MATTE_TEST_ISNET=1 IS-Net (113 MB).
+// Adds a second model as a user would: by `make model-add`, from a volume, served first by a separate pool and then
+// next to u2netp, chosen by each task. A tiny network by default; MATTE_TEST_ISNET=1 uses IS-Net (113 MB).
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { createNamespace, openRelease } from './support/release.ts'
 const isIsnet = process.env.MATTE_TEST_ISNET === '1'
 const added = isIsnet ? 'isnet-general' : 'one-image'
 
-describe.skipIf(findMissing('cluster'))('a model that somebody adds', () => {
+describe.skipIf(findMissing('cluster'))('an added model', () => {
   const release = openRelease()
   const { namespace, kubectl } = release
   const folder = mkdtempSync(join(tmpdir(), 'matte-cluster-models-'))
@@ -34,7 +34,7 @@ describe.skipIf(findMissing('cluster'))('a model that somebody adds', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('serves from a pool of its own the tasks that name it', async () => {
+  it('serves tasks from a separate pool', async () => {
     await release.helm('install', 'matte', 'charts/matte', ...small, '--set-json', `triton.pools.fine=${fine()}`)
     await release.untilServing()
     const command = ['exec', 'deploy/matte-api', '--', 'matte-admin', 'workspace', 'create', '--name', 'models']
@@ -48,12 +48,12 @@ describe.skipIf(findMissing('cluster'))('a model that somebody adds', () => {
     expect(forms).toBe(hasAmx ? 'bf16' : isIsnet ? 'fp16' : 'fp32')
   })
 
-  it('serves beside u2netp in one pool', async () => {
+  it('serves next to u2netp in one pool', async () => {
     const two = `[${ownModel},${JSON.stringify(model)}]`
     const limits = ['--set', `triton.pools.demo.resources.limits.memory=${isIsnet ? '4Gi' : '2Gi'}`]
     await release.upgrade([...small, ...limits, '--set-json', `triton.pools.demo.models=${two}`])
     expect(await poolsOfModels()).toEqual({ demo: ['u2netp', 'fine-1'] })
-    // The pool of its own is gone: until this one has gone over to its new revision, nobody offers the model.
+    // The separate pool is gone, so no pod serves the model until this pool's new revision is ready.
     await kubectl('wait', 'tritonpool/demo', '--for=jsonpath={.status.models[1].active.state}=Loaded', '--timeout=240s')
     await expectBothServe()
   })
@@ -139,8 +139,8 @@ const fine = (): string =>
 const small = [
   ...['api', 'controller', 'operator', 'dispatcher'].flatMap((part) => ['--set', `${part}.resources.requests.cpu=20m`]),
   ...['--set', 'triton.pools.demo.resources.requests.cpu=100m'],
-  // Without traffic the steps of a rollout take twenty minutes.
+  // Without traffic, the steps of a rollout take twenty minutes.
   ...['--set-json', 'triton.pools.demo.rollout={"steps":[]}'],
-  // IS-Net takes seconds of a core, which others want as well.
+  // IS-Net takes seconds of a core.
   ...['--set-json', 'controller.pod.extraEnv=[{"name":"INFERENCE_TIMEOUT_MS","value":"120000"}]'],
 ]

@@ -1,19 +1,19 @@
-// NetworkPolicies, proved by pods that must not get through and by those that must.
+// NetworkPolicies, tested by pods that must not connect and by pods that must.
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, runOrThrow } from '../chart/helm.ts'
+import { all, reach, type Target } from './support/connections.ts'
 import { buildPod, imageOf } from './support/pod.ts'
-import { all, reach, type Target } from './support/reach.ts'
 import { createNamespace, deleteNamespace, openRelease } from './support/release.ts'
 
 describe.skipIf(findMissing('cluster'))('the network policies', () => {
   const release = openRelease()
   const { namespace, kubectl } = release
   const elsewhere = `matte-cluster-${randomBytes(3).toString('hex')}`
-  /** By what they are; pods by address, since a headless Service leaves out those that are not ready. */
+  /** Targets by name. Pods by address, because a headless Service omits pods that are not ready. */
   let servers: readonly Target[]
   let inference: readonly Target[]
   let metrics: readonly Target[]
@@ -57,15 +57,18 @@ describe.skipIf(findMissing('cluster'))('the network policies', () => {
     api = `${await address('api')}:8080`
   }
 
-  it.each(['the same', 'another'])('let a stranger of %s namespace to the API and the metrics alone', async (which) => {
-    const where = which === 'another' ? elsewhere : namespace
-    expect(await reach(where, 'stranger', [...servers, ...inference])).toEqual(
-      all([...servers, ...inference], 'dropped'),
-    )
-    expect(await reach(where, 'stranger', [api, ...metrics])).toEqual(all([api, ...metrics], 'open'))
-  })
+  it.each(['the same', 'another'])(
+    'let unrelated pods of %s namespace reach only the API and the metrics',
+    async (which) => {
+      const where = which === 'another' ? elsewhere : namespace
+      expect(await reach(where, 'stranger', [...servers, ...inference])).toEqual(
+        all([...servers, ...inference], 'dropped'),
+      )
+      expect(await reach(where, 'stranger', [api, ...metrics])).toEqual(all([api, ...metrics], 'open'))
+    },
+  )
 
-  it('let each process to its own servers alone', async () => {
+  it('let each process reach only its own servers', async () => {
     const [postgresql = '', store = '', nats = '', monitor = ''] = servers
     const [http = '', grpc = ''] = inference
     const kubernetes = 'kubernetes.default.svc:443'
@@ -82,7 +85,7 @@ describe.skipIf(findMissing('cluster'))('the network policies', () => {
     }
   })
 
-  it('let nobody out of the servers and the Triton pods', async () => {
+  it('deny egress of the servers and the Triton pods', async () => {
     const targets = [api, 'kubernetes.default.svc:443']
     for (const pod of ['matte-postgresql-0', ...(await release.podsOf('triton'))]) {
       const script = `for t in ${targets.map((target) => target.replace(':', '/')).join(' ')}; do
@@ -91,7 +94,7 @@ describe.skipIf(findMissing('cluster'))('the network policies', () => {
     }
   })
 
-  it('let only those to the metrics and the API that the values name', async () => {
+  it('let only the peers in the values reach the metrics and the API', async () => {
     const peer = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': elsewhere } } }
     const named = [{ ...peer, podSelector: { matchLabels: { app: 'monitor' } } }]
     const own = [{ podSelector: { matchLabels: { 'app.kubernetes.io/component': 'test' } } }]

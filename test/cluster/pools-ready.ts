@@ -1,5 +1,5 @@
-// Pools of the values, as the operator applies them: a pool does not exist right after an installation, and right after
-// an upgrade it is still as before.
+// Waits for the pools of the values. The operator applies them, so a pool is missing right after an installation, and
+// outdated right after an upgrade.
 import { until } from '../support/until.ts'
 
 type Kubectl = (...args: string[]) => Promise<string>
@@ -11,7 +11,7 @@ type Pool = {
 }
 type Condition = { readonly type: string; readonly status: string; readonly observedGeneration?: number }
 
-/** Returns when each pool of the values is as in the values, and Ready. */
+/** Returns when each pool matches the values and is Ready. */
 export async function untilPoolsReady(kubectl: Kubectl): Promise<void> {
   const { data = {} } = JSON.parse(await kubectl('get', 'configmap', 'matte-pools', '-o', 'json')) as ConfigMap
   for (const [name, text] of Object.entries(data)) {

@@ -1,4 +1,4 @@
-// The chart before this one, from the history: what `version` of Chart.yaml named before it was raised last.
+// The previous chart, from the git history: the last commit before `version` in Chart.yaml was raised.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ function git(...args: string[]): string | undefined {
 
 type Previous = { readonly commit: string; readonly version: string }
 
-/** Undefined: there is no history, or `version` was never raised. */
+/** Undefined without a history, or if `version` was never raised. */
 export function findPreviousChart(): Previous | undefined {
   if (!existsSync(join(rootDir, file))) return undefined
   const now = versionIn(readFileSync(join(rootDir, file), 'utf8'))
@@ -34,7 +34,7 @@ export function findPreviousChart(): Previous | undefined {
   return undefined
 }
 
-/** Writes that chart below `dir`; its folder. */
+/** Writes that chart below `dir`; returns its folder. */
 export function checkOutChart({ commit }: Previous, dir: string): string {
   mkdirSync(dir, { recursive: true })
   const archive = execFileSync('git', ['-C', rootDir, 'archive', commit, 'charts/matte'], {

@@ -1,11 +1,11 @@
-// Two releases in one namespace: the second is refused until its values keep it apart, and then both serve.
+// Two releases in one namespace: Helm rejects the second until its values separate it, and then both serve.
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run } from '../chart/helm.ts'
 import { openRelease } from './support/release.ts'
 
 const example = ['-f', join(chartDir, 'examples/same-namespace.yaml')]
-/** Two installations as the chart asks for them are more than a node of two cores has. */
+/** Reduced requests, because two default installations exceed a node of two cores. */
 const small = ['api', 'controller', 'operator', 'dispatcher', 'postgresql', 'natsServer', 'versitygw']
   .flatMap((part) => ['--set', `${part}.resources.requests.cpu=20m`])
   .concat(['--set', 'api.replicas=1', '--set', 'operator.replicas=1'])
@@ -25,7 +25,7 @@ describe.skipIf(findMissing('cluster'))('a second release in the namespace', () 
 
   const objects = () => kubectl('get', 'deploy,configmap,job', '-o', 'name')
 
-  it('is refused with the default values, before anything of it exists', async () => {
+  it('is rejected with the default values, before any object is created', async () => {
     const before = await objects()
     const { failed, stderr } = await install()
     expect(failed).toBe(true)
@@ -33,7 +33,7 @@ describe.skipIf(findMissing('cluster'))('a second release in the namespace', () 
     expect(await objects()).toBe(before)
   })
 
-  it('serves beside the first one with the values of the example, and both cut out', async () => {
+  it('serves next to the first one with the values of the example', async () => {
     const uids = () => kubectl('get', 'pods', '-l', 'matte.dev/pool=demo', '-o', 'jsonpath={.items[*].metadata.uid}')
     const before = await uids()
     expect(await install(...example, ...cpuOf('second'))).toMatchObject({ failed: false })
@@ -41,8 +41,8 @@ describe.skipIf(findMissing('cluster'))('a second release in the namespace', () 
     await kubectl('rollout', 'status', 'deploy/second-matte-api', '--timeout=240s')
     await kubectl('wait', 'tritonpool/second', '--for=create', '--timeout=120s')
     await kubectl('wait', 'tritonpool/second', '--for=condition=Ready', '--timeout=240s')
-    expect(await helm('test', 'second', '--logs')).toContain('webhook received, its signature is right')
-    expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
+    expect(await helm('test', 'second', '--logs')).toContain('webhook received, its signature is valid')
+    expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is valid')
     const labels = await kubectl(
       'get',
       'pods',
@@ -58,9 +58,9 @@ describe.skipIf(findMissing('cluster'))('a second release in the namespace', () 
     expect(await uids()).toBe(before)
   })
 
-  it('goes by its own uninstall, and the first one serves', async () => {
+  it('is uninstalled, and the first one keeps serving', async () => {
     await helm('uninstall', 'second', '--wait')
     expect(await kubectl('get', 'tritonpools', '-o', 'jsonpath={.items[*].metadata.name}')).toBe('demo')
-    expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
+    expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is valid')
   })
 })

@@ -1,5 +1,5 @@
-// The shortest proof that the chart works: an installation with no values, by the commands that its notes print, in a
-// namespace where Pod Security enforces `restricted`. `.ci/run` runs this file.
+// Smoke test of the chart: an installation with default values, by the commands of its notes, in a namespace where Pod
+// Security enforces `restricted`. `.ci/run` runs this file.
 import { readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,10 +36,10 @@ describe.skipIf(findMissing('cluster'))('an installation with no values', () => 
 
   it('passes helm test, which also verifies a webhook', async () => {
     await untilServing()
-    expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
+    expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is valid')
   })
 
-  it('goes to zero, wakes on a task, and goes back', async () => {
+  it('scales to zero, wakes for a task, and returns to zero', async () => {
     const scaling = 'triton.pools.demo.scaling'
     await release.upgrade(['--set', `${scaling}.minReplicas=0`, '--set', `${scaling}.stabilizationWindowSeconds=5`])
     const untilZero = (): Promise<true> =>

@@ -1,12 +1,12 @@
-// A release, and the pool of a team in a namespace that the release's values list: an image is cut out there, through
-// the NetworkPolicies of both namespaces, and a stranger reaches none of the team's pods.
+// A release with a team's pool in a namespace of its values: an image is processed there, through the NetworkPolicies
+// of both namespaces, and unrelated pods cannot reach the team's pods.
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { photo } from '../support/photos.ts'
+import { all, reach } from './support/connections.ts'
 import { cutOutInside } from './support/cut-out.ts'
 import { buildPod, imageOf } from './support/pod.ts'
-import { all, reach } from './support/reach.ts'
 import { createNamespace, deleteNamespace, openRelease } from './support/release.ts'
 
 describe.skipIf(findMissing('cluster'))('a pool of a team', () => {
@@ -26,7 +26,7 @@ describe.skipIf(findMissing('cluster'))('a pool of a team', () => {
     await deleteNamespace(team)
   })
 
-  it('cuts out an image in the namespace of the team', async () => {
+  it("processes an image in the team's namespace", async () => {
     const demo = JSON.parse(await release.kubectl('get', 'tritonpool', 'demo', '-o', 'json'))
     const [model] = demo.spec.models
     const { image, imagePullPolicy, resources } = demo.spec
@@ -46,7 +46,7 @@ describe.skipIf(findMissing('cluster'))('a pool of a team', () => {
     expect(pods.trim().split('\n')).toHaveLength(1)
   })
 
-  it('is reached by worker and operator of the release, and by no stranger of its own namespace', async () => {
+  it("is reachable by the release's worker and operator, and by no other pod of its namespace", async () => {
     const name = 'stranger'
     const stranger = buildPod({
       name,

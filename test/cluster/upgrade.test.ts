@@ -1,10 +1,10 @@
-// From the chart before to this one, as `ct install --upgrade` does it, and by both major versions of Helm: what was
-// installed goes on serving with the key that it made, and passes its own test.
+// Upgrades from the previous chart, as `ct install --upgrade` does, with both major versions of Helm: the release keeps
+// serving with its API key and passes its own test.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { builderVersion } from '@matte/controller/operator/specs/built'
+import { builderVersion } from '@matte/controller/operator/specs/build-record'
 import { afterAll, describe, expect, it } from 'vitest'
 import { chartDir, findMissing, run, runOrThrow } from '../chart/helm.ts'
 import { findHelms, starts } from '../chart/lint/programs.ts'
@@ -20,14 +20,14 @@ if (previous === undefined)
 const missing = findMissing('cluster')
 if (missing !== undefined) reportSkip({ matching: here, reason: missing })
 const definition = ['crd', 'tritonpools.matte.dev']
-/** Somebody else's definition stays theirs: Helm would argue with them about its fields. */
+/** Skips a CustomResourceDefinition of another owner, because Helm would conflict with its fields. */
 const hadDefinition = missing === undefined && starts('kubectl', ['get', ...definition])
 
 const values = hadDefinition ? ['--set', 'crds.enabled=false'] : []
-/** Image of our processes that is under test, where it is not the chart's own. */
+/** Image under test, unless it is the chart's default. */
 const tag = process.env.MATTE_IMAGE_TAG ?? version
 const presentPools = ['--set', `triton.pools.demo.image=${tritonImage}`]
-/** The former chart runs today's images: the cluster has no others. */
+/** The previous chart runs the current images, because the cluster has no others. */
 const presentImages = [
   ...['--set', 'image.repository=localhost/matte/matte', '--set', `image.tag=${tag}`],
   ...presentPools,
@@ -63,7 +63,7 @@ function installation(program: string) {
     },
     tritonPods: (): Promise<string> =>
       kubectl('get', 'pods', '-l', 'matte.dev/pool', '-o', 'jsonpath={.items[*].metadata.uid}'),
-    /** The upgraded operator has reconciled every pool: its status has what only its version writes. */
+    /** Whether the upgraded operator has reconciled every pool: the status has a field that only its version writes. */
     untilLed: async (): Promise<void> => {
       const newest = `jsonpath={.status.newestBuilder}=${builderVersion}`
       await kubectl('wait', 'tritonpool', '--all', `--for=${newest}`, '--timeout=240s')
@@ -90,7 +90,7 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       rmSync(dir, { recursive: true })
     })
 
-    it(`from chart ${previous?.version} goes on serving, and passes its own test`, async () => {
+    it(`from chart ${previous?.version} keeps serving, and passes its own test`, async () => {
       if (previous === undefined) throw new Error('there is no chart before')
       const { helm, kubectl, key, start, untilServing, removeBackground } = release
       await start(checkOutChart(previous, dir))
@@ -103,7 +103,7 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       expect(await ownerOfPool()).toBe('ConfigMap')
       const pods = await release.tritonPods()
 
-      // The pools of the former values, so that a pod that moves is the operator's doing.
+      // The pools of the previous values, so any moved pod is caused by the operator.
       const present = [...values, ...presentPools, '--set', `image.tag=${tag}`]
       await helm('upgrade', 'matte', chartDir, '--reset-values', ...present)
       await untilServing()
@@ -111,13 +111,13 @@ for (const { name, program, missing: noHelm } of findHelms(here)) {
       expect(await release.tritonPods()).toBe(pods)
       expect(await key()).toBe(before)
       expect(await removeBackground(before)).toContain('background removed in')
-      expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is right')
+      expect(await helm('test', 'matte', '--logs')).toContain('webhook received, its signature is valid')
       expect(await kubectl('get', 'pvc', '-o', 'jsonpath={.items[*].metadata.uid}')).toBe(volumes)
       expect(await ownerOfPool()).toBe('')
       expect(await helm('list', '-o', 'json')).toMatch(/"revision":"2".*"status":"deployed"/)
     })
 
-    it('goes back by a rollback', async () => {
+    it('rolls back', async () => {
       const { helm, key, untilServing, removeBackground } = release
       await helm('rollback', 'matte', '1')
       await untilServing()

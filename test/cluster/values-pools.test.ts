@@ -1,4 +1,4 @@
-// The pools of a release: they outlive their ConfigMap, and an uninstall deletes or keeps them as the values say.
+// Pools of a release: they outlive their ConfigMap, and an uninstall deletes or keeps them as configured.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMissing } from '../chart/helm.ts'
 import { until } from '../support/until.ts'
@@ -17,7 +17,7 @@ describe.skipIf(findMissing('cluster'))('the pools of a release', () => {
     await release.end()
   })
 
-  it('go on without their ConfigMap, pods included', async () => {
+  it('survive without their ConfigMap, including their pods', async () => {
     const [uid, before] = [await poolUid(), await kubectl(...pods)]
     const { metadata } = JSON.parse(await kubectl('get', 'configmap', 'matte-pools', '-o', 'json'))
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'matte-pools', uid: metadata.uid }
@@ -32,14 +32,14 @@ describe.skipIf(findMissing('cluster'))('the pools of a release', () => {
     expect([await poolUid(), await kubectl(...pods)]).toEqual([uid, before])
   })
 
-  it('come back after they were deleted', async () => {
+  it('are restored after they were deleted', async () => {
     const before = await poolUid()
     await kubectl('delete', 'tritonpool', 'demo')
     await until('the pool is there again', async () => !['', before].includes(await poolUid()))
     await release.untilServing()
   })
 
-  it('stay after an uninstall with pools.keep, and belong to the next installation', async () => {
+  it('stay after an uninstall with pools.keep, and are taken over by the next installation', async () => {
     await release.upgrade(['--set', 'pools.keep=true'])
     const [uid, before] = [await poolUid(), await kubectl(...pods)]
     await helm('uninstall', 'matte', '--wait')
@@ -49,7 +49,7 @@ describe.skipIf(findMissing('cluster'))('the pools of a release', () => {
     expect([await poolUid(), await kubectl(...pods)]).toEqual([uid, before])
   })
 
-  it('go with an uninstall', async () => {
+  it('are deleted by an uninstall', async () => {
     await helm('uninstall', 'matte', '--wait')
     expect(await poolUid()).toBe('')
     await kubectl('wait', 'pod', '-l', selectorOf('triton'), '--for=delete', '--timeout=120s')

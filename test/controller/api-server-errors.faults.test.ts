@@ -1,5 +1,4 @@
-// What counts as an API server that cannot be used, and why: a client in this program, and a server of the test's own
-// that answers as told.
+// Conditions under which an API server counts as unusable, with a client and a scripted server in this program.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -8,8 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createKubeClient, leases, pods } from '@matte/controller/operator/kube/client'
+import { loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
-import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { Pod } from '@matte/controller/operator/kube/objects'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
@@ -24,7 +23,7 @@ afterEach(async () => {
 
 const { certificate, key } = makeThrowAwayCertificate()
 
-/** As from a file; whoever does not trust the certificate was not given it. */
+/** Like a kubeconfig file, without a certificate unless the client trusts it. */
 async function configOf(port: number, trusted: boolean) {
   const dir = mkdtempSync(join(tmpdir(), 'matte-kubeconfig-'))
   ends.push(() => rmSync(dir, { recursive: true, force: true }))
@@ -83,7 +82,7 @@ it.each([
   [429, [], []],
   [500, ['other'], ['other']],
   [503, ['other'], ['other']],
-] as const)('an answer of %i counts as %j to a read and as %j to a write', async (code, read, written) => {
+] as const)('status %i counts as %j for a read and as %j for a write', async (code, read, written) => {
   const reading = await given(status(code))
   await expect(reading.kube.list(pods)).rejects.toMatchObject({ status: code })
   expect(await reading.errors()).toEqual(read)
@@ -92,13 +91,13 @@ it.each([
   expect(await writing.errors()).toEqual(written)
 })
 
-it('a certificate that nobody we trust has signed counts as one', async () => {
+it('an untrusted certificate counts as one', async () => {
   const { kube, errors } = await given(status(200), { trusted: false })
   await expect(kube.get(pods, 'one')).rejects.toMatchObject({ status: 0 })
   expect(await errors()).toEqual(['certificate'])
 })
 
-it('silence counts as a timeout, and what the caller gave up as nothing', async () => {
+it('no response counts as a timeout, and an aborted call as nothing', async () => {
   const { kube, errors } = await given(() => undefined)
   await expect(kube.get(pods, 'one', { signal: AbortSignal.abort() })).rejects.toMatchObject({ reason: 'Aborted' })
   expect(await errors()).toEqual([])
@@ -106,7 +105,7 @@ it('silence counts as a timeout, and what the caller gave up as nothing', async 
   expect(await errors()).toEqual(['timeout'])
 })
 
-it('a server that is gone counts as unreachable', async () => {
+it('a stopped server counts as unreachable', async () => {
   const { kube, errors, close } = await given(status(200))
   await close()
   await expect(kube.get(pods, 'one')).rejects.toMatchObject({ reason: 'Unreachable' })

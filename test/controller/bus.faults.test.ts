@@ -1,4 +1,4 @@
-// NATS goes, comes back, and loses what it had. It carries nudges only, so nothing that was accepted may depend on it.
+// Loss and return of NATS. It carries only nudges, so no accepted task may depend on it.
 
 import { openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
@@ -26,21 +26,18 @@ describe('with NATS', () => {
   it.each([
     ['gone', 'SIGKILL'],
     ['hanging', 'SIGSTOP'],
-  ] as const)(
-    '%s, creates are answered 201; the tasks and the next ones are worked off when it is back',
-    async (_, fault) => {
-      const nats = stack.server('nats')
-      await cutOut(stack.client)
-      await nats.kill(fault)
-      const during = [await create(), await create(), await create()]
-      if (fault === 'SIGKILL') await nats.start()
-      else await nats.kill('SIGCONT')
-      for (const id of [...during, await create()]) await untilStatus(stack.client, id, 'succeeded')
-      expect(await findBrokenRules(stack.db)).toEqual({})
-    },
-  )
+  ] as const)('%s, creates return 201; all tasks are processed when it is back', async (_, fault) => {
+    const nats = stack.server('nats')
+    await cutOut(stack.client)
+    await nats.kill(fault)
+    const during = [await create(), await create(), await create()]
+    if (fault === 'SIGKILL') await nats.start()
+    else await nats.kill('SIGCONT')
+    for (const id of [...during, await create()]) await untilStatus(stack.client, id, 'succeeded')
+    expect(await findBrokenRules(stack.db)).toEqual({})
+  })
 
-  it('gone, the API starts and is ready', async () => {
+  it('stopped, the API starts and is ready', async () => {
     const nats = stack.server('nats')
     await nats.stop()
     await stack.process('api').stop()
@@ -52,13 +49,13 @@ describe('with NATS', () => {
 })
 
 describe('when only nudges wake the controller', () => {
-  // The timer that covers lost nudges is set so far away that it cannot be what helps.
+  // The timer for lost nudges is far away, so only nudges can help.
   const stack = useStack({ own: ['nats'], env: { worker: { CLAIM_EVERY_MS: '3600000' } } })
 
-  /** New tasks nudge; whatever was lost before is found on the way. */
+  /** New tasks nudge; the worker then finds the others too. */
   const untilAllSucceeded = async (ids: readonly string[]): Promise<void> => {
     await until(
-      'the nudges of new tasks bring the old ones to an end',
+      'the nudges of new tasks also finish the old ones',
       async () => {
         const tasks = await Promise.all(ids.map((id) => stack.client.getTask(id)))
         if (tasks.every(({ status }) => status === 'succeeded')) return true
@@ -69,7 +66,7 @@ describe('when only nudges wake the controller', () => {
     )
   }
 
-  it('a restart of NATS is healed', async () => {
+  it('tasks survive a restart of NATS', async () => {
     const nats = stack.server('nats')
     await untilAllSucceeded([(await submit(stack.client)).id])
     await nats.stop()
@@ -78,7 +75,7 @@ describe('when only nudges wake the controller', () => {
     await untilAllSucceeded(during.map(({ id }) => id))
   })
 
-  it('the loss of all that NATS had stored is healed, too', async () => {
+  it('tasks survive the loss of everything that NATS stored', async () => {
     const nats = stack.server('nats')
     await nats.kill('SIGKILL')
     nats.wipe()
@@ -89,7 +86,7 @@ describe('when only nudges wake the controller', () => {
   })
 })
 
-describe('a nudge that comes twice, late, or for nothing', () => {
+describe('a duplicate, late or needless nudge', () => {
   const stack = useStack()
   let receiver: Receiver
 

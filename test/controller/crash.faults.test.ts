@@ -1,5 +1,5 @@
-// A controller that dies, or is stopped for longer than its claim lasts, with a task in flight. Triton is stopped
-// meanwhile, so that the task is certain to be in flight when it happens.
+// A controller that is killed, or paused beyond its claim, with a task in flight. Triton is paused meanwhile, so the
+// task stays in flight.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMetrics } from '../e2e/support/metrics.ts'
@@ -20,7 +20,6 @@ describe('a controller', () => {
   })
   afterAll(() => receiver.close())
 
-  /** A task that waits inside Triton for its mask. */
   async function givenInFlight() {
     await stack.server('triton').kill('SIGSTOP')
     const task = await submit(stack.client, { callbackUrl: receiver.url })
@@ -61,7 +60,7 @@ describe('a controller', () => {
     const { id } = await whileWorkspaceIsLocked(async () => {
       await until('the result is about to be recorded', isRecording)
       await stack.process('worker').kill('SIGKILL')
-      // The database hears of the death only when it answers; without this it would record the end for the dead.
+      // PostgreSQL notices a dead client only when it responds; without this it would record the end of the run.
       await sql`select pg_terminate_backend(pid) ${waiting}`.execute(stack.db)
     })
     const [orphan] = await resultsOf(id)
@@ -76,7 +75,7 @@ describe('a controller', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('killed while its result is recorded: the result counts, once, though nobody is told at once', async () => {
+  it('killed while its result is recorded: the result counts once, although the nudge is lost', async () => {
     const task = await whileWorkspaceIsLocked(async () => {
       await until('the result is about to be recorded', isRecording)
       await stack.process('worker').kill('SIGKILL')
@@ -88,7 +87,7 @@ describe('a controller', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('stopped past its claim and continued: what it still does has no effect, and it goes on to work', async () => {
+  it('suspended past its claim and resumed: its late writes have no effect, and it continues to work', async () => {
     const first = stack.process('worker')
     const task = await givenInFlight()
     await first.kill('SIGSTOP')

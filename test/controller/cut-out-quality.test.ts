@@ -6,9 +6,8 @@ import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import { gradientError, type Matte, mae, softIou, stretchMask } from '../support/matte-metrics.ts'
 
-// What the refinement is worth, on the one photo whose true matte is known. The mask is u2netp's own answer for it
-// (onnxruntime 1.31.1 on the bytes of toModelInput, probability x 255), kept as a file so that nothing but the
-// refinement can move the numbers.
+// Effect of the refinement on a photo with a known matte. The mask is a file with u2netp's output (onnxruntime 1.31.1),
+// so only the refinement can change the numbers.
 
 const fixtures = join(import.meta.dirname, '../fixtures')
 
@@ -39,17 +38,17 @@ describe('the cut-out of lemur.png', () => {
     expect(mae(matte, truth)).toBeLessThanOrEqual(0.0105)
   })
 
-  it('has edges at least 10 % nearer to the true ones than the mask merely stretched', () => {
+  it('has edges at least 10 % nearer to the true ones than the stretched mask', () => {
     expect(gradientError(matte, truth)).toBeLessThanOrEqual(0.9 * plainGradientError)
   })
 
-  it('does not get worse than it was when tuned (soft IoU 0.9830, error 0.0063, gradient error 5.5 of 26.8)', () => {
+  it('stays as good as when tuned (soft IoU 0.9830, error 0.0063, gradient error 5.5 of 26.8)', () => {
     expect(softIou(matte, truth)).toBeGreaterThanOrEqual(0.982)
     expect(mae(matte, truth)).toBeLessThanOrEqual(0.0067)
     expect(gradientError(matte, truth)).toBeLessThanOrEqual(0.23 * plainGradientError)
   })
 
-  it('keeps less of the old green in soft pixels than the photo has there', async () => {
+  it('has less of the old green in soft pixels than the photo', async () => {
     let kept = 0
     let had = 0
     for (let i = 0; i < matte.alpha.length; i++) {

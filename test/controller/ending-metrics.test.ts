@@ -1,5 +1,5 @@
-// Every way in which the controller ends a task is counted once, with the time since its acceptance by the database's
-// clock; and what happens to claims. Each test looks at what it has added to the metrics of the process.
+// Every end of a task is counted once, with the time since its acceptance by the database clock. Each test checks what
+// it adds to the process's metrics.
 import { setFaultAttempts } from '@matte/core/task/run/fault-injection'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
@@ -21,7 +21,7 @@ describe('the metrics of the ends of tasks', () => {
   const controller = () => stack.process('worker')
   const read = (): Promise<Metrics> => readMetrics(controller())
 
-  /** What a counter has grown by, once it has: the answer to the caller may come before it is counted. */
+  /** Increase of a counter, once it has increased: the response may precede the count. */
   async function grown(before: Metrics, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const since = async () => (await read()).sum(name, labels) - before.sum(name, labels)
     return await until(`${name} grows`, async () => (await since()) || undefined)
@@ -30,7 +30,7 @@ describe('the metrics of the ends of tasks', () => {
   const untilEnded = (id: string) =>
     until('the task has ended', async () => (await readTask(stack.db, id)).completed_at !== null)
 
-  it('are there at zero before anything has happened', async () => {
+  it('are 0 before any task ends', async () => {
     const metrics = await read()
     for (const plan of ['free', 'pro', 'business', 'enterprise', 'internal']) {
       for (const status of ['succeeded', 'failed', 'canceled']) {
@@ -43,7 +43,7 @@ describe('the metrics of the ends of tasks', () => {
     }
   })
 
-  it('count a success for its plan, with the time that the caller can compute', async () => {
+  it('count a success for its plan, with the time between its timestamps', async () => {
     const before = await read()
     const { createdAt, completedAt } = await cutOut(stack.client)
     const of = { plan: 'internal', status: 'succeeded' }
@@ -68,7 +68,7 @@ describe('the metrics of the ends of tasks', () => {
     expect(await grown(before, 'matte_task_failures_total', { code: 'INPUT_UNREADABLE' })).toBe(1)
   })
 
-  it('count the last attempt that fails, and the claim that was taken over for it', async () => {
+  it('count a failed last attempt, and the claim taken over for it', async () => {
     const { db } = stack
     const task = await givenClaimed(db, await givenWorkspace(db), { model: 'service-v2' })
     await setFaultAttempts(db, task.id, 1)
@@ -81,7 +81,7 @@ describe('the metrics of the ends of tasks', () => {
     expect(await grown(before, 'matte_claims_expired_total')).toBe(1)
   })
 
-  it('count a run whose last attempt died with its worker, and its claim', async () => {
+  it('count a run whose worker died in the last attempt, and its expired claim', async () => {
     const { db } = stack
     const task = await givenClaimed(db, await givenWorkspace(db))
     const before = await read()
@@ -92,7 +92,7 @@ describe('the metrics of the ends of tasks', () => {
     expect(await grown(before, 'matte_claims_expired_total', { kind: 'task' })).toBe(1)
   })
 
-  it('count a task that nobody took for too long, by its age', async () => {
+  it('count a task that was queued too long, by its age', async () => {
     const { db } = stack
     const before = await read()
     const task = await givenTask(db, await givenWorkspace(db), { model: ownModel(), ageMs: 25 * hourMs })
@@ -104,10 +104,10 @@ describe('the metrics of the ends of tasks', () => {
     expect(after.sum(`${completion}_bucket`, longest) - before.sum(`${completion}_bucket`, longest)).toBe(0)
   })
 
-  describe('while the table of tasks is away', () => {
+  describe('while the task table is missing', () => {
     afterEach(() => sql`alter table if exists away rename to task`.execute(stack.db))
 
-    it('count each round of claims that fails', async () => {
+    it('count each failed round of claims', async () => {
       const before = await read()
       await sql`alter table task rename to away`.execute(stack.db)
       expect(await grown(before, 'matte_claim_failures_total', { kind: 'task' })).toBeGreaterThanOrEqual(1)

@@ -1,14 +1,14 @@
-// What the container image sets for a controller's memory, with jemalloc where this machine has it.
+// Memory settings of the container image, with jemalloc if this machine has it.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 
-/** In the folder of this machine's architecture; undefined where libjemalloc2 is not installed. */
+/** Undefined without libjemalloc2. */
 const jemalloc = ['x86_64-linux-gnu', 'aarch64-linux-gnu', '.']
   .map((folder) => join('/usr/lib', folder, 'libjemalloc.so.2'))
   .find((file) => existsSync(file))
 
-/** The variables of the image's ENV but for its PATH, and its flags of Node; undefined without jemalloc. */
+/** Variables of the image's ENV except PATH, and its Node flags; undefined without jemalloc. */
 export function imageEnv(): Record<string, string> | undefined {
   if (jemalloc === undefined) return undefined
   const dockerfile = readFileSync(join(rootDir, 'Dockerfile'), 'utf8')

@@ -1,6 +1,6 @@
-// What a controller's pod needs beside the bytes that images are given: the bundle of the image, with its malloc, under
-// the worst images of the plans for many rounds. Minutes and 3 GB, so only with MEMORY_ROUNDS, the number of rounds:
-// MEMORY_ROUNDS=30 vitest run --project faults test/controller/image-memory.faults.test.ts
+// Memory that a worker pod needs beside IMAGE_MEMORY_BYTES: the bundle of the image, with its malloc, under the worst
+// images for many rounds. Takes minutes and 3 GB; set MEMORY_ROUNDS: MEMORY_ROUNDS=30 vitest run --project faults
+// test/controller/image-memory.faults.test.ts
 import { execFile } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -20,16 +20,16 @@ import { until } from '../support/until.ts'
 import { imageEnv } from './image-env.ts'
 
 const rounds = Number(process.env.MEMORY_ROUNDS ?? 0)
-/** By the chart: `controller.imageMemoryBytes`, and what its comment says that the limit needs beside it. */
+/** `controller.imageMemoryBytes` of the chart, and the rest of its limit. */
 const imageMemory = 2_400_000_000
 const besideMax = 400_000_000
-/** Rounds whose tasks are open at the same time, so that images always wait for memory. */
+/** Concurrent rounds, so images always wait for memory. */
 const roundsOpen = 3
 
 const own = imageEnv()
 
 function whyNot(): string | undefined {
-  if (rounds < 1) return 'minutes and 3 GB: MEMORY_ROUNDS asks for it'
+  if (rounds < 1) return 'takes minutes and 3 GB: set MEMORY_ROUNDS'
   return own === undefined ? 'libjemalloc2 is not installed' : undefined
 }
 
@@ -43,7 +43,7 @@ const noise = (channels: 3 | 4, width: number, height: number): Sharp =>
 const flat = (width: number, height: number): Sharp =>
   sharp({ create: { width, height, channels: 4, background: '#33669980' } })
 
-/** The largest that the plans take: 50 megapixels, 20 MiB. A result with noise cannot be packed. */
+/** The largest images that the plans accept: 50 megapixels, 20 MiB. Noise does not compress. */
 async function makeImages(): Promise<Readonly<Record<string, Buffer>>> {
   return {
     photo: lemur(),
@@ -62,7 +62,7 @@ async function makeImages(): Promise<Readonly<Record<string, Buffer>>> {
   }
 }
 
-/** One round: the file, and the format of its result. WebP cannot hold 49 megapixels of noise at our quality. */
+/** Input file and result format. WebP cannot hold 49 megapixels of noise at this quality. */
 const wishes = [
   ['flat', 'webp'],
   ['large', 'png'],
@@ -79,7 +79,7 @@ const wishes = [
 const print = (line: string): void => void process.stdout.write(`[memory] ${line}\n`)
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`
 
-describe.skipIf(missing)('a controller as the image runs it', () => {
+describe.skipIf(missing)('a controller with the settings of the image', () => {
   const stack = useStack({ processes: ['api'] })
   let controller: RunningServer | undefined
 
@@ -102,9 +102,9 @@ describe.skipIf(missing)('a controller as the image runs it', () => {
         HOST: '127.0.0.1',
         HEALTH_PORT: String(port),
         IMAGE_MEMORY_BYTES: String(imageMemory),
-        // Many pods, so that images wait for memory and for nothing else.
+        // Enough slots that images wait only for memory.
         SLOTS_AHEAD: '32',
-        // As by default: images of seconds outlast the claims of other tests.
+        // The default: images that take seconds outlast the claims of other tests.
         CLAIM_MS: '',
         CLAIM_EVERY_MS: '',
         SWEEP_EVERY_MS: '',
@@ -123,7 +123,7 @@ describe.skipIf(missing)('a controller as the image runs it', () => {
     return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1_024
   }
 
-  /** Waits far longer than other tests do: twenty of the largest images may be before this one. */
+  /** Waits longer than other tests: twenty of the largest images may come first. */
   async function hasSucceeded(id: string): Promise<void> {
     const ended = async () => {
       const task = await stack.client.getTask(id)
@@ -134,7 +134,7 @@ describe.skipIf(missing)('a controller as the image runs it', () => {
     })
   }
 
-  it('needs no more beside the images than the chart leaves room for', { timeout: 7_200_000 }, async () => {
+  it('needs no more memory beside the images than the chart allows', { timeout: 7_200_000 }, async () => {
     const { client } = stack
     const keys: Record<string, string> = {}
     for (const [name, bytes] of Object.entries(await makeImages())) {
@@ -158,7 +158,7 @@ describe.skipIf(missing)('a controller as the image runs it', () => {
         `${megabytes(peak - imageMemory)} beside them`,
     )
     expect(peak - imageMemory).toBeLessThan(besideMax)
-    // Images do fill what they are given: less would measure something else.
+    // The images must fill their budget for the measurement to count.
     expect(peak - before).toBeGreaterThan(imageMemory / 2)
   })
 })

@@ -1,5 +1,5 @@
-// Images that are none, lie about themselves, or are meant to do harm: each gets its refusal, at creation where a
-// look can tell and else after decoding, and the process stays up within its memory.
+// Invalid, deceptive and hostile images: each is rejected at creation or after decoding, and the process stays within
+// its memory.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 const png = { contentType: 'image/png' }
 
 describe('an image', () => {
-  // Room for one large image at a time, so that several have to wait for each other.
+  // Room for one large image, so several wait for each other.
   const stack = useStack({ env: { worker: { IMAGE_MEMORY_BYTES: '600000000', SLOTS_AHEAD: '8' } } })
   let receiver: Receiver
 
@@ -26,22 +26,17 @@ describe('an image', () => {
 
   it.each([
     ['empty', Buffer.alloc(0), 'TASK_FORMAT_NOT_SUPPORTED', {}],
-    ['text with the name of a PNG', mislabelledPng, 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['text named .png', mislabelledPng, 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['an SVG named .png', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'TASK_FORMAT_NOT_SUPPORTED', {}],
+    ['30,000 pixels square', hugePng(), 'TASK_FILE_SIZE_EXCEEDED', { limit: 'pixels' }],
     [
-      'an SVG with the name of a PNG',
-      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
-      'TASK_FORMAT_NOT_SUPPORTED',
-      {},
-    ],
-    ['thirty thousand pixels square', hugePng(), 'TASK_FILE_SIZE_EXCEEDED', { limit: 'pixels' }],
-    [
-      'larger than the plan takes',
+      'larger than the plan allows',
       Buffer.concat([lemur(), Buffer.alloc(20 * 1_048_576)]),
       'TASK_FILE_SIZE_EXCEEDED',
       { limit: 'bytes' },
     ],
   ])('that is %s is refused at creation', async (_, bytes, code, details) => {
-    // The size is not told at presign, as a caller who means harm would do.
+    // A hostile caller omits the size at presign.
     const grant = await stack.client.presign({ fileName: 'photo.png', contentType: 'image/png' })
     await put(grant, bytes)
     await expect(stack.client.createTask({ imageUrl: grant.objectKey })).rejects.toMatchObject({
@@ -52,15 +47,15 @@ describe('an image', () => {
   })
 
   it.each([
-    ['cut off in its middle', async () => truncatedPng(), 'INPUT_UNREADABLE'],
+    ['truncated', async () => truncatedPng(), 'INPUT_UNREADABLE'],
     [
-      'a PNG’s first bytes and then noise',
+      'noise after the first bytes of a PNG',
       async () => Buffer.concat([lemur().subarray(0, 64), mislabelledPng]),
       'INPUT_UNREADABLE',
     ],
-    ['a JPEG cut off in its middle', async () => photo('rocket.jpg').subarray(0, 40_000), 'INPUT_UNREADABLE'],
-    ['too large, which only its end tells', tooLargeJpeg, 'INPUT_TOO_LARGE'],
-  ])('that is %s fails once it is decoded, at the first attempt', async (_, make, reason) => {
+    ['a truncated JPEG', async () => photo('rocket.jpg').subarray(0, 40_000), 'INPUT_UNREADABLE'],
+    ['too large by a header near its end', tooLargeJpeg, 'INPUT_TOO_LARGE'],
+  ])('that is %s fails at decoding, in the first attempt', async (_, make, reason) => {
     const { id } = await submit(stack.client, { bytes: await make(), callbackUrl: receiver.url })
     const task = await untilStatus(stack.client, id, 'failed')
     expect(task).toMatchObject({ failure: { reason, retryable: false }, resultUrl: null })
@@ -83,7 +78,7 @@ describe('an image', () => {
     expect(await untilStatus(stack.client, id, 'failed')).toMatchObject({ failure: { reason } })
   })
 
-  it('that is good is cut out afterwards by the very same process', async () => {
+  it('that is valid is cut out afterwards by the same process', async () => {
     await cutOut(stack.client)
     const started = stack
       .process('worker')
@@ -94,7 +89,7 @@ describe('an image', () => {
   })
 })
 
-/** Fifty-four megapixels, and their number behind more comments than is read at creation. */
+/** 54 megapixels, with the frame header beyond the bytes that creation reads. */
 async function tooLargeJpeg(): Promise<Buffer> {
   const create = { width: 9_000, height: 6_000, channels: 3, background: '#336699' } as const
   return jpegWithLateSize(await sharp({ create, limitInputPixels: false }).jpeg().toBuffer())

@@ -38,7 +38,7 @@ describe('inferenceRecord', () => {
   }
   const nothing = { failed: 0, timedOut: 0, unavailable: 0, ended: 0, within2s: 0 }
 
-  it('writes what each revision did, and adds to it', async () => {
+  it('writes sums per revision, and adds to them', async () => {
     const subject = inferenceRecord({ db: database.db, replica: 'one', logger })
     subject.record(a, 'ok', 0.5)
     subject.record(a, 'ok', 0.25)
@@ -57,7 +57,7 @@ describe('inferenceRecord', () => {
     ])
   })
 
-  it('writes nothing while nothing is done', async () => {
+  it('writes nothing without inferences', async () => {
     const asked: string[] = []
     const { db } = connectTo(database.url)
     const watched = db.withPlugin({
@@ -78,7 +78,7 @@ describe('inferenceRecord', () => {
     await db.destroy()
   })
 
-  /** Its name is another meanwhile, so that every write fails. */
+  /** Renames the table, so every write fails. */
   async function withoutTable(act: () => Promise<void>): Promise<void> {
     await sql`alter table inference_window rename to away`.execute(database.db)
     try {
@@ -88,7 +88,7 @@ describe('inferenceRecord', () => {
     }
   }
 
-  it('keeps what could not be written, adds what comes meanwhile, and writes all of it once it can', async () => {
+  it('keeps sums that could not be written, adds new ones, and writes all of them later', async () => {
     const failures: string[] = []
     const noting = pino({}, { write: (line: string) => void failures.push(line) })
     const subject = inferenceRecord({ db: database.db, replica: 'late', logger: noting })
@@ -107,7 +107,7 @@ describe('inferenceRecord', () => {
     ])
   })
 
-  it('is bounded while the database is away, by dropping what is oldest', async () => {
+  it('is bounded while the database is unavailable: the oldest sums are dropped', async () => {
     const subject = inferenceRecord({ db: database.db, replica: 'full', logger })
     await withoutTable(async () => {
       for (let pool = 0; pool < 1_500; pool++) subject.record({ pool: `p-${pool}`, revision: 'aaaaaaaa' }, 'ok', 1)

@@ -1,5 +1,5 @@
-// Memory stays within the bytes that images are given, whatever the files: the formula of image-memory.ts is measured
-// on the worst that were found, and a whole process is given many large ones at once.
+// Memory stays within its budget for all files: the formula of image-memory.ts is checked against the worst files, and
+// a process works on many large ones.
 import { execFile } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { cutOut, submit, untilStatus } from '../support/tasks.ts'
 import { imageEnv } from './image-env.ts'
 import type { Peak } from './peak-memory.ts'
 
-/** Nothing of noise can be packed, so neither file nor result is small. */
+/** Noise does not compress, so file and result are large. */
 const noise = (channels: 3 | 4, megapixels: number): Sharp => {
   const [width, height] = [2_000, megapixels * 500]
   return sharp(randomFillSync(Buffer.alloc(width * height * channels)), { raw: { width, height, channels } })
@@ -78,11 +78,11 @@ describe.each(mallocs)('the worst files with $name', ({ env }) => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it.skipIf(env === undefined)('take no more than the formula says', () => {
-    // What small images add is the process's own.
+  it.skipIf(env === undefined)('take no more memory than the formula allows', () => {
+    // Small images add mostly the process's own memory.
     const large = peaks.filter(({ allowedBytes }) => allowedBytes > 50_000_000)
     expect(large.filter(({ addedBytes, allowedBytes }) => addedBytes > allowedBytes)).toEqual([])
-    // And the formula reserves no multiple of it. The grid's work is over before the pixels are packed.
+    // The formula must not exceed the peak by a multiple. The grid's arrays are freed before the pixels are packed.
     const isClose = ({ addedBytes, allowedBytes }: Peak) => addedBytes > 0.85 * (allowedBytes - modelBytes(320))
     expect(large.some(isClose)).toBe(true)
   })
@@ -92,11 +92,11 @@ describe('a controller', () => {
   const imageMemory = 250_000_000
   const stack = useStack({ env: { worker: { IMAGE_MEMORY_BYTES: String(imageMemory), SLOTS_AHEAD: '32' } } })
 
-  it('fetches no more bytes at once than files are given', async () => {
+  it('fetches no more bytes at once than the file budget', async () => {
     const controller = stack.process('worker')
     await cutOut(stack.client)
     const before = controller.peakMemoryBytes()
-    // A small photo and 19 MB behind its end: 28 of them are 530 MB, and files are given 31.
+    // A small photo with 19 MB after its end: 28 of them are 530 MB, and the file budget is 31.
     const bytes = Buffer.concat([lemur(), Buffer.alloc(19_000_000)])
     await writeSetting(stack.db, 'dispatchPaused', true)
     // One after the other: half a gigabyte at once makes the store miss its probes on a slow disk.
@@ -117,7 +117,7 @@ describe('a controller with default settings', () => {
     const bomb = greyPng(7_000, 5_000)
     const tasks = await Promise.all(Array.from({ length: 8 }, () => submit(stack.client, { bytes: bomb })))
     for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
-    // Measured: 0.48 GB, also with 32 images; 1.8 GB with a budget that admits all of them.
+    // Measured: 0.48 GB, also with 32 images; 1.8 GB without the budget.
     expect(controller.peakMemoryBytes()).toBeLessThan(1_000_000_000)
   })
 })

@@ -1,6 +1,5 @@
-// A controller that works on thousands of images of every kind keeps the memory that it had after the first hundreds.
-// Minutes, so only with MEMORY_IMAGES, their number: MEMORY_IMAGES=10000 vitest run --project faults
-// test/controller/mixed-images.faults.test.ts
+// After thousands of images of every kind, a controller uses as much memory as after hundreds. Takes minutes; set
+// MEMORY_IMAGES: MEMORY_IMAGES=10000 vitest run --project faults test/controller/mixed-images.faults.test.ts
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -17,16 +16,15 @@ import { imageEnv } from './image-env.ts'
 
 const images = Number(process.env.MEMORY_IMAGES ?? 0)
 const warmUp = 200
-/** Rounds whose mean is compared: one has up to a tenth more or less than another, as garbage comes and goes. */
+/** Rounds that are averaged: single ones vary by a tenth with garbage collection. */
 const compared = 5
-/** Open at the same time. */
 const together = 100
 const imageMemory = 600_000_000
-/** What the chart's limit leaves beside the bytes that images are given (image-memory.test.ts). */
+/** The chart's limit minus IMAGE_MEMORY_BYTES (image-memory.faults.test.ts). */
 const besideMax = 400_000_000
 
 if (images === 0) {
-  reportSkip({ matching: relative(rootDir, import.meta.filename), reason: 'minutes: MEMORY_IMAGES asks for it' })
+  reportSkip({ matching: relative(rootDir, import.meta.filename), reason: 'takes minutes: set MEMORY_IMAGES' })
 }
 
 const wishes = [
@@ -63,7 +61,7 @@ describe.skipIf(images === 0)('a controller under mixed images', () => {
     return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1_024
   }
 
-  /** What was freed goes back to the system within a second or two. */
+  /** Freed memory returns to the system within two seconds. */
   const memoryWhenIdle = async (): Promise<number> => {
     let lowest = memoryOf('VmRSS')
     let since = performance.now()
@@ -85,14 +83,13 @@ describe.skipIf(images === 0)('a controller under mixed images', () => {
     return true
   }
 
-  it('has the memory that it had after the first of them', { timeout: 7_200_000 }, async () => {
+  it('uses no more memory than after the first ones', { timeout: 7_200_000 }, async () => {
     const { client } = stack
-    if (imageEnv() === undefined)
-      print('libjemalloc2 is not installed: the memory of this malloc is not that of the image')
+    if (imageEnv() === undefined) print('libjemalloc2 is not installed: memory differs from that of the image')
     const small = await Promise.all(tortureCases.filter(({ isHeavy }) => !isHeavy).map(({ make }) => make()))
     const photos = ['astronaut.png', 'chelsea.png', 'coffee.png', 'rocket.jpg'].map(photo)
     const keys: string[] = []
-    // Every third is a photo; what is refused at creation does not come to the controller.
+    // Every third is a photo. Files that creation rejects never reach the controller.
     for (const bytes of small.flatMap((file, i) => [
       file,
       ...(i % 2 ? [[lemur(), ...photos][i % 5] ?? lemur()] : []),

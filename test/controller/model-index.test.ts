@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const Stub = loadTriton()
 const logger = pino({ level: 'silent' })
 
-describe('what Triton says of its models', () => {
+describe('the repository index of a pod', () => {
   const running: Fake[] = []
   afterEach(() => Promise.all(running.splice(0).map((one) => one.kill())))
   const given = async (options: FakeOptions): Promise<Fake> => {
@@ -18,12 +18,12 @@ describe('what Triton says of its models', () => {
     return one
   }
 
-  it('is that a model is ready', async () => {
+  it('reports a ready model', async () => {
     const index = await readIndex(Stub, { address: inject('tritonAddress'), poolUid: 'any' })
     expect(index).toMatchObject({ kind: 'index', models: [{ name: 'u2netp', state: 'READY' }] })
   })
 
-  it("is why a model does not load, asked with the pool's own key", async () => {
+  it('reports why a model does not load, with the key of the pool', async () => {
     const { address } = await given({
       models: [{ name: 'u2netp' }, { name: 'broken', failure: 'bad file' }],
       adminHeader: { name: adminKey, value: 'uid' },
@@ -38,13 +38,13 @@ describe('what Triton says of its models', () => {
     expect(await readIndex(Stub, { address, poolUid: 'another' })).toEqual({ kind: 'silent' })
   })
 
-  it('is nothing while nobody answers', async () => {
+  it('is silent while the pod does not respond', async () => {
     const { address, kill } = await startFake()
     await kill()
     expect(await readIndex(Stub, { address, poolUid: 'uid' })).toEqual({ kind: 'silent' })
   })
 
-  it('is asked in the background, reported once, and forgotten with the pod', async () => {
+  it('is read in the background, reported once, and forgotten with the pod', async () => {
     const { address } = await given({ models: [{ name: 'broken', failure: 'bad file' }] })
     const notified: string[] = []
     const index = modelIndex({ Stub, logger, changed: (pool) => notified.push(pool) })

@@ -1,8 +1,8 @@
 import { nudgeListener } from '@matte/controller/operator/reconcile/nudge-listener'
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
-import { durables } from '@matte/core/bus/durables'
 import { createNudge } from '@matte/core/bus/nudge'
+import { durables } from '@matte/core/bus/streams'
 import type { Service } from '@matte/core/runtime/service'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -27,14 +27,14 @@ describe('the listener to nudges', () => {
     await removeStreams(inject('natsUrl'), prefix)
   })
 
-  /** Nudges until one is heard: what is published before the subscription is there is lost, and may be. */
+  /** Publishes until a nudge arrives: those before the subscription are lost. */
   const nudgeUntil = (heard: readonly string[], count: number) =>
     until('the nudge is heard', () => {
       createNudge(bus, logger).task('hq.v1', 'task')
       return heard.length >= count
     })
 
-  it('hears what wakes a model while it leads, and takes it from nobody', async () => {
+  it('hears nudges for a model while it leads, and takes them from no other listener', async () => {
     let leads = false
     const heard: string[] = []
     const pulled: string[] = []
@@ -56,7 +56,7 @@ describe('the listener to nudges', () => {
     await nudgeUntil(pulled, before + 1)
   })
 
-  it('hears again after the connection was lost', async () => {
+  it('continues after the connection was lost', async () => {
     const heard: string[] = []
     const listener = nudgeListener({ bus, leads: () => true, wake: (version) => void heard.push(version) })
     services.push(listener)

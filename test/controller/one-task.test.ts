@@ -1,4 +1,4 @@
-// The whole scenario by documented calls alone: presign, PUT, create, webhook, result. What comes back is looked at.
+// The main scenario by documented calls only: presign, PUT, create, webhook, result.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { useStack } from '../support/stack.ts'
 import { cutOut, download } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 
-/** Alpha below this is seen on no background, and does not count as foreground. */
+/** Lower alpha is invisible and does not count as foreground. */
 const leastVisible = 8
 
 describe('a photo', () => {
@@ -26,7 +26,7 @@ describe('a photo', () => {
   })
   afterAll(() => receiver.close())
 
-  it('becomes a task that succeeded, with what the interface promises of it', async () => {
+  it('becomes a succeeded task with all promised fields', async () => {
     expect(task).toMatchObject({
       status: 'succeeded',
       modelVersion: 'service-v2',
@@ -42,7 +42,7 @@ describe('a photo', () => {
     expect(Date.parse(task.completedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(task.createdAt))
   })
 
-  it('comes back as a PNG of its own size whose alpha is close to the truth', async () => {
+  it('is returned as a PNG of the same size whose alpha is close to the true matte', async () => {
     const response = await fetch(task.resultUrl ?? '')
     expect(response.headers.get('content-type')).toBe('image/png')
     expect(response.headers.get('content-disposition')).toMatch(/^attachment/)
@@ -53,7 +53,7 @@ describe('a photo', () => {
     expect(mae(matte, truth)).toBeLessThanOrEqual(0.0105)
   })
 
-  it('says where its foreground is, and hides nothing where there is none', async () => {
+  it('shows nothing outside its foreground box, and hides no colours', async () => {
     const { data, info } = await sharp(await download(task.resultUrl))
       .raw()
       .toBuffer({ resolveWithObject: true })
@@ -70,7 +70,7 @@ describe('a photo', () => {
     expect({ hidden, outside }).toEqual({ hidden: [], outside: [] })
   })
 
-  it('keeps what is dark within its subject: both eyes of the cat', async () => {
+  it('keeps dark parts of its subject: both eyes of the cat', async () => {
     const { resultUrl } = await cutOut(stack.client, { bytes: photo('chelsea.png') })
     const { alpha, width } = await alphaOf(await download(resultUrl))
     for (const [left, top] of [
@@ -82,7 +82,7 @@ describe('a photo', () => {
     }
   })
 
-  it('is announced by a webhook that the signing secret verifies', async () => {
+  it('sends a webhook that the signing secret verifies', async () => {
     const secret = await stack.client.signingSecret()
     expect(webhook.headers['content-type']).toMatch(/^application\/json/)
     expect(JSON.parse(webhook.bytes.toString())).toEqual({
@@ -95,10 +95,10 @@ describe('a photo', () => {
     expect(isSignedBy(secret, { ...webhook, bytes: Buffer.concat([webhook.bytes, Buffer.from(' ')]) })).toBe(false)
   })
 
-  it('is announced again, signed afresh, after a receiver that was out of order', async () => {
+  it('sends the webhook again, newly signed, after the receiver failed', async () => {
     receiver.answerWith(500)
     const { id } = await cutOut(stack.client, { callbackUrl: receiver.url })
-    const [first, second] = await until('it comes a second time', () => {
+    const [first, second] = await until('it arrives a second time', () => {
       const own = receiver.received.filter(({ bytes }) => JSON.parse(bytes.toString()).task_id === id)
       return own.length === 2 && own
     })
@@ -113,13 +113,13 @@ describe('a photo', () => {
     ['a WebP', async () => sharp(lemur()).webp().toBuffer(), 680, 440],
     ['a photo turned by its EXIF orientation', async () => turned(6), 440, 680],
     ['one pixel', async () => onePixel(), 1, 1],
-  ])('of any kind is cut out at its own size: %s', async (_, make, width, height) => {
+  ])('of any format is cut out at its own size: %s', async (_, make, width, height) => {
     const result = await cutOut(stack.client, { bytes: await make() })
     expect(result).toMatchObject({ width, height })
     expect(await sharp(await download(result.resultUrl)).metadata()).toMatchObject({ format: 'png', width, height })
   })
 
-  it('without a foreground succeeds, wholly transparent', async () => {
+  it('without a foreground succeeds with a transparent result', async () => {
     const blank = await sharp({ create: { width: 300, height: 200, channels: 3, background: '#fff' } })
       .png()
       .toBuffer()
@@ -130,7 +130,7 @@ describe('a photo', () => {
   })
 })
 
-/** As a receiver would check it, by the interface's text alone. */
+/** Verifies the signature as a receiver would. */
 function isSignedBy(secret: string, { headers, bytes }: Webhook): boolean {
   const [, timestamp, signature] = /^t=(\d+),v1=([0-9a-f]+)$/.exec(String(headers['x-service-signature'])) ?? []
   if (timestamp === undefined || signature === undefined) return false

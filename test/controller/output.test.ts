@@ -1,5 +1,5 @@
-// Output options on real images, from the request to the pixels of the downloaded file. What each does to an image
-// in every combination is tested beside the code; here is that it arrives.
+// Output options on real images, from the request to the pixels of the downloaded file. apply-output.test.ts covers the
+// combinations.
 import type { Output } from '@matte/core/db/tables/task'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -40,11 +40,11 @@ describe('the lemur', () => {
     plain = await cutOut(imageUrl)
   })
   const original = (): Result => {
-    if (plain === undefined) throw new Error('the plain result is there in tests only')
+    if (plain === undefined) throw new Error('the plain result exists only within tests')
     return plain
   }
 
-  it('is a PNG of its own size without a wish', async () => {
+  it('is a PNG of the same size by default', async () => {
     const { task, file, type, name } = original()
     expect([task.resultFormat, type, name]).toEqual(['png', 'image/png', '.png'])
     const { width, height } = await sharp(lemur()).metadata()
@@ -53,7 +53,7 @@ describe('the lemur', () => {
     expect(task.foreground).not.toBeNull()
   })
 
-  it('is a WebP with the very alpha', async () => {
+  it('is a WebP with the same alpha', async () => {
     const { task, file, type, name } = await cutOut(imageUrl, { format: 'webp' })
     expect([task.resultFormat, type, name]).toEqual(['webp', 'image/webp', '.webp'])
     const alphaOf = (bytes: Buffer) => sharp(bytes).extractChannel('alpha').raw().toBuffer()
@@ -70,7 +70,7 @@ describe('the lemur', () => {
     for (const [i, value] of [0x20, 0x40, 0x60].entries()) expect(Math.abs((data[i] ?? 0) - value)).toBeLessThan(8)
   })
 
-  it('lies over a colour as the plain result would', async () => {
+  it('over a colour equals the default result composited on it', async () => {
     const { file } = await cutOut(imageUrl, { background: '#ff8000' })
     const expected = await sharp(original().file).flatten({ background: '#ff8000' }).raw().toBuffer()
     const { data, info } = await rawOf(file)
@@ -78,7 +78,7 @@ describe('the lemur', () => {
     expect(furthest(data, expected)).toBeLessThanOrEqual(1)
   })
 
-  it('is cropped to its foreground, and to it with a margin', async () => {
+  it('is cropped to its foreground, without and with a margin', async () => {
     const { foreground, width, height } = original().task
     if (foreground === null || width === null || height === null) throw new Error('the lemur was not found')
     const { task, file } = await cutOut(imageUrl, { crop: true })
@@ -94,7 +94,7 @@ describe('the lemur', () => {
     expect(wide.height).toBe(top + Math.min(height - foreground.top, foreground.height + 20))
   })
 
-  it('is scaled down and never up', async () => {
+  it('is scaled down, never up', async () => {
     const { task, file } = await cutOut(imageUrl, { maxSide: 100 })
     expect(Math.max(task.width ?? 0, task.height ?? 0)).toBe(100)
     expect(await sharp(file).metadata()).toMatchObject({ width: task.width, height: task.height })
@@ -104,20 +104,20 @@ describe('the lemur', () => {
     expect([large.width, large.height]).toEqual([original().task.width, original().task.height])
   })
 
-  it('is its matte alone', async () => {
+  it('is only its matte', async () => {
     const { file } = await cutOut(imageUrl, { channels: 'alpha' })
     expect(await sharp(file).metadata()).toMatchObject({ channels: 1, space: 'b-w' })
     const matte = await sharp(file).toColourspace('b-w').raw().toBuffer()
     expect(furthest(matte, await sharp(original().file).extractChannel('alpha').raw().toBuffer())).toBe(0)
   })
 
-  it('takes all wishes together', async () => {
+  it('combines all options', async () => {
     const wish = { format: 'webp', background: '#ffffff80', crop: true, cropMargin: '5%', maxSide: 200 } as const
     const { task, file } = await cutOut(imageUrl, wish)
     expect(Math.max(task.width ?? 0, task.height ?? 0)).toBe(200)
     const { data, info } = await rawOf(file)
     expect([info.width, info.height, info.channels]).toEqual([task.width, task.height, 4])
-    // The margin shows half the white.
+    // Half of the white shows in the margin.
     expect(Math.abs((data[3] ?? 0) - 128)).toBeLessThanOrEqual(1)
   })
 })

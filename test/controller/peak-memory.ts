@@ -1,5 +1,5 @@
-// A program for memory.test.ts: takes the files named in its arguments from their bytes to a result as the worker does,
-// one after the other, and writes a line for each with the most memory that was added meanwhile.
+// Program of memory.faults.test.ts: processes the files in its arguments like the worker, and prints the peak memory of
+// each.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configureHeap, configureSharp } from '@matte/controller/worker/image/configure'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
@@ -13,9 +13,9 @@ import { until } from '../support/until.ts'
 
 export type Peak = {
   readonly name: string
-  /** Above what there was before, without the file. */
+  /** Above the level before, without the file. */
   readonly addedBytes: number
-  /** By the formula. */
+  /** Limit by the formula. */
   readonly allowedBytes: number
 }
 
@@ -26,10 +26,10 @@ const output = { background: 'transparent', crop: false, cropMargin: '0px', maxS
 const memoryBytes = (field: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024
 
-/** Lets VmHWM begin again with what there is now. */
+/** Resets VmHWM. */
 const forgetPeak = (): void => writeFileSync('/proc/self/clear_refs', '5')
 
-/** jemalloc gives back over a second what was freed; glibc has done so at once. */
+/** jemalloc returns freed memory over a second; glibc does so at once. */
 async function untilGivenBack(): Promise<void> {
   let last = memoryBytes('VmRSS')
   let calm = 0
@@ -66,7 +66,7 @@ async function measure(path: string, format: Output['format']): Promise<Omit<Pea
 configureHeap()
 configureSharp()
 const pool = createImagePool(1)
-// The first, small, is for what each process takes once.
+// The first, small file loads what each process needs once.
 for (const argument of process.argv.slice(2)) {
   const [path = '', format = 'png'] = argument.split('=')
   const peak = await measure(path, format as Output['format'])

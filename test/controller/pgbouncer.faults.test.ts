@@ -1,5 +1,5 @@
-// The whole main job behind PgBouncer, under load: batches, webhooks, sweeps, migrations and matte-admin.
-// In transaction mode there are fewer server sessions than connections, so each session serves all processes in turn.
+// Batches, webhooks, sweeps, migrations and matte-admin through PgBouncer under load. Transaction mode has fewer server
+// sessions than connections, so each session serves all processes.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ const names: readonly ProcessName[] = ['api', 'worker', 'dispatcher']
 const [singles, batches, batchSize, lanes] = [120, 8, 10, 6]
 
 const modes = [
-  // As many server sessions as all pools together may open.
+  // As many server sessions as all pools may open.
   { mode: 'session', poolSize: 80, settings: () => ({}) },
   {
     mode: 'transaction',
@@ -29,7 +29,7 @@ const modes = [
   },
 ] as const
 
-/** Ids in the order of the answers, one list for each kind of call. */
+/** Ids in order of the responses, per kind of call. */
 type ClientLog = { readonly tasks: string[]; readonly canceled: string[]; readonly batches: string[] }
 
 describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
@@ -40,7 +40,7 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
     let fake: Fake
     let receiver: Receiver
 
-    /** Variables that lead to a database through the pooler, from those that lead to it directly. */
+    /** Replaces the direct URLs by the pooler's. */
     const throughPooler = (url: string): Env => ({ DATABASE_URL: pooler.through(url), ...settings(url) })
     async function start(name: ProcessName): Promise<TestProcess> {
       const models = [{ name: 'service-v2', tritonModel: 'u2netp', addresses: [fake.address], default: true }]
@@ -96,7 +96,7 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
         log.batches.push(data.id)
       }
     }
-    /** Four programs that find an empty database migrate it once; the pooler serves the load meanwhile. */
+    /** Four programs migrate an empty database once, while the pooler serves the load. */
     async function migrateAnother(): Promise<void> {
       const database = await createEmptyDatabase()
       try {
@@ -110,7 +110,7 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
       }
     }
 
-    it('does the main job exactly, with a controller that is killed meanwhile', async () => {
+    it('completes every task and batch exactly once, although a controller is killed', async () => {
       const { client, db } = stack
       await writeSetting(db, 'webhooks.allowedTargets', [receiver.target])
       const log: ClientLog = { tasks: [], canceled: [], batches: [] }
@@ -136,7 +136,7 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
       expect(await findBrokenRules(db)).toEqual({})
     })
 
-    /** One for each task and batch, and one for each child, whose ids the client has not seen. */
+    /** One per task, batch and child; the client has not seen the children's ids. */
     async function expectWebhooks(log: ClientLog): Promise<void> {
       const seen = () =>
         receiver.received.map(({ bytes }) => {
@@ -153,7 +153,7 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
       expect(seen().filter((each, index, all) => all.indexOf(each) !== index)).toEqual([])
     }
 
-    it('lets a sweep end a task that waited too long', async () => {
+    it('lets a sweep fail a task that waited too long', async () => {
       await writeSetting(stack.db, 'dispatchPaused', true)
       const { id } = await submit(stack.client, { bytes: onePixelPng })
       await sql`update task set queued_at = queued_at - interval '2 days' where id = ${id}`.execute(stack.db)
@@ -163,13 +163,13 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
       expect(await findBrokenRules(stack.db)).toEqual({})
     })
 
-    it('has made no process meet a statement or a session of another', () => {
+    it('logs no error about statements or sessions of other processes', () => {
       const lines = running.flatMap((each) => each.log()).map((line) => JSON.stringify(line))
       expect(lines.filter((line) => /prepared statement|bind message|startup parameter|08P01/.test(line))).toEqual([])
     })
   })
 
-  describe('in transaction mode that no setting names', () => {
+  describe('in transaction mode without the setting', () => {
     const database = useDatabase()
     let pooler: Pooler
     beforeAll(async () => {
@@ -178,7 +178,7 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
     afterAll(() => pooler?.stop())
     const list = (env: Env) => adminText(['setting', 'list'], env)
 
-    it('fails the start with the name of the setting', async () => {
+    it('fails the start and names the setting', async () => {
       const env = { DATABASE_URL: pooler.through(database.url) }
       await expect(list(env)).rejects.toMatchObject({
         code: 2,
@@ -191,7 +191,7 @@ describe.skipIf(isPgbouncerMissing('pgbouncer'))('PgBouncer', () => {
       })
     })
 
-    it('fails the start when DATABASE_DIRECT_URL is missing, or is not direct', async () => {
+    it('fails the start if DATABASE_DIRECT_URL is missing or not direct', async () => {
       const env = { DATABASE_URL: pooler.through(database.url), DATABASE_POOLER: 'transaction' }
       await expect(list(env)).rejects.toMatchObject({
         code: 2,

@@ -1,10 +1,10 @@
-// A real PgBouncer in front of the tests' PostgreSQL, with the settings that Debian's package has.
+// PgBouncer in front of the tests' PostgreSQL, with the settings of Debian's package.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processRoles } from '@matte/core/db/roles/table-rights'
 import { type RunningServer, startServer } from '@matte/local/lifecycle/server'
-import { unprivilegedUser } from '@matte/local/servers/unprivileged-user'
+import { unprivilegedUser } from '@matte/local/servers/postgres'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
@@ -13,7 +13,7 @@ import { copyPrefix, urlAs } from '../support/roles.ts'
 
 const program = '/usr/sbin/pgbouncer'
 
-/** True, with a reason reported, on a machine without PgBouncer. */
+/** Reports the reason when it is missing. */
 export function isPgbouncerMissing(matching: string): boolean {
   const missing = !existsSync(program)
   if (missing) reportSkip({ matching, reason: "no pgbouncer: install Debian's package pgbouncer" })
@@ -21,17 +21,17 @@ export function isPgbouncerMissing(matching: string): boolean {
 }
 
 export type Pooler = Pick<RunningServer, 'stop'> & {
-  /** URL of the database that `url` names, through the pooler. */
+  /** The same database, through the pooler. */
   through(url: string): string
 }
 
 type PoolerOptions = {
   readonly mode: 'session' | 'transaction'
-  /** Connections to PostgreSQL for one database and user. */
+  /** Connections to PostgreSQL per database and user. */
   readonly poolSize: number
 }
 
-/** Starts one on a free port. PgBouncer refuses to run as root, as PostgreSQL does. */
+/** Starts PgBouncer on a free port; it refuses to run as root. */
 export async function startPgbouncer({ mode, poolSize }: PoolerOptions): Promise<Pooler> {
   const server = new URL(inject('databaseUrl'))
   const [port = 0] = await freePorts(1)

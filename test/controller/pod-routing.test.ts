@@ -1,5 +1,5 @@
-// Which pod gets a request, and what becomes of pods that stall, err, go and come back: real gRPC to fakes for Triton,
-// in this process. What the cluster says of them comes from hands here; test/kube/pod-source.test.ts has the cluster.
+// Routing, and pods that stall, fail, leave and return: gRPC to fake Tritons in this process. The tests supply the
+// cluster's events; test/kube/pod-source.test.ts uses a cluster.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { EndpointSlice } from '@matte/controller/operator/kube/objects'
@@ -8,7 +8,7 @@ import { type TritonPool, withDefaults } from '@matte/controller/operator/pool/t
 import { createPodMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { createPodPicker, type PodPicker } from '@matte/controller/worker/routing/pod-picker'
 import type { PodSource } from '@matte/controller/worker/routing/pod-source'
-import { staticPods } from '@matte/controller/worker/routing/static-pods'
+import { staticPods } from '@matte/controller/worker/static-mode'
 import { connectTriton, type TritonClient } from '@matte/controller/worker/triton/triton-client'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
@@ -50,9 +50,9 @@ function routing(source: PodSource) {
     names,
     untilPods: (...wanted: string[]) =>
       until(`the pods in rotation are ${wanted}`, () => names().sort().join() === wanted.sort().join()),
-    /** One request; the pod's name. */
+    /** Sends a request and returns the pod's name. */
     send: (timeoutMs?: number) => send(picker, timeoutMs),
-    /** Sends requests, one after the other, until one went to this pod. */
+    /** Sends requests until one reaches this pod. */
     untilUsed: (name: string) => until(`${name} gets a request`, async () => (await send(picker)) === name),
   }
 }
@@ -63,7 +63,6 @@ async function send(picker: PodPicker, timeoutMs = 60_000): Promise<string> {
   return pod.name
 }
 
-/** Pods of `models.static`. */
 function staticRouting(...pods: Fake[]) {
   const registry = createRegistry('test')
   const addresses = pods.map(({ address }) => address)
@@ -73,7 +72,7 @@ function staticRouting(...pods: Fake[]) {
 }
 
 describe('pods of a static list', () => {
-  it('get one request more than they have slots, the least loaded first, and the rest waits', async () => {
+  it('get one request more than their slots, the least loaded first, and the rest waits', async () => {
     const small = await startPod({ behaviour: { serviceMs: 200 } })
     const large = await startPod({
       models: [{ name: 'u2netp', instances: 3 }],
@@ -86,11 +85,11 @@ describe('pods of a static list', () => {
     await Promise.all(sent)
     expect([small.counts().inFlightMax, large.counts().inFlightMax]).toEqual([2, 4])
     expect(small.counts().done + large.counts().done).toBe(24)
-    // Four requests take as long as one: the large one gets three of them.
+    // Four requests take as long as one: the large pod gets three of them.
     expect(large.counts().done).toBeGreaterThanOrEqual(15)
   })
 
-  it('that stall are taken out after one request, and come back on probation when they answer again', async () => {
+  it('that stall are ejected after one request, and return on probation when they respond again', async () => {
     const models = [{ name: 'u2netp', instances: 2 }]
     const [bad, good] = [await startPod({ models }), await startPod({ models })]
     const { source, send, untilPods, untilUsed, metrics } = staticRouting(bad, good)
@@ -112,7 +111,7 @@ describe('pods of a static list', () => {
     expect(source.pods().map(({ podSlots }) => podSlots)).toEqual([3, 3])
   })
 
-  it('that fail again and again are taken out while others succeed, and kept when all do', async () => {
+  it('that fail repeatedly are ejected while others succeed, and kept if all fail', async () => {
     const [bad, good] = [await startPod({ behaviour: { errorRate: 1 } }), await startPod()]
     const { send, untilPods, names } = staticRouting(bad, good)
     await untilPods(bad.address, good.address)
@@ -123,7 +122,7 @@ describe('pods of a static list', () => {
     expect(names()).toContain(good.address)
   })
 
-  it('with wrong shapes are never used, and say why until they are mended', async () => {
+  it('with wrong shapes are never used, and report the error until it is fixed', async () => {
     const [wrong, right] = [await startPod({ behaviour: { hasWrongShapes: true } }), await startPod()]
     const { source, untilPods, send } = staticRouting(wrong, right)
     await untilPods(right.address)
@@ -137,7 +136,7 @@ describe('pods of a static list', () => {
     expect(source.errors().size).toBe(0)
   })
 
-  it('whose process is stopped are taken out, and used again after', async () => {
+  it('whose process is suspended are ejected, and used again afterwards', async () => {
     const [frozen, good] = [await startPod(), await startPod()]
     const { untilPods, untilUsed } = staticRouting(frozen, good)
     await untilPods(frozen.address, good.address)
@@ -148,7 +147,7 @@ describe('pods of a static list', () => {
   })
 })
 
-/** A source whose cluster is these two variables. */
+/** A source whose cluster is two variables. */
 function clusterRouting(...pods: { fake: Fake; revision?: string; conditions?: Conditions }[]) {
   const listeners: (() => void)[] = []
   let slices: EndpointSlice[] = []
@@ -183,7 +182,7 @@ function clusterRouting(...pods: { fake: Fake; revision?: string; conditions?: C
 type Conditions = { ready?: boolean; serving?: boolean; terminating?: boolean }
 const going: Conditions = { ready: false, serving: true, terminating: true }
 
-/** One slice a pod, so that each may have a port of its own. */
+/** One slice per pod, for separate ports. */
 function buildSlice({ address }: Fake, revision: string, conditions: Conditions = { ready: true }): EndpointSlice {
   const [ip = '', port] = address.split(':')
   return {
@@ -208,7 +207,7 @@ function buildPool(rollout: { stable?: string; canary?: string; weight: number }
 }
 
 describe('pods of a cluster', () => {
-  it('share the requests as the rollout says, to one in a hundred', async () => {
+  it('share the requests by the rollout’s weight, to 1 %', async () => {
     const behaviour = { serviceMs: 1 }
     const [old, older, fresh] = [
       await startPod({ behaviour }),
@@ -233,17 +232,17 @@ describe('pods of a cluster', () => {
     const atOnce = (): Promise<unknown> => Promise.all(Array.from({ length: 100 }, () => send()))
     for (const weight of [5, 25, 50, 100, 0]) {
       expect(Math.abs((await shareOf(weight, oneByOne)) - weight)).toBeLessThanOrEqual(1)
-      // What finds the canary's one slot taken goes to the others: it may have less, and never more.
+      // Requests that find the canary's slot taken go to stable, so the canary gets at most its share.
       expect(await shareOf(weight, atOnce)).toBeLessThanOrEqual(weight + 1)
     }
-    // Alone it serves, but not before it has any share: it has not been judged then.
+    // A lone canary serves, but not without a share.
     announce(placed.slice(2), { stable: 'aaaaaaaa', canary: 'bbbbbbbb', weight: 0 })
     await untilPods(fresh.address)
     await expect(send()).rejects.toMatchObject({ kind: 'unavailable' })
     expect(await shareOf(5, oneByOne, placed.slice(2))).toBe(100)
   })
 
-  it('that terminate get nothing new at once, and finish what they have', async () => {
+  it('that terminate get no new requests, and finish those in flight', async () => {
     const [leaving, staying] = [await startPod({ behaviour: { serviceMs: 1_000 } }), await startPod()]
     const { announce, send, untilPods, names } = clusterRouting({ fake: leaving })
     await untilPods(leaving.address)
@@ -252,7 +251,7 @@ describe('pods of a cluster', () => {
     announce([{ fake: leaving, conditions: going }, { fake: staying }])
     await untilPods(staying.address)
     expect(await send()).toBe(staying.address)
-    // The node has removed it before its last request was done.
+    // The node removed the pod before its last request ended.
     announce([{ fake: staying }])
     expect(await send()).toBe(staying.address)
     expect(await first).toBe(leaving.address)
@@ -260,28 +259,25 @@ describe('pods of a cluster', () => {
     expect(names()).toEqual([staying.address])
   })
 
-  it.each(['refuse', 'serve'] as const)(
-    'that are told to stop (and %s) lose no request and hold none up',
-    async (stopping) => {
-      const models = [{ name: 'u2netp', instances: 4 }]
-      const [leaving, staying] = [
-        await startPod({ models, stopping, behaviour: { serviceMs: 300 } }),
-        await startPod({ models }),
-      ]
-      const { announce, send, untilPods } = clusterRouting({ fake: leaving }, { fake: staying })
-      await untilPods(leaving.address, staying.address)
-      const sent = Array.from({ length: 8 }, () => send())
-      await until('it has some in flight', () => leaving.counts().inFlight > 0)
-      announce([{ fake: leaving, conditions: going }, { fake: staying }])
-      await Promise.all(sent)
-      // Streams idle would keep it for its whole exit time-out, here half a minute, or forever.
-      await leaving.stop()
-      expect(leaving.counts()).toMatchObject({ failed: 0, inFlight: 0 })
-      expect(await send()).toBe(staying.address)
-    },
-  )
+  it.each(['refuse', 'serve'] as const)('that stop (and %s) lose and delay no request', async (stopping) => {
+    const models = [{ name: 'u2netp', instances: 4 }]
+    const [leaving, staying] = [
+      await startPod({ models, stopping, behaviour: { serviceMs: 300 } }),
+      await startPod({ models }),
+    ]
+    const { announce, send, untilPods } = clusterRouting({ fake: leaving }, { fake: staying })
+    await untilPods(leaving.address, staying.address)
+    const sent = Array.from({ length: 8 }, () => send())
+    await until('it has some in flight', () => leaving.counts().inFlight > 0)
+    announce([{ fake: leaving, conditions: going }, { fake: staying }])
+    await Promise.all(sent)
+    // Idle streams would delay the pod's end by its exit timeout.
+    await leaving.stop()
+    expect(leaving.counts()).toMatchObject({ failed: 0, inFlight: 0 })
+    expect(await send()).toBe(staying.address)
+  })
 
-  it('that stop without a word from the cluster cost `unavailable`, and are out', async () => {
+  it('that stop without notice from the cluster give `unavailable`, and are ejected', async () => {
     const [leaving, staying] = [await startPod({ behaviour: { serviceMs: 60_000 } }), await startPod()]
     const { send, untilPods, names } = clusterRouting({ fake: leaving }, { fake: staying })
     await untilPods(leaving.address, staying.address)
@@ -293,7 +289,7 @@ describe('pods of a cluster', () => {
     expect(names()).toEqual([staying.address])
   })
 
-  it('go on serving while the cluster says nothing, for as long as they answer', async () => {
+  it('continue to serve without the cluster as long as they respond', async () => {
     const [one, other] = [await startPod(), await startPod()]
     const { send, untilPods, names } = clusterRouting({ fake: one }, { fake: other })
     await untilPods(one.address, other.address)
@@ -303,7 +299,7 @@ describe('pods of a cluster', () => {
     expect(names()).toEqual([other.address])
   })
 
-  it('are asked for their shape before they get a request', async () => {
+  it('are probed for their shape before they get a request', async () => {
     const [starting, ready] = [await startPod({ behaviour: { isReady: false } }), await startPod()]
     const { send, untilPods } = clusterRouting({ fake: starting }, { fake: ready })
     await untilPods(ready.address)
@@ -313,7 +309,7 @@ describe('pods of a cluster', () => {
   })
 })
 
-/** A relay that can go silent: connections stay open and carry nothing, as when a node loses its power. */
+/** A relay that can go silent: connections stay open and carry nothing, as after a power failure. */
 async function silentRelay(target: string) {
   const [host = '', port] = target.split(':')
   const pairs: Socket[] = []
@@ -340,10 +336,10 @@ async function silentRelay(target: string) {
   }
 }
 
-describe('a connection that dies without a word', () => {
+describe('a silently broken connection', () => {
   const quick = { 'grpc.keepalive_time_ms': 200, 'grpc.keepalive_timeout_ms': 200 }
 
-  it('ends its request as unavailable, long before the time-out of an inference', async () => {
+  it('ends its request as unavailable, long before the inference timeout', async () => {
     const pod = await startPod({ behaviour: { serviceMs: 60_000 } })
     const { address, silence } = await silentRelay(pod.address)
     const client = connectTriton(Stub, address, { keepalive: quick })
@@ -354,7 +350,7 @@ describe('a connection that dies without a word', () => {
     expect(await asked).toMatchObject({ kind: 'unavailable' })
   })
 
-  it('is no reason to end a request that takes its time', async () => {
+  it('is not assumed for a slow request', async () => {
     const pod = await startPod({ behaviour: { serviceMs: 1_500 } })
     const { address } = await silentRelay(pod.address)
     const client = connectTriton(Stub, address, { keepalive: quick })
@@ -363,8 +359,8 @@ describe('a connection that dies without a word', () => {
   })
 })
 
-describe('a client that is let go', () => {
-  it('finishes what is in flight, takes nothing more, and then closes', async () => {
+describe('a retired client', () => {
+  it('finishes requests in flight, takes no more, and then closes', async () => {
     const pod = await startPod({ behaviour: { serviceMs: 500 } })
     const client = connectTriton(Stub, pod.address)
     ends.push(() => client.close())
@@ -376,7 +372,7 @@ describe('a client that is let go', () => {
     await pod.stop()
   })
 
-  it('spreads its streams over several connections when asked to', async () => {
+  it('spreads its streams over several connections if configured', async () => {
     const pod = await startPod({ models: [{ name: 'u2netp', instances: 8 }] })
     const client = connectTriton(Stub, pod.address, { channels: 2 })
     ends.push(() => client.close())

@@ -1,5 +1,5 @@
-// What becomes of tasks when one of several pods stalls, errs or goes: the whole service, with fakes for Triton. No
-// pod that went costs a task an attempt, whichever way its server goes (D32).
+// Tasks while one of several pods stalls, fails or leaves: the whole service with fake Tritons. No pod's end costs a
+// task an attempt (D32).
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readMetrics } from '../e2e/support/metrics.ts'
@@ -22,7 +22,6 @@ describe('with several pods', () => {
     await Promise.all(pods.splice(0).map((pod) => pod.kill()))
   })
 
-  /** Pods, and a controller that has found them all. */
   async function given(count: number, options: FakeOptions = {}, env: Record<string, string> = {}) {
     for (let index = 0; index < count; index++) pods.push(await startFake({ models, ...options }))
     const addresses = pods.map(({ address }) => address)
@@ -32,7 +31,7 @@ describe('with several pods', () => {
     })
     const untilReady = (pod: Fake) => controller.untilLogged('pod ready', (line) => line.pod === pod.address)
     await Promise.all(pods.map(untilReady))
-    const taken = (reason: string) => controller.untilLogged('pod taken out', (line) => line.reason === reason)
+    const taken = (reason: string) => controller.untilLogged('pod ejected', (line) => line.reason === reason)
     return { controller, taken, pods: [...pods] as [Fake, ...Fake[]] }
   }
   const submitMany = (count: number) => Promise.all(Array.from({ length: count }, () => submit(stack.client)))
@@ -40,10 +39,10 @@ describe('with several pods', () => {
 
   it.each([
     ['is killed', {}, (pod: Fake) => pod.kill()],
-    // Triton from 25.05 on refuses what is new and waits for what is open; before, it serves on until it is killed.
-    ['is told to stop and refuses what comes', { stopping: 'refuse' }, (pod: Fake) => pod.stop()],
-    ['is told to stop, gives up on what is open', { stopping: 'refuse', exitTimeoutMs: 50 }, (pod: Fake) => pod.stop()],
-    ['is told to stop and serves on', { stopping: 'serve' }, (pod: Fake) => pod.stop()],
+    // Triton from 25.05 on rejects new requests and waits for open ones; before, it serves until it is killed.
+    ['stops and refuses new requests', { stopping: 'refuse' }, (pod: Fake) => pod.stop()],
+    ['stops and aborts open requests', { stopping: 'refuse', exitTimeoutMs: 50 }, (pod: Fake) => pod.stop()],
+    ['stops and continues to serve', { stopping: 'serve' }, (pod: Fake) => pod.stop()],
   ] as const)('one that %s costs no task an attempt', async (_what, options, end) => {
     const {
       pods: [leaving],
@@ -59,14 +58,14 @@ describe('with several pods', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('all gone, the tasks are given back, rest, and have cost nothing when one is back', async () => {
+  it('all gone, the tasks are given back, wait, and have lost no attempt when one is back', async () => {
     const { controller } = await given(2, { behaviour: { serviceMs: 60_000 } })
     const tasks = await submitMany(4)
     await until('all are in flight', () => inFlight() === 4)
     const [first] = pods
     await Promise.all(pods.map((pod) => pod.kill()))
     const givenBack = (): number => controller.log().filter(({ msg }) => msg === 'task given back').length
-    // One that was given back may have been taken up for the pod that was killed last, and come back once more.
+    // A returned task may have been sent to the pod that was killed last, and returned again.
     await until(
       'all are given back',
       async () => (await readRows()).every(({ claim }) => claim === null) && givenBack() >= 4,
@@ -80,10 +79,10 @@ describe('with several pods', () => {
     const ports = { grpc: Number(port), http: 0, metrics: 0 }
     const back = await startFake({ models, ports, behaviour: { isReady: false } })
     pods.push(back)
-    // The line of the last one may come a moment after its row.
+    // The log line may follow its row.
     await until('it was asked twice', () => back.counts().probed >= 2)
     const timesBefore = givenBack()
-    // The claim timer looks four times in a second, and nobody claims while no pod is ready.
+    // The claim timer fires four times a second; nothing is claimed without a ready pod.
     await until('it was asked a few times more', () => back.counts().probed >= 6)
     expect(await readRows()).toEqual(before)
     expect(givenBack()).toBe(timesBefore)
@@ -95,7 +94,7 @@ describe('with several pods', () => {
     }
   })
 
-  it('one that stalls costs the images it gets one attempt, and no task fails by it', async () => {
+  it('one that stalls costs its images one attempt, and no task fails', async () => {
     const {
       pods: [bad],
       taken,
@@ -104,13 +103,13 @@ describe('with several pods', () => {
     const tasks = await submitMany(12)
     await taken('timeout')
     for (const { id } of tasks) await untilStatus(stack.client, id, 'succeeded')
-    // What has lost an attempt goes to the other, also while this one is back on probation.
+    // Retries go to the other pod, also while this one is on probation.
     const attempts = await Promise.all(tasks.map(({ id }) => attemptsOf(stack.db, id)))
     expect(Math.max(...attempts)).toBe(2)
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('one that answers every image with an error is found out, and no task fails by it', async () => {
+  it('one that returns an error for every image is ejected, and no task fails', async () => {
     const {
       pods: [bad],
       taken,
@@ -122,7 +121,7 @@ describe('with several pods', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('what they did is written for the scaling: outcomes, slot time and ends with their latency', async () => {
+  it('outcomes, slot time and latency are recorded for scaling', async () => {
     await sql`truncate inference_window`.execute(stack.db)
     await given(2, { behaviour: { serviceMs: 100 } })
     for (let task = 0; task < 3; task++) await cutOut(stack.client)

@@ -1,4 +1,4 @@
-// Retention in the processes themselves, two of them at once, against the real store. Times are moved in rows.
+// Retention in two processes at once, against the real store. The test changes times in the rows.
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useStack } from '../support/stack.ts'
@@ -25,7 +25,7 @@ describe('two controllers that sweep', () => {
     )
     expect(await bucket.keys()).toEqual(before)
     const lines = await db.selectFrom('object_deletion').select('object_key').execute()
-    expect(lines).toHaveLength(2) // its input image, and whatever was stored as its result
+    expect(lines).toHaveLength(2) // its input image and its result
 
     await sql`update object_deletion set due_at = due_at - interval '8 days'`.execute(db)
     await until('its lines are gone', async () => {
@@ -38,7 +38,7 @@ describe('two controllers that sweep', () => {
     expect(errors.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  it('give an upload up after a day, and expire credits', async () => {
+  it('delete an unused upload after a day, and expire credits', async () => {
     const { client, db, bucket, workspaceId } = stack
     const unused = await client.upload(Buffer.from('not even an image'))
     await sql`update upload set created_at = created_at - interval '25 hours' where object_key = ${unused}`.execute(db)

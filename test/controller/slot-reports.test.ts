@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const logger = pino({ level: 'silent' })
 
-describe('requests in flight, as the workers report them to the operator', () => {
+describe('reports of requests in flight from workers to the operator', () => {
   const services: Service[] = []
   let bus: Bus
   let prefix: string
@@ -44,7 +44,7 @@ describe('requests in flight, as the workers report them to the operator', () =>
   const untilUsed = (address: string, used: number) =>
     until(`${address} has ${used}`, () => reports.slotsUsed(address) === used)
 
-  it('are added up by pod over all workers', async () => {
+  it('are summed per pod over all workers', async () => {
     await startWorker(
       'one',
       new Map([
@@ -66,7 +66,7 @@ describe('requests in flight, as the workers report them to the operator', () =>
     await untilUsed('pod-a:8001', 0)
   })
 
-  it('of a worker that has stopped count for three seconds', async () => {
+  it('from a stopped worker count for three seconds', async () => {
     await startWorker('one', new Map([['pod-a:8001', 2]]))
     await untilUsed('pod-a:8001', 2)
     await services.pop()?.stop()
@@ -76,7 +76,7 @@ describe('requests in flight, as the workers report them to the operator', () =>
     expect(reports.slotsUsed('pod-a:8001')).toBe(0)
   })
 
-  it('that no worker writes change nothing', async () => {
+  it('that are malformed change nothing', async () => {
     const texts = [
       '',
       'null',

@@ -1,4 +1,4 @@
-// SIGTERM: in-flight work is finished or given back, and the process leaves within its time.
+// SIGTERM: tasks in flight finish or are given back, and the process exits in time.
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { givenTask, givenWorkspace, ownModel, readHistory } from '../support/factories.ts'
@@ -26,7 +26,7 @@ describe('after SIGTERM', () => {
     return task
   }
 
-  /** The process said that it has stopped by itself, and is gone. */
+  /** The process reported a clean stop and has exited. */
   async function expectCleanEnd(ended: TestProcess): Promise<void> {
     await ended.untilEnded()
     const messages = ended.log().map(({ msg }) => msg)
@@ -34,7 +34,7 @@ describe('after SIGTERM', () => {
     expect(messages).not.toContain('process did not stop in time')
   }
 
-  it('a controller finishes what it has in flight and takes nothing new', async () => {
+  it('a controller finishes tasks in flight and claims no new ones', async () => {
     const task = await givenInFlight()
     const controller = stack.process('worker')
     await controller.kill('SIGTERM')
@@ -49,7 +49,7 @@ describe('after SIGTERM', () => {
     await untilStatus(stack.client, next.id, 'succeeded')
   })
 
-  it('a controller gives back what does not end in time, at no cost of an attempt', async () => {
+  it('a controller gives back unfinished tasks in time, without costing an attempt', async () => {
     await stack.process('worker').stop()
     const controller = await stack.start('worker', { STOP_WITHIN_MS: '4000' })
     const task = await givenInFlight()
@@ -57,7 +57,7 @@ describe('after SIGTERM', () => {
     try {
       await expectCleanEnd(controller)
     } finally {
-      await stack.server('triton').kill('SIGCONT') // the tests after this one need it
+      await stack.server('triton').kill('SIGCONT') // needed by later tests
     }
     expect(controller.log()).toContainEqual(expect.objectContaining({ msg: 'task given back', task_id: task.id }))
     expect(await attemptsOf(stack.db, task.id)).toBe(0)
@@ -67,7 +67,7 @@ describe('after SIGTERM', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('a controller claims nothing any more, though a sweep takes its time to end', async () => {
+  it('a controller claims nothing more, even if a sweep takes long to end', async () => {
     const { client, db } = stack
     const controller = stack.process('worker')
     const stuck = await givenTask(db, await givenWorkspace(db), { model: ownModel() })
@@ -91,7 +91,7 @@ describe('after SIGTERM', () => {
     await stack.start('worker')
   })
 
-  it('a controller leaves in time while its sweep asks a store that hangs', async () => {
+  it('a controller stops in time while its sweep waits for a hanging store', async () => {
     await stack.process('worker').stop()
     const controller = await stack.start('worker', { STOP_WITHIN_MS: '4000', RETENTION_EVERY_MS: '250' })
     const store = stack.server('store')
@@ -111,7 +111,7 @@ describe('after SIGTERM', () => {
     await stack.start('worker')
   })
 
-  it.each(['api', 'dispatcher'] as const)('the %s ends cleanly, and its successor goes on', async (name) => {
+  it.each(['api', 'dispatcher'] as const)('the %s stops cleanly, and its successor continues', async (name) => {
     const ended = stack.process(name)
     await ended.kill('SIGTERM')
     await expectCleanEnd(ended)

@@ -1,4 +1,4 @@
-// The object store goes and comes back: no grants meanwhile, and what was in flight is done again.
+// Loss and return of the object store: no grants meanwhile, and tasks in flight are repeated.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -14,14 +14,14 @@ const grantRequest = { fileName: 'photo.png', contentType: 'image/png' }
 
 describe('with the object store', () => {
   const stack = useStack({ own: ['store', 'triton'] })
-  /** The API hears of it by a probe of its own, later than the controller. */
+  /** The API has its own probe, which notices later. */
   const untilGranted = () =>
     until('presign works again', () => stack.client.presign(grantRequest).catch(() => undefined))
 
   it.each([
     ['gone', 'SIGKILL'],
     ['hanging', 'SIGSTOP'],
-  ] as const)('%s, presign and create answer 503, and work again once it is back', async (_, fault) => {
+  ] as const)('%s, presign and create return 503, and work again once it is back', async (_, fault) => {
     const store = stack.server('store')
     const imageUrl = await stack.client.upload(photo('coffee.png'))
     await store.kill(fault)
@@ -44,55 +44,52 @@ describe('with the object store', () => {
   it.each([
     ['gone', 'SIGKILL'],
     ['hanging', 'SIGSTOP'],
-  ] as const)(
-    '%s, no attempt is spent, however long it lasts, by a task in flight or one that waits',
-    async (_, fault) => {
-      const { client, db } = stack
-      const [store, triton] = [stack.server('store'), stack.server('triton')]
-      const { resultUrl: earlier } = await cutOut(client)
-      await triton.kill('SIGSTOP')
-      const inFlight = await submit(client)
-      await untilStatus(client, inFlight.id, 'processing')
-      await writeSetting(db, 'dispatchPaused', true)
-      const waiting = await submit(client)
-      const tasks = [inFlight, waiting]
-      const controller = stack.process('worker')
-      const before = controller.log().length
-      const isKnown = () => controller.log().some(({ msg }, at) => at >= before && msg === 'object store is down')
-      await store.kill(fault)
-      if (fault === 'SIGSTOP') await until('the controller knows', isKnown)
-      await triton.kill('SIGCONT')
-      await writeSetting(db, 'dispatchPaused', false)
-      if (fault === 'SIGKILL') {
-        const givenBack = await controller.untilLogged('task given back', ({ task_id }) => task_id === inFlight.id)
-        expect(givenBack).toMatchObject({ stopped: false })
-      }
-      // Five attempts at a store that refuses take less than this, once their pauses are taken away.
-      const hasPassed = async (seconds: number): Promise<boolean> => {
-        const ended = sql`select where now() > ${inFlight.createdAt}::timestamptz + ${seconds} * interval '1 s'`
-        return (await ended.execute(db)).rows.length > 0
-      }
-      await until('as long an outage has passed', async () => {
-        for (const task of tasks) await makeDue(db, task)
-        return hasPassed(20)
-      })
-      expect(await client.getTask(inFlight.id)).toMatchObject({ status: 'processing', failure: null })
-      if (fault === 'SIGSTOP') expect(await client.getTask(waiting.id)).toMatchObject({ status: 'queued' })
-      // This store takes uploads some seconds before it finds its old objects, and an attempt meanwhile is one.
-      await writeSetting(db, 'dispatchPaused', true)
-      await until('the pause is known', () => hasPassed(25))
-      if (fault === 'SIGKILL') await store.start()
-      else await store.kill('SIGCONT')
-      await untilGranted()
-      await until('old objects are there', () => download(earlier).then(() => true))
-      await writeSetting(db, 'dispatchPaused', false)
-      for (const { id } of tasks) {
-        const { resultUrl } = await untilStatus(client, id, 'succeeded')
-        expect((await download(resultUrl)).length).toBeGreaterThan(0)
-        expect(await attemptsOf(db, id)).toBe(1)
-        expect(await readHistory(db, id)).toEqual(['queued', 'processing', 'succeeded'])
-      }
-      expect(await findBrokenRules(db)).toEqual({})
-    },
-  )
+  ] as const)('%s for any time, neither a task in flight nor a waiting one loses an attempt', async (_, fault) => {
+    const { client, db } = stack
+    const [store, triton] = [stack.server('store'), stack.server('triton')]
+    const { resultUrl: earlier } = await cutOut(client)
+    await triton.kill('SIGSTOP')
+    const inFlight = await submit(client)
+    await untilStatus(client, inFlight.id, 'processing')
+    await writeSetting(db, 'dispatchPaused', true)
+    const waiting = await submit(client)
+    const tasks = [inFlight, waiting]
+    const controller = stack.process('worker')
+    const before = controller.log().length
+    const isKnown = () => controller.log().some(({ msg }, at) => at >= before && msg === 'object store is down')
+    await store.kill(fault)
+    if (fault === 'SIGSTOP') await until('the controller has noticed', isKnown)
+    await triton.kill('SIGCONT')
+    await writeSetting(db, 'dispatchPaused', false)
+    if (fault === 'SIGKILL') {
+      const givenBack = await controller.untilLogged('task given back', ({ task_id }) => task_id === inFlight.id)
+      expect(givenBack).toMatchObject({ stopped: false })
+    }
+    // Five attempts take less than this without pauses.
+    const hasPassed = async (seconds: number): Promise<boolean> => {
+      const ended = sql`select where now() > ${inFlight.createdAt}::timestamptz + ${seconds} * interval '1 s'`
+      return (await ended.execute(db)).rows.length > 0
+    }
+    await until('as long an outage has passed', async () => {
+      for (const task of tasks) await makeDue(db, task)
+      return hasPassed(20)
+    })
+    expect(await client.getTask(inFlight.id)).toMatchObject({ status: 'processing', failure: null })
+    if (fault === 'SIGSTOP') expect(await client.getTask(waiting.id)).toMatchObject({ status: 'queued' })
+    // This store accepts uploads some seconds before it finds its old objects; an attempt meanwhile counts.
+    await writeSetting(db, 'dispatchPaused', true)
+    await until('the pause is known', () => hasPassed(25))
+    if (fault === 'SIGKILL') await store.start()
+    else await store.kill('SIGCONT')
+    await untilGranted()
+    await until('old objects are there', () => download(earlier).then(() => true))
+    await writeSetting(db, 'dispatchPaused', false)
+    for (const { id } of tasks) {
+      const { resultUrl } = await untilStatus(client, id, 'succeeded')
+      expect((await download(resultUrl)).length).toBeGreaterThan(0)
+      expect(await attemptsOf(db, id)).toBe(1)
+      expect(await readHistory(db, id)).toEqual(['queued', 'processing', 'succeeded'])
+    }
+    expect(await findBrokenRules(db)).toEqual({})
+  })
 })

@@ -1,4 +1,4 @@
-// A sweep has many parts and looks after many workspaces: what fails in one of them stops none of the others.
+// A failure in one part of a sweep, or one workspace, does not stop the others.
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { givenClaimed, givenWorkspace, readTask } from '../support/factories.ts'
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 describe('the sweeper of the controller', () => {
   const stack = useStack({ own: ['nats'], processes: ['worker'] })
 
-  it('deletes expired records while NATS is away and dead letters wait, and hands those over later', async () => {
+  it('deletes expired records while NATS is unavailable, and publishes waiting dead letters later', async () => {
     const { db } = stack
     const nats = stack.server('nats')
     const controller = stack.process('worker')

@@ -1,5 +1,5 @@
-// Files of the torture set through the whole service, and all of them many times over: what is in test/torture judges
-// each by the controller's functions; here is that the process comes to the same, and keeps no memory of any.
+// Files of the torture set through the whole service, and all of them many times over. test/torture checks each with
+// the controller's functions; this test checks that the process agrees and keeps no memory.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,10 +34,10 @@ const chosen = [
   'JPEG with a profile of noise',
   'progressive JPEG cut after 9 tenths',
   'JPEG of noise behind its header (1)',
-  'PNG with rows that are missing',
-  'JPEG with bytes that nobody needs',
+  'PNG with missing rows',
+  'JPEG with unneeded bytes',
   'PNG whose pixels unpack to 40 MB too much',
-  'JPEG that tells of 7,000 × 7,000',
+  'JPEG that claims 7,000 × 7,000',
 ]
 
 describe('the service', () => {
@@ -53,11 +53,11 @@ describe('the service', () => {
   })
   afterAll(() => fake.stop())
 
-  it('comes to the outcome of each file, and writes nothing of what stood beside the pixels', async () => {
+  it('has the expected outcome for each file, and writes no metadata of the input', async () => {
     const cases = chosen.map((name) => tortureCases.find((one) => one.name === name))
     const tasks = await Promise.all(
       cases.map(async (one) => {
-        if (one === undefined) throw new Error('a file is chosen that is not in the set')
+        if (one === undefined) throw new Error('a chosen file is not in the set')
         return { ...one, task: await submit(stack.client, { bytes: await one.make() }) }
       }),
     )
@@ -77,7 +77,7 @@ describe('the service', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('takes a file of exactly the bytes and pixels that the plan allows, and of not one more', async () => {
+  it('accepts a file of exactly the maximum bytes and pixels of the plan, and no more', async () => {
     const most = 20 * 1_048_576
     const padded = (bytes: number) => Buffer.concat([lemur(), Buffer.alloc(bytes - lemur().length)])
     const { client } = stack
@@ -93,7 +93,7 @@ describe('the service', () => {
   it.each([
     ['webp', 16_383],
     ['jpeg', 65_500],
-  ] as const)('writes %s of as long a side as the format has, and no longer', async (format, most) => {
+  ] as const)('writes %s up to the longest side of the format', async (format, most) => {
     const asked = async (side: number) => {
       const imageUrl = await stack.client.upload(greyPng(1, side))
       return (await stack.client.createTask({ imageUrl, output: { format } })).id
@@ -106,15 +106,15 @@ describe('the service', () => {
 })
 
 describe('the torture set, many times over', () => {
-  // `make memory` asks for more: they would find what a few rounds cannot tell from noise.
+  // `make memory` runs more rounds.
   const rounds = Number(process.env.TORTURE_ROUNDS ?? 7)
 
-  it('leaves no memory behind', { timeout: 7_200_000 }, async () => {
+  it('leaks no memory', { timeout: 7_200_000 }, async () => {
     const args = ['--expose-gc', join(rootDir, 'test/torture/rounds.ts'), String(rounds)]
     const { stdout } = await promisify(execFile)(nodePath, args, { env: { ...process.env, ...runtimeEnv() } })
     const bytes = stdout.trim().split('\n').map(Number)
     expect(bytes).toHaveLength(rounds)
-    // The first rounds are for what is loaded and compiled once.
+    // The first rounds load and compile.
     expect((bytes.at(-1) ?? Number.NaN) / (bytes[2] ?? Number.NaN)).toBeLessThan(1.1)
   })
 })

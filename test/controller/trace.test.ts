@@ -1,4 +1,4 @@
-// One trace from the request to the webhook, through all three processes, when an exporter is configured.
+// One trace from the request to the webhook, through all three processes.
 import { describe, expect, it } from 'vitest'
 import { lemur } from '../support/photos.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -30,7 +30,7 @@ describe('with an exporter', () => {
     })
     const [webhook] = await receiver.until(1)
     expect(webhook?.headers.traceparent).toMatch(new RegExp(`^00-${traceId}-`))
-    // Stopping sends what is left.
+    // Stopping flushes the exporter.
     await Promise.all((['api', 'worker', 'dispatcher'] as const).map((name) => stack.process(name).stop()))
     const names = [
       'nudge.publish',
@@ -41,7 +41,7 @@ describe('with an exporter', () => {
       'task.store',
       'webhook.deliver',
     ]
-    const spans = await until('all spans have come', () => {
+    const spans = await until('all spans have arrived', () => {
       const ours = spansSoFar().filter((span) => span.traceId === traceId)
       return names.every((name) => ours.some((span) => span.name === name)) && ours
     })

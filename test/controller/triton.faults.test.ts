@@ -1,4 +1,4 @@
-// The model server goes and comes back. A pod that is not there costs a task no attempt: it waits (D32).
+// Loss and return of the model server. A missing pod costs a task no attempt (D32).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Task } from '../support/client.ts'
 import { readHistory } from '../support/factories.ts'
@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 
 const clean = ['queued', 'processing', 'succeeded']
 
-describe('without Triton', () => {
+describe('Triton', () => {
   const stack = useStack({ own: ['triton'] })
   let receiver: Receiver
 
@@ -22,15 +22,15 @@ describe('without Triton', () => {
   })
   afterAll(() => receiver.close())
 
-  /** What the controller has seen of its pod last. */
+  /** Last logged state of the pod. */
   const untilPod = (ready: boolean) =>
     until(`the pod is ${ready ? 'there' : 'gone'}`, () => {
       const seen = stack.process('worker').log()
-      const last = seen.findLast(({ msg }) => msg === 'pod ready' || msg === 'pod taken out')
+      const last = seen.findLast(({ msg }) => msg === 'pod ready' || msg === 'pod ejected')
       return (last?.msg === 'pod ready') === ready
     })
 
-  /** Three tasks in flight on a Triton that is silent from now on: created at once, before it is found out. */
+  /** Three tasks in flight on a Triton that stops responding. */
   const submitToSilent = async (triton: OwnServer): Promise<Task[]> => {
     const imageUrls = await Promise.all(Array.from({ length: 3 }, () => stack.client.upload(lemur())))
     await triton.kill('SIGSTOP')
@@ -39,7 +39,7 @@ describe('without Triton', () => {
     return tasks
   }
 
-  it('a task waits in the queue, and is worked off once Triton is there', async () => {
+  it('absent: a task waits in the queue, and is processed later', async () => {
     const triton = stack.server('triton')
     await untilPod(true)
     await triton.stop()
@@ -52,7 +52,7 @@ describe('without Triton', () => {
     expect(await readHistory(stack.db, task.id)).toEqual(clean)
   })
 
-  it('killed with tasks in flight, it costs them no attempt', async () => {
+  it('killed with tasks in flight: they lose no attempt', async () => {
     const triton = stack.server('triton')
     await cutOut(stack.client)
     const tasks = await submitToSilent(triton)
@@ -70,7 +70,7 @@ describe('without Triton', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('told to stop with tasks in flight, it costs them no attempt', async () => {
+  it('stopped with tasks in flight: they lose no attempt', async () => {
     const triton = stack.server('triton')
     await cutOut(stack.client)
     const tasks = await submitToSilent(triton)
@@ -86,7 +86,7 @@ describe('without Triton', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('hanging with a task in flight, it costs an attempt, and the next one succeeds', async () => {
+  it('hanging with a task in flight: it loses an attempt, and the next one succeeds', async () => {
     const triton = stack.server('triton')
     await stack.process('worker').stop()
     await stack.start('worker', { INFERENCE_TIMEOUT_MS: '5000' })
@@ -102,7 +102,7 @@ describe('without Triton', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('for longer than a task may wait, the task fails with INFERENCE_TIMEOUT and says so by webhook', async () => {
+  it('absent for too long: the task fails with INFERENCE_TIMEOUT and a webhook', async () => {
     await stack.server('triton').stop()
     await stack.process('worker').stop()
     await stack.start('worker', { MAX_QUEUE_AGE_SECONDS: '2' })

@@ -1,5 +1,5 @@
-// A model that is asked twice about a photo, by the whole service with a fake for Triton that sees the left half of its
-// input alone: what is right of the middle in a result, the mirror image has found.
+// A model with two views through the whole service. The fake Triton sees only the left half of its input, so the right
+// half of a result comes from the mirror image.
 import { sql } from 'kysely'
 import sharp from 'sharp'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -26,7 +26,7 @@ describe('a model with two views', () => {
     ends = []
   })
 
-  /** A pod, and a controller that has found it; it gets one request more than it has instances (A54). */
+  /** A pod and a controller that has found it; it gets one request beyond its instances. */
   async function given(instances: number, behaviour: Behaviour, env: Record<string, string> = {}) {
     const pod = await startFake({ models: [{ name: 'u2netp', instances, views: 2, isHalfBlind: true }], behaviour })
     ends.push(pod.kill)
@@ -37,13 +37,13 @@ describe('a model with two views', () => {
     return { pod, controller, ready }
   }
 
-  it('is asked for both at once, and they count as one request; log, metric and trace say so', async () => {
+  it('runs both views at once, counted as one request in log, metrics and trace', async () => {
     const exporter = await startReceiver()
     const { pod, controller, ready } = await given(2, { serviceMs: 300 }, { OTEL_EXPORTER_OTLP_ENDPOINT: exporter.url })
     expect(ready).toMatchObject({ models: [{ name: 'u2netp', views: 2 }] })
     const { resultUrl } = await cutOut(stack.client, { bytes: await corners() })
     expect(pod.counts()).toMatchObject({ asked: 2, done: 2, inFlightMax: 2 })
-    // Found: bottom right by the mirror image. The other two corners are empty, also those that mirror a square.
+    // The mirror image finds bottom right. The other two corners are empty.
     expect(await alphaOfCorners(await download(resultUrl))).toEqual(['full', 'none', 'none', 'full'])
     const metrics = await readMetrics(controller)
     expect(metrics.sum('matte_model_pods', { model: 'u2netp', views: '2' })).toBe(1)
@@ -56,14 +56,14 @@ describe('a model with two views', () => {
     const views = spans.map(({ attributes }) => attributes.find(({ key }) => key === 'matte.view')?.value.stringValue)
     expect(views.sort()).toEqual(['mirror', 'photo'])
     await exporter.close()
-    // What scaling takes for the service time is what a task costs a slot: both views.
+    // The service time for scaling is that of both views.
     const { rows } = await sql<{ done: number; busy: number }>`
       select sum(done)::int as done, sum(busy_seconds)::float8 as busy from inference_window`.execute(stack.db)
     expect(rows[0]?.done).toBe(1)
     expect(rows[0]?.busy).toBeGreaterThanOrEqual(0.59)
   })
 
-  it('with one instance gets on with fifty tasks at once', async () => {
+  it('with one instance completes fifty concurrent tasks', async () => {
     const { pod } = await given(1, { serviceMs: 5 })
     const bytes = await sharp(await corners())
       .resize(64)
@@ -75,7 +75,7 @@ describe('a model with two views', () => {
     expect(await findBrokenRules(stack.db)).toEqual({})
   })
 
-  it('that fails for one of them costs an attempt, and the next one asks for both', async () => {
+  it('that fails for one view costs an attempt, and the next attempt runs both', async () => {
     const { pod, controller } = await given(2, { serviceMs: 50, errorRate: 0.5 })
     const { id } = await submit(stack.client)
     const isOwn = ({ task_id }: LogLine): boolean => task_id === id
@@ -89,7 +89,7 @@ describe('a model with two views', () => {
     expect((await readMetrics(controller)).sum('matte_task_attempts_total', { status: 'waiting' })).toBe(errors)
   })
 
-  it('is asked for neither any more when the task is given back, which costs no attempt', async () => {
+  it('cancels both views when the task is given back, without costing an attempt', async () => {
     const { pod, controller } = await given(2, { serviceMs: 60_000 }, { STOP_WITHIN_MS: '1000' })
     const { id } = await submit(stack.client)
     await until('both are in flight', () => pod.counts().inFlight === 2)

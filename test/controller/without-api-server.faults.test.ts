@@ -1,5 +1,5 @@
-// Work on images needs no Kubernetes: a worker starts, sweeps and stops while the API server is away. The operator
-// waits for the API server, and needs no object store.
+// Images need no Kubernetes: a worker starts, sweeps and stops while the API server is away. The operator waits for the
+// API server and needs no object store.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import type { TestProcess } from '../support/processes.ts'
 import { useStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 
-describe('with an API server that is away', () => {
+describe('without an API server', () => {
   const stack = useStack({ processes: [] })
   let dir: string
   let worker: TestProcess
@@ -45,14 +45,14 @@ describe('with an API server that is away', () => {
     })
   })
 
-  it('the worker leaves the list of models as it was: it knows of none, which is not that there is none', async () => {
+  it('the worker does not change the list of models, because it could not read them', async () => {
     await sql`update model set available = true where name = 'service-v2'`.execute(stack.db)
     await worker.untilLogged('listing failed')
     const { rows } = await sql`select name from model where available`.execute(stack.db)
     expect(rows).toContainEqual({ name: 'service-v2' })
   })
 
-  it.each(['worker', 'operator'] as const)('the %s counts what it could not ask, and why', async (name) => {
+  it.each(['worker', 'operator'] as const)('the %s counts failed requests with their reason', async (name) => {
     const errors = { dependency: 'kubernetes', reason: 'unreachable' }
     await until('a refused connection is counted', async () => {
       const metrics = await readMetrics(stack.process(name))
@@ -63,7 +63,7 @@ describe('with an API server that is away', () => {
     expect(metrics.sum('matte_dependency_errors_total', errors)).toBe(all)
   })
 
-  it('the operator does not lead, and has metrics of no task', async () => {
+  it('the operator does not lead, and has no task metrics', async () => {
     const metrics = await readMetrics(operator)
     expect(metrics.samples('matte_leader')).toMatchObject([{ labels: { process: 'operator' }, value: 0 }])
     expect(metrics.samples('matte_tasks_in_flight')).toEqual([])
@@ -81,7 +81,7 @@ describe('with an API server that is away', () => {
 describe('a worker with nothing to serve', () => {
   const stack = useStack({ processes: [] })
 
-  it('says what it needs', async () => {
+  it('names the missing settings', async () => {
     await expect(stack.start('worker', { TRITON_POOLS: 'off', MODELS_STATIC: '' })).rejects.toThrow(
       /MODELS_STATIC.*TRITON_POOLS/,
     )

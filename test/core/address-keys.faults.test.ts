@@ -1,12 +1,11 @@
-// Keys of addresses in a database with rows of the release before, and beside that release during an upgrade (D85).
+// Address keys in a database with rows of the previous release, and beside that release during an upgrade (D85).
 import { type Migrations, migrateToLatest } from '@matte/core/db/migrate'
-import { migrations } from '@matte/core/db/migrations'
-import { listDuplicates, takeAddress } from '@matte/core/identity/account/duplicate-accounts'
-import { keyAddresses } from '@matte/core/identity/account/key-addresses'
-import { createMailToken } from '@matte/core/identity/account/mail-token'
-import { findUserByEmail, isInvited } from '@matte/core/identity/account/operator-queries'
-import { verifyAddress } from '@matte/core/identity/account/verify-address'
-import { passwordHasher } from '@matte/core/identity/password/password-hasher'
+import { migrations } from '@matte/core/db/migrations/index'
+import { fillAddressKeys, listDuplicates, takeAddress } from '@matte/people/identity/account/address-keys'
+import { createMailToken } from '@matte/people/identity/account/mail-token'
+import { findUserByEmail, isInvited } from '@matte/people/identity/account/operator-actions'
+import { verifyAddress } from '@matte/people/identity/account/verify-address'
+import { passwordHasher } from '@matte/people/identity/password/password-hasher'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -44,7 +43,7 @@ describe('the migration to keys', () => {
     return old
   }
 
-  it('gives a key to each address, and that of several accounts to the oldest verified one', async () => {
+  it('gives each address its key; of several accounts with one key, the oldest verified gets it', async () => {
     const { db, insert, holderOf, keyOf } = await givenOld()
     const alone = await insert('Jane@Example.com')
     const unverified = await insert('É@example.com', { verified: false, daysOld: 9 })
@@ -62,7 +61,7 @@ describe('the migration to keys', () => {
     ])
   })
 
-  it('fills more accounts than one page', async () => {
+  it('handles more accounts than one page', async () => {
     const { db } = await givenOld()
     await sql`
       insert into app_user (email)
@@ -74,7 +73,7 @@ describe('the migration to keys', () => {
     expect(rows[0]?.count).toBe(5_001)
   })
 
-  it('leaves one open invitation of a team, one referral and one row of the list for each key', async () => {
+  it('keeps one open invitation per team, one referral and one list entry for each key', async () => {
     const { db, insert } = await givenOld()
     const person = await insert('jane@example.com')
     const { rows } = await sql<{ id: string }>`
@@ -106,45 +105,45 @@ describe('the migration to keys', () => {
   })
 })
 
-describe('beside the release before', () => {
-  it('an account that it made, or whose address it changed, can soon be found', async () => {
+describe('beside the previous release', () => {
+  it('an account that it created or whose address it changed can be found soon', async () => {
     const { db, insert, holderOf, keyOf } = await given(createTestDatabase)
     const id = await insert('É@example.com')
-    expect(await keyAddresses(db)).toMatchObject({ app_user: 1 })
+    expect(await fillAddressKeys(db)).toMatchObject({ app_user: 1 })
     expect(await holderOf('é@example.com')).toBe(id)
     await sql`update app_user set email = 'New@example.com' where id = ${id}`.execute(db)
     expect(await keyOf(id)).toBeNull()
-    await keyAddresses(db)
+    await fillAddressKeys(db)
     expect([await holderOf('new@example.com'), await holderOf('é@example.com')]).toEqual([id, undefined])
     await sql`update app_user set email = 'erased-1@erased.invalid', erased_at = now() where id = ${id}`.execute(db)
-    expect([await keyOf(id), await keyAddresses(db)]).toMatchObject([null, { app_user: 0 }])
+    expect([await keyOf(id), await fillAddressKeys(db)]).toMatchObject([null, { app_user: 0 }])
   })
 
-  it('of two accounts that it made for a key, the oldest verified one gets it', async () => {
+  it('of two accounts that it created for a key, the oldest verified one gets the key', async () => {
     const { db, insert, holderOf } = await given(createTestDatabase)
     await insert('é@example.com', { verified: false, daysOld: 3 })
     const older = await insert('É@example.com', { daysOld: 2 })
     await insert('E\u0301@example.com', { daysOld: 1 })
-    expect(await keyAddresses(db)).toMatchObject({ app_user: 1 })
+    expect(await fillAddressKeys(db)).toMatchObject({ app_user: 1 })
     expect(await holderOf('é@example.com')).toBe(older)
   })
 
-  it('its second account for a key waits until the first one is gone', async () => {
+  it('its second account for a key waits until the first is gone', async () => {
     const { db, insert, holderOf } = await given(createTestDatabase)
     const first = await insert('é@example.com')
-    await keyAddresses(db)
+    await fillAddressKeys(db)
     const second = await insert('É@example.com')
-    expect(await keyAddresses(db)).toMatchObject({ app_user: 0 })
+    expect(await fillAddressKeys(db)).toMatchObject({ app_user: 0 })
     expect(await listDuplicates(db, 10)).toMatchObject([{ id: second, heldBy: first }])
     await sql`update app_user set email = 'erased-2@erased.invalid', erased_at = now() where id = ${first}`.execute(db)
-    await keyAddresses(db)
+    await fillAddressKeys(db)
     expect([await holderOf('é@example.com'), await listDuplicates(db, 10)]).toEqual([second, []])
   })
 
-  it('a duplicate cannot be verified', async () => {
+  it('a duplicate account cannot be verified', async () => {
     const { db, insert } = await given(createTestDatabase)
     await insert('é@example.com')
-    await keyAddresses(db)
+    await fillAddressKeys(db)
     const userId = await insert('É@example.com', { verified: false })
     const hasher = passwordHasher({ atOnce: 1, waitingMax: 1 })
     const passwordHash = await hasher.hash({ network: '', client: '', account: '' }, 'violet tractor under moss')
@@ -156,13 +155,13 @@ describe('beside the release before', () => {
     expect(await verifyAddress(deps, click)).toEqual({ outcome: 'refused' })
   })
 
-  it('an operator lets the other account have the address', async () => {
+  it('an operator can give the address to the other account', async () => {
     const { db, insert, holderOf } = await given(createTestDatabase)
     const first = await insert('é@example.com')
-    await keyAddresses(db)
+    await fillAddressKeys(db)
     const second = await insert('É@example.com')
     expect(await takeAddress(db, second)).toBe(first)
-    await keyAddresses(db)
+    await fillAddressKeys(db)
     expect(await holderOf('é@example.com')).toBe(second)
     expect(await listDuplicates(db, 10)).toMatchObject([{ id: first, heldBy: second }])
     expect(await takeAddress(db, '00000000-0000-4000-8000-000000000000')).toBeUndefined()

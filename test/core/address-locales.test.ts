@@ -1,15 +1,15 @@
-// Addresses are compared alike in every database: by the key that the application stores (D85).
+// Addresses compare the same in every database, by the key that the application stores (D85).
 import { foldAddress } from '@matte/core/address'
 import { migrateToLatest } from '@matte/core/db/migrate'
-import { askForAccount, askForReset } from '@matte/core/identity/account/account-requests'
-import { doAccountRequests } from '@matte/core/identity/account/do-account-requests'
-import { findUserByEmail } from '@matte/core/identity/account/operator-queries'
+import { requestAccount, requestPasswordReset } from '@matte/people/identity/account/account-requests'
+import { findUserByEmail } from '@matte/people/identity/account/operator-actions'
+import { processAccountRequests } from '@matte/people/identity/account/process-account-requests'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 
-/** Options of CREATE DATABASE by the name of a locale. */
+/** CREATE DATABASE options by locale. */
 const locales = {
   C: `encoding 'UTF8' lc_collate 'C' lc_ctype 'C'`,
   'C.UTF-8': `encoding 'UTF8' lc_collate 'C.UTF-8' lc_ctype 'C.UTF-8'`,
@@ -38,14 +38,14 @@ describe.each(Object.entries(locales))('in a database with locale %s', (_name, o
     const mayRegister = async () => true
     const settings = { masterKeys, appUrl: 'https://app.example', mayRegister, verificationsPerMinute: 0 }
     const deps = { db: database.db, ...settings }
-    const counts = await doAccountRequests(
+    const counts = await processAccountRequests(
       { ...deps, onError: (error) => errors.push(error) },
       new AbortController().signal,
     )
     return { ...counts, errors }
   }
   const register = (email: string, passwordHash = 'hash') =>
-    askForAccount(database.db, { email, passwordHash, name: null, referralCode: null, ipAddress: null })
+    requestAccount(database.db, { email, passwordHash, name: null, referralCode: null, ipAddress: null })
   const accounts = () =>
     database.db.selectFrom('app_user').select(['id', 'email', 'email_key']).orderBy('created_at').execute()
   const mailsTo = async () => {
@@ -53,35 +53,35 @@ describe.each(Object.entries(locales))('in a database with locale %s', (_name, o
     return mails.map(({ to_address }) => to_address)
   }
 
-  it('an address registered twice is one account, and the next request is done', async () => {
+  it('registering an address twice creates one account, and the next request succeeds', async () => {
     for (const email of ['É@example.com', 'É@example.com', 'after@example.com']) await register(email)
     expect(await work()).toEqual({ done: 3, postponed: 0, errors: [] })
     expect((await accounts()).map(({ email }) => email)).toEqual(['É@example.com', 'after@example.com'])
   })
 
-  it('a request that meets an account which no lookup finds is postponed, and the next is done', async () => {
+  it('a request for an account that no lookup finds is postponed, and the next request is processed', async () => {
     await register('taken@example.com')
     await work()
     await sql`update app_user set erased_at = now(), password_hash = null`.execute(database.db)
     for (const email of ['taken@example.com', 'after@example.com']) await register(email)
     const { errors, ...counts } = await work()
     expect(counts).toEqual({ done: 1, postponed: 1 })
-    expect(errors).toEqual([new Error('an account that no lookup finds has this address')])
+    expect(errors).toEqual([new Error('the address has an account that no lookup finds')])
     const waiting = await sql`select email, attempt, due_at > now() as later from account_request`.execute(database.db)
     expect(waiting.rows).toEqual([{ email: 'taken@example.com', attempt: 1, later: true }])
   })
 
-  it('a reset goes to the stored address, never to the one that was typed', async () => {
+  it('a reset mail goes to the stored address, never to the typed one', async () => {
     await register('kate@example.com')
-    await askForReset(database.db, '\u212aATE@example.com')
+    await requestPasswordReset(database.db, '\u212aATE@example.com')
     await register('\u212aate@example.com')
     expect(await work()).toMatchObject({ done: 3, postponed: 0 })
     expect(new Set(await mailsTo())).toEqual(new Set(['kate@example.com']))
   })
 
-  it('a spelling that was never proved gives way after a day, with the links to its mailbox', async () => {
+  it('an unverified spelling is replaced after a day, and links to its mailbox stop working', async () => {
     await register('\u017fam@example.com', 'first')
-    await askForReset(database.db, '\u017fam@example.com')
+    await requestPasswordReset(database.db, '\u017fam@example.com')
     await work()
     await sql`update mail_token set expires_at = now() where purpose = 'verify-email'`.execute(database.db)
     await sql`delete from mail`.execute(database.db)
@@ -96,7 +96,7 @@ describe.each(Object.entries(locales))('in a database with locale %s', (_name, o
     expect(await tokens.execute()).toEqual([{ purpose: 'verify-email' }])
   })
 
-  it('there is one account for each key, which each spelling finds, and mails go to stored addresses', async () => {
+  it('each key has one account, every spelling finds it, and mails go to the stored address', async () => {
     const letters = fc.constantFrom(...'iIİıſsSςσΣKkKßÉéE', 'E\u0301', 'ss', 'i\u0307')
     const spelling = fc.array(letters, { minLength: 1, maxLength: 2 }).map((parts) => `${parts.join('')}@example.com`)
     const asked = fc.array(fc.record({ email: spelling, password: fc.constantFrom('a', 'b') }), { maxLength: 12 })

@@ -1,4 +1,4 @@
-// The limit of keys, as every replica and every matte-admin takes them at once.
+// The limit of API keys with concurrent replicas and matte-admin commands.
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { revokeApiKey } from '@matte/core/workspace/key/end-key'
@@ -18,7 +18,7 @@ describe('insertApiKey', () => {
       expiresAt: null,
     })
 
-  it('stores a hundred keys of a hundred and twenty that come at once', async () => {
+  it('stores exactly a hundred of a hundred and twenty concurrent keys', async () => {
     const { id } = await givenWorkspace(database.db)
     const stored = await Promise.all(Array.from({ length: 120 }, () => insert(id)))
     expect(stored.filter((row) => row !== undefined)).toHaveLength(100)
@@ -27,7 +27,7 @@ describe('insertApiKey', () => {
     )
   })
 
-  it('waits for one that is being stored before it counts', async () => {
+  it('waits for a concurrent insert before it counts', async () => {
     const { db } = database
     const { id: workspaceId } = await givenWorkspace(db)
     await Promise.all(Array.from({ length: 99 }, () => insert(workspaceId)))
@@ -43,12 +43,12 @@ describe('insertApiKey', () => {
             select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
         return rows.length > 0 || stored !== 'waits'
       })
-      return { storing } // a promise by itself would be waited for before the commit
+      return { storing } // wrapped, because await would wait for a bare promise before the commit
     })
     expect(await another.storing).toBeUndefined()
   })
 
-  it('has room again once a key is revoked', async () => {
+  it('succeeds again once a key is revoked', async () => {
     const { id } = await givenWorkspace(database.db)
     const keys = await Promise.all(Array.from({ length: 100 }, () => insert(id)))
     expect(await insert(id)).toBeUndefined()
@@ -56,7 +56,7 @@ describe('insertApiKey', () => {
     expect(await insert(id)).toMatchObject({ id: expect.any(String) })
   })
 
-  it('stores within the caller’s transaction when it has one', async () => {
+  it('uses the caller’s transaction', async () => {
     const { id: workspaceId } = await givenWorkspace(database.db)
     const key = generateApiKey()
     const failing = database.db.transaction().execute(async (tx) => {
@@ -67,7 +67,7 @@ describe('insertApiKey', () => {
     expect(await database.db.selectFrom('api_key').select('id').where('hash', '=', key.hash).execute()).toEqual([])
   })
 
-  it('stores none for a workspace that does not exist', async () => {
+  it('stores nothing for a workspace that does not exist', async () => {
     expect(await insert(crypto.randomUUID())).toBeUndefined()
   })
 })

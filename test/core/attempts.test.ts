@@ -1,4 +1,4 @@
-// Attempts and the pauses between them live in the row (D32): what a worker that fails, dies or gives back leaves.
+// Attempts and their pauses are stored in the row (D32): outcomes of workers that fail, die or release a claim.
 
 import { failureReasons, isInputFailure } from '@matte/core/task/failure'
 import { giveBackClaim, renewClaim } from '@matte/core/task/run/claim-task'
@@ -21,7 +21,7 @@ import { findBrokenRules } from '../support/invariants.ts'
 describe('attempts', () => {
   const database = useDatabase()
 
-  /** From the last failed attempt to the time that the next is due, by the row and its history. */
+  /** Pause between the last failed attempt and the next due time, from row and history. */
   async function gapAfterFailure(id: string): Promise<number> {
     const { rows } = await sql<{ gapMs: number }>`
         select (extract(epoch from t.due_at - max(e.at)) * 1000)::int as "gapMs"
@@ -30,7 +30,7 @@ describe('attempts', () => {
     return rows[0]?.gapMs ?? Number.NaN
   }
 
-  it('a lapsed claim is taken by the next worker in the same run, as another attempt', async () => {
+  it('the next worker takes over a lapsed claim in the same run as another attempt', async () => {
     const { db } = database
     const dead = await givenClaimed(db, await givenWorkspace(db))
     expect(await claimNext(db, [dead.modelVersion])).toBeUndefined()
@@ -41,7 +41,7 @@ describe('attempts', () => {
     expect(await readHistory(db, dead.id)).toEqual(['queued', 'processing'])
   })
 
-  it('five attempts come 1, 5, 15 and 60 s apart, then the task fails and waits for the dead-letter stream', async () => {
+  it('five attempts are 1, 5, 15 and 60 s apart, then the task fails and waits for the dead-letter stream', async () => {
     const { db } = database
     const first = await givenClaimed(db, await givenWorkspace(db), { callbackUrl: 'http://receiver.example/' })
     const gaps: number[] = []
@@ -52,7 +52,7 @@ describe('attempts', () => {
       expect(outcome).toBe('waiting')
       const gapMs = await gapAfterFailure(first.id)
       gaps.push(gapMs)
-      // Of the first gap a slow machine might see the end.
+      // A slow machine could see the end of the first pause.
       if (gapMs > 1_000) expect(await claimNext(db, [first.modelVersion])).toBeUndefined()
       await makeDue(db, first)
       const next = await claimNext(db, [first.modelVersion])
@@ -83,7 +83,7 @@ describe('attempts', () => {
     })
   })
 
-  it('a claim given back costs no attempt and is due at once, for as often as it happens', async () => {
+  it('a released claim costs no attempt and is due immediately, every time', async () => {
     const { db } = database
     let claim = await givenClaimed(db, await givenWorkspace(db))
     for (let round = 0; round < 12; round++) {
@@ -94,7 +94,7 @@ describe('attempts', () => {
     }
   })
 
-  it('a claim given back with a delay is not due before', async () => {
+  it('a claim released with a delay is not due earlier', async () => {
     const { db } = database
     const claim = await givenClaimed(db, await givenWorkspace(db))
     await giveBackClaim(db, claim, 600_000)
@@ -102,7 +102,7 @@ describe('attempts', () => {
     expect(await readTask(db, claim.id)).toMatchObject({ status: 'processing', attempt: 0, claim: null })
   })
 
-  it('a renewed claim lives on, a lapsed one cannot be renewed even while nobody took it', async () => {
+  it('a renewed claim lives on; a lapsed claim cannot be renewed even if no worker took the task', async () => {
     const { db } = database
     const claim = await givenClaimed(db, await givenWorkspace(db))
     const before = await readTask(db, claim.id)
@@ -112,14 +112,14 @@ describe('attempts', () => {
     expect(await renewClaim(db, claim, 3_600_000)).toBeUndefined()
   })
 
-  it('the attempts after the last are never begun', async () => {
+  it('no attempt follows the last one', async () => {
     const { db } = database
     const claim = await givenClaimed(db, await givenWorkspace(db))
     await sql`update task set attempt = 5, claimed_until = now() where id = ${claim.id}`.execute(db)
     expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
   })
 
-  it('an injected fault is taken once by the worker that has the claim', async () => {
+  it('only the worker with the claim takes an injected fault, once', async () => {
     const { db } = database
     const claim = await givenClaimed(db, await givenWorkspace(db))
     await sql`update task set fault_attempts = 1 where id = ${claim.id}`.execute(db)

@@ -1,4 +1,4 @@
-// How batches share the slots with everyone else (D39).
+// How batches and single tasks share concurrency slots (D39).
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -16,7 +16,7 @@ describe('slots and batches', () => {
     return claims
   }
 
-  it('a batch never processes more at once than its plan has slots, whatever is free', async () => {
+  it('a batch never processes more at once than its plan has slots, however many are free', async () => {
     const { db } = database
     const model = ownModel()
     const workspace = await givenWorkspace(db, { plan: 'business', credits: 50 })
@@ -31,7 +31,7 @@ describe('slots and batches', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('a single task goes before the batch that was there first, and shares its slots', async () => {
+  it('a single task goes before an earlier batch and shares its slots', async () => {
     const { db } = database
     const model = ownModel()
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 50 })
@@ -41,7 +41,7 @@ describe('slots and batches', () => {
     expect(claims.map(({ id }) => id)).toEqual([single.id, tasks[0]?.id])
   })
 
-  it('a large batch delays nobody else: slots go round the workspaces', async () => {
+  it('a large batch delays no other workspace: slots rotate between workspaces', async () => {
     const { db } = database
     const model = ownModel()
     const large = await givenWorkspace(db)

@@ -1,4 +1,4 @@
-// A batch follows its children: counts, the one batch.completed, and what cancels, retries and races do to them.
+// A batch follows its children: counts, the single batch.completed event, and effects of cancels, retries and races.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import type { Db } from '@matte/core/db/database'
 import { retryTask } from '@matte/core/task/retry-task'
@@ -49,7 +49,7 @@ describe('a batch', () => {
   const completedOf = async (batchId: string) =>
     (await bodiesOf(batchId)).map((body) => JSON.parse(body)).filter(({ event }) => event === 'batch.completed')
 
-  /** A batch of which a first child has succeeded, and a second one failed. */
+  /** A batch with one succeeded and one failed child. */
   async function givenEndedBatch(workspace: TestWorkspace) {
     const model = ownModel()
     const { batch, tasks } = await givenBatch(database.db, workspace, { size: 2, model, callbackUrl })
@@ -67,7 +67,7 @@ describe('a batch', () => {
     )
   }
 
-  it('counts each child as it ends, and is completed with the last one, announced to its callback once', async () => {
+  it('counts each child as it ends, completes with the last one, and notifies its callback once', async () => {
     const { db } = database
     const model = ownModel()
     const { batch } = await givenBatch(db, await givenWorkspace(db), { size: 3, model, callbackUrl })
@@ -93,7 +93,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('delivers the end of every child to its callback, too (D62)', async () => {
+  it('also delivers the end of every child to its callback (D62)', async () => {
     const { db } = database
     const { batch, tasks } = await givenEndedBatch(await givenWorkspace(db))
     const delivered = (await bodiesOf(batch.id)).map((body) => JSON.parse(body) as { event: string; task_id?: string })
@@ -102,7 +102,7 @@ describe('a batch', () => {
     expect(children.map(({ task_id }) => task_id).sort()).toEqual(tasks.map(({ id }) => id).sort())
   })
 
-  it('without a callback is completed all the same', async () => {
+  it('completes without a callback as well', async () => {
     const { db } = database
     const model = ownModel()
     const { batch } = await givenBatch(db, await givenWorkspace(db), { size: 1, model })
@@ -112,7 +112,7 @@ describe('a batch', () => {
     expect(await bodiesOf(batch.id)).toEqual([])
   })
 
-  it('is not moved by a worker that has lost its claim', async () => {
+  it('ignores a worker that lost its claim', async () => {
     const { db } = database
     const model = ownModel()
     const { batch } = await givenBatch(db, await givenWorkspace(db), { size: 2, model, callbackUrl })
@@ -123,7 +123,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('is not moved by a second end of its only child, while the workspace has other open children', async () => {
+  it('ignores a second end of its only child while the workspace has other open children', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const model = ownModel()
@@ -145,7 +145,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('is announced once when its last two children end at once, on two connections, in whichever order', async () => {
+  it('completes once when its last two children end concurrently, in either order', async () => {
     const { db } = database
     const [left, right] = [connectTo(database.url, 1), connectTo(database.url, 1)]
     for (let round = 0; round < 20; round++) {
@@ -163,7 +163,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('makes the last but one wait until the one before it is counted', async () => {
+  it('makes the second-last end wait until the previous one is counted', async () => {
     const { db } = database
     const model = ownModel()
     const { batch } = await givenBatch(db, await givenWorkspace(db), { size: 2, model, callbackUrl })
@@ -174,7 +174,7 @@ describe('a batch', () => {
       release = resolve
     })
     const begun = Promise.withResolvers<void>()
-    // The first one's transaction stays open with everything written, as if its commit took long.
+    // The first transaction stays open with everything written, like a slow commit.
     const slow = left.db.transaction().execute(async (tx) => {
       const fence = sql<boolean>`(run = ${first.run} and claim = ${first.claim})`
       const run = { ...first, from: 'processing' as const }
@@ -198,7 +198,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('stays completed when a child is retried; the counts follow, and nothing is announced twice', async () => {
+  it('stays completed when a child is retried; counts follow, and no second event is sent', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const { model, batch, tasks, failedId } = await givenEndedBatch(workspace)
@@ -218,7 +218,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('that is still processing is completed only when a retried child has ended, too', async () => {
+  it('that is still processing completes only when a retried child has ended too', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const model = ownModel()
@@ -235,7 +235,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('counts a retried child as a single against concurrency, and gives that slot back', async () => {
+  it('counts a retried child as a single task against concurrency, and frees that slot afterwards', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const { model, tasks, failedId } = await givenEndedBatch(workspace)
@@ -252,7 +252,7 @@ describe('a batch', () => {
     expect(await row()).toEqual({ open_singles: 0, open_children: 0 })
   })
 
-  it('canceled, ends what is queued with its credits given back, and lets the rest go on to completion', async () => {
+  it('when canceled, ends queued children, releases their credits, and lets the others finish', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 5 })
     const model = ownModel()
@@ -280,7 +280,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('canceled whole is completed, and announced', async () => {
+  it('completes and sends the event when all children are canceled', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const { batch } = await givenBatch(db, workspace, { size: 3, model: ownModel(), callbackUrl })
@@ -292,7 +292,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('canceled with a retried child in the queue frees the slot that the child has', async () => {
+  it('when canceled with a retried child in the queue, frees the child’s slot', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const { batch, tasks, failedId } = await givenEndedBatch(workspace)
@@ -305,7 +305,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('raced by its cancel, cancels of children, claims and ends completes once, with every child in one state', async () => {
+  it('completes once, with one state per child, in a race of its cancel, cancels of children, claims and ends', async () => {
     const { db } = database
     for (let round = 0; round < 8; round++) {
       const model = ownModel()
@@ -332,7 +332,7 @@ describe('a batch', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('lets one of twenty retries of a child through, whatever its batch does meanwhile', async () => {
+  it('accepts one of twenty retries of a child, whatever its batch does meanwhile', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 50 })
     const { batch, tasks, failedId } = await givenEndedBatch(workspace)

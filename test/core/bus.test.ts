@@ -1,14 +1,13 @@
-// Nudges over a real NATS: they wake, and whatever happens to them or to their stream, they can be made again.
+// Nudges over a real NATS: they wake consumers, and losing one or its stream is recoverable.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { consume, ensureStream, type NudgeMessage } from '@matte/core/bus/consume'
-import { durables } from '@matte/core/bus/durables'
 import { listen } from '@matte/core/bus/listen'
 import { createNudge, type Nudge } from '@matte/core/bus/nudge'
 import { publishDeadLetter } from '@matte/core/bus/publish'
-import { modelOf, streamName, subjects } from '@matte/core/bus/streams'
+import { durables, modelOf, streamName, subjects } from '@matte/core/bus/streams'
 import { deferred, type Service } from '@matte/core/runtime/service'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { pino } from 'pino'
@@ -51,7 +50,7 @@ it('stops while it is connecting', { timeout: 5_000 }, async () => {
 it.each([
   ['a token', 'authorization { token: "s3cr%t/1" }', 's3cr%25t%2F1'],
   ['a user', 'authorization { user: matte, password: "p@ss,word" }', 'matte:p@ss%2Cword'],
-])('connects to a server that asks for %s, by its URL alone', async (_what, config, credentials) => {
+])('connects to a server that requires %s, with credentials from its URL', async (_what, config, credentials) => {
   const dir = mkdtempSync(join(tmpdir(), 'matte-nats-'))
   const server = await ownNats({ dir, say: () => undefined }, { config })
   try {
@@ -77,7 +76,7 @@ async function givenConsumer({ bus, nudge }: Party, options: ConsumerOptions = {
   return { received, service }
 }
 
-/** A nudge published before the stream exists is lost, which is allowed; so publish until one arrives. */
+/** Publishes until one arrives: a nudge published before the stream exists may be lost. */
 async function untilPulling(nudge: Nudge, received: NudgeMessage[]): Promise<void> {
   const already = received.length
   await until('a nudge arrives', () => {
@@ -107,7 +106,7 @@ describe('a nudge', () => {
     expect(ids(received)).toHaveLength(20)
   })
 
-  it('goes to one of several replicas', async () => {
+  it('reaches one of several replicas', async () => {
     const first = await givenBus()
     const second = await givenBus(first.prefix)
     const [one, two] = [await givenConsumer(first), await givenConsumer(second)]
@@ -116,7 +115,7 @@ describe('a nudge', () => {
     expect(new Set([...ids(one.received), ...ids(two.received)]).size).toBe(40)
   })
 
-  it('stays for others while a replica is not ready', async () => {
+  it('stays in the stream for other replicas while one is not ready', async () => {
     const busy = await givenBus()
     const room = deferred<void>()
     const { received } = await givenConsumer(busy, { ready: () => room.promise })
@@ -127,7 +126,7 @@ describe('a nudge', () => {
     room.resolve()
   })
 
-  it('of a delivery does not reach those who wait for tasks', async () => {
+  it('for a delivery does not reach consumers of tasks', async () => {
     const party = await givenBus()
     const { received } = await givenConsumer(party)
     party.nudge.delivery('delivery-1')
@@ -136,13 +135,13 @@ describe('a nudge', () => {
     expect(ids(received)).toEqual(['task-1'])
   })
 
-  it('is no error when there is no server', async () => {
+  it('causes no error without a server', async () => {
     const bus = await start(openBus({ url: 'nats://127.0.0.1:1', prefix: newPrefix(), logger, name: 'test' }))
     createNudge(bus, logger).task('m', 'task-1')
     expect(bus.connection()).toBeUndefined()
   })
 
-  it('waits in bounded number: the oldest goes when nobody takes them', async () => {
+  it('is dropped, oldest first, beyond the stream’s limit', async () => {
     const party = await givenBus()
     const { service } = await givenConsumer(party)
     await service.stop()
@@ -152,19 +151,19 @@ describe('a nudge', () => {
       const info = await streamInfo(party)
       return info.state.messages >= 256 && info.state.last_seq >= 400 && info
     })
-    expect(state.messages).toBeLessThanOrEqual(257) // one subject beside the probe's
+    expect(state.messages).toBeLessThanOrEqual(257) // one subject in addition to that of the probe
   })
 })
 
-describe('the consumer', () => {
-  it('goes on when the stream is deleted under it', async () => {
+describe('a consumer', () => {
+  it('continues when its stream is deleted', async () => {
     const party = await givenBus()
     const { received } = await givenConsumer(party)
     await removeStreams(inject('natsUrl'), party.prefix)
     await untilPulling(party.nudge, received)
   })
 
-  it('goes on when its durable is deleted under it', async () => {
+  it('continues when its durable is deleted', async () => {
     const party = await givenBus()
     const { received } = await givenConsumer(party)
     await withNats(inject('natsUrl'), async (connection) => {
@@ -174,14 +173,14 @@ describe('the consumer', () => {
     await untilPulling(party.nudge, received)
   })
 
-  it('stops at once, in the middle of a pull, and a second stop is safe', async () => {
+  it('stops immediately during a pull, and can be stopped twice', async () => {
     const party = await givenBus()
     const { service } = await givenConsumer(party)
     await service.stop()
     await service.stop()
   })
 
-  it('brings an older stream to today’s configuration', async () => {
+  it('updates an older stream to the current configuration', async () => {
     const party = await givenBus()
     await withNats(inject('natsUrl'), async (connection) => {
       const manager = await jetstreamManager(connection)
@@ -191,10 +190,10 @@ describe('the consumer', () => {
     await givenConsumer(party)
     const { config } = await streamInfo(party)
     expect(config.subjects).toEqual([`${party.prefix}.task.>`, `${party.prefix}.delivery`])
-    expect(config.storage).toBe('file') // as it was made: that alone cannot be changed
+    expect(config.storage).toBe('file') // unchanged, because the server cannot change it
   })
 
-  it('lies in memory, and in a file on a server that gives streams none', async () => {
+  it('uses memory storage, or file storage on a server without memory for streams', async () => {
     const party = await givenBus()
     await givenConsumer(party)
     expect((await streamInfo(party)).config.storage).toBe('memory')
@@ -213,8 +212,8 @@ describe('the consumer', () => {
   })
 })
 
-describe('a change', () => {
-  it('is heard by all who listen, and stored by no stream', async () => {
+describe('a change notification', () => {
+  it('reaches all listeners and is stored by no stream', async () => {
     const party = await givenBus()
     await givenConsumer(party)
     const before = (await streamInfo(party)).state.last_seq
@@ -233,14 +232,14 @@ describe('a change', () => {
 })
 
 describe('the dead-letter stream', () => {
-  it('keeps a letter once, however often it is sent', async () => {
+  it('stores a letter once, however often it is sent', async () => {
     const { bus } = await givenBus()
     const letter = { modelVersion: 'm', body: { taskId: 'task-1' }, id: 'task-1:1' }
     for (let index = 0; index < 3; index++) await publishDeadLetter(bus, letter)
     expect((await streamInfo({ bus }, 'dead-letters')).state.messages).toBe(1)
   })
 
-  it('refuses while there is no server, so that the sender tries again', async () => {
+  it('rejects while there is no server, so the sender retries', async () => {
     const bus = await start(openBus({ url: 'nats://127.0.0.1:1', prefix: newPrefix(), logger, name: 'test' }))
     await expect(publishDeadLetter(bus, { modelVersion: 'm', body: {}, id: 'x' })).rejects.toThrow('bus not connected')
   })

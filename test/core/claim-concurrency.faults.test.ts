@@ -1,4 +1,4 @@
-// Many slots that claim at the same moment: nobody gets what another has, and no limit is passed by one.
+// Many slots claim at the same moment: each task goes to one slot, and limits hold exactly.
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -9,10 +9,10 @@ import { findBrokenRules } from '../support/invariants.ts'
 const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => act(index)))
 
-describe('fifty claims at once', () => {
+describe('fifty concurrent claims', () => {
   const database = useDatabase()
 
-  it('never give one task to two', async () => {
+  it('never give one task to two slots', async () => {
     const { db } = database
     const model = ownModel()
     const workspaces = await times(5, () => givenWorkspace(db))
@@ -20,12 +20,12 @@ describe('fifty claims at once', () => {
     const claims = (await times(50, () => claimNext(db, [model]))).filter((claim) => claim !== undefined)
     expect(new Set(claims.map(({ id }) => id)).size).toBe(claims.length)
     expect(new Set(claims.map(({ claim }) => claim)).size).toBe(claims.length)
-    // And nobody goes away empty-handed while there is a task left: a slot would then sleep until its timer.
+    // And every slot gets one while tasks remain, because it would otherwise sleep until its timer.
     expect(claims).toHaveLength(30)
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('never pass the limit of a workspace, at any moment', async () => {
+  it('never exceed the limit of a workspace', async () => {
     const { db } = database
     const model = ownModel()
     const workspace = await givenWorkspace(db, { plan: 'business', credits: 50 })
@@ -55,7 +55,7 @@ describe('fifty claims at once', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('fill the limit: three slots are three tasks, not fewer', async () => {
+  it('fill the limit: three slots run three tasks', async () => {
     const { db } = database
     const model = ownModel()
     const workspace = await givenWorkspace(db, { plan: 'business', credits: 50 })
@@ -64,7 +64,7 @@ describe('fifty claims at once', () => {
     expect(claims.filter(Boolean)).toHaveLength(3)
   })
 
-  it('are not held up by a lapsed attempt whose row somebody has locked', async () => {
+  it('do not wait for a lapsed attempt whose row is locked', async () => {
     const { db } = database
     const model = ownModel()
     const stuck = await givenTask(db, await givenWorkspace(db), { model })

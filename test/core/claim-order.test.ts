@@ -1,4 +1,4 @@
-// Which task a free slot gets (D39): the workspace with the fewest processing, singles before children, then by age.
+// Order of claims (D39): the workspace with the fewest processing tasks first, singles before children, then by age.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -7,7 +7,7 @@ import { claimNext, givenTask, givenWorkspace, ownModel, readHistory, readTask }
 describe('claimNextTask', () => {
   const database = useDatabase()
 
-  it('claims the oldest queued task and says what a worker needs to know', async () => {
+  it('claims the oldest queued task and returns what a worker needs', async () => {
     const { db } = database
     const model = ownModel()
     const workspace = await givenWorkspace(db)
@@ -29,7 +29,7 @@ describe('claimNextTask', () => {
     expect(await readHistory(db, older.id)).toEqual(['queued', 'processing'])
   })
 
-  it('takes nothing for models it was not asked for', async () => {
+  it('claims only tasks of the requested models', async () => {
     const { db } = database
     const model = ownModel()
     await givenTask(db, await givenWorkspace(db), { model })
@@ -38,7 +38,7 @@ describe('claimNextTask', () => {
     expect(await claimNext(db, [ownModel(), model])).toMatchObject({ modelVersion: model })
   })
 
-  it('puts singles before children of a batch, whatever their age', async () => {
+  it('prefers singles over children of a batch, whatever their age', async () => {
     const { db } = database
     const model = ownModel()
     const workspace = await givenWorkspace(db)
@@ -48,7 +48,7 @@ describe('claimNextTask', () => {
     expect((await claimNext(db, [model]))?.id).toBe(child.id)
   })
 
-  it('turns to the workspace with the fewest processing, so that a large one holds up nobody', async () => {
+  it('prefers the workspace with the fewest processing, so a large one does not delay others', async () => {
     const { db } = database
     const model = ownModel()
     const [large, small] = [await givenWorkspace(db), await givenWorkspace(db)]
@@ -61,7 +61,7 @@ describe('claimNextTask', () => {
     expect(turns).toEqual(['large', 'small', 'large', 'small', 'large', 'large'])
   })
 
-  it('counts what a workspace has processing for other models, too', async () => {
+  it('counts processing tasks of other models too', async () => {
     const { db } = database
     const [model, other] = [ownModel(), ownModel()]
     const [busy, idle] = [await givenWorkspace(db), await givenWorkspace(db)]
@@ -72,7 +72,7 @@ describe('claimNextTask', () => {
     expect((await claimNext(db, [model]))?.workspaceId).toBe(idle.id)
   })
 
-  it('leaves a workspace at its limit alone and serves the next', async () => {
+  it('skips a workspace at its limit and serves the next', async () => {
     const { db } = database
     const model = ownModel()
     const full = await givenWorkspace(db, { plan: 'pro', credits: 10 })
@@ -84,7 +84,7 @@ describe('claimNextTask', () => {
     expect(await claimNext(db, [model])).toBeUndefined()
   })
 
-  it('claims nothing while dispatch is paused, and goes on after', async () => {
+  it('claims nothing while dispatch is paused, and continues afterwards', async () => {
     const { db } = database
     const model = ownModel()
     const task = await givenTask(db, await givenWorkspace(db), { model })
@@ -94,7 +94,7 @@ describe('claimNextTask', () => {
     expect((await claimNext(db, [model]))?.id).toBe(task.id)
   })
 
-  it('sets the start once, so that the duration of a run spans its attempts', async () => {
+  it('sets the start once, so the duration of a run spans its attempts', async () => {
     const { db } = database
     const model = ownModel()
     const task = await givenTask(db, await givenWorkspace(db), { model })

@@ -1,4 +1,4 @@
-// The pixels of a header, against what the decoder reads of the same file.
+// Pixel counts from headers, compared with the decoder's result for the same file.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { countPixels } from '@matte/core/upload/count-pixels'
@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 
 const firstBytes = 131_072
 
-/** A photo of noise, so that no encoder finds anything to leave out. */
+/** A photo of noise, which encoders cannot simplify. */
 const noise = (width: number, height: number, channels: 3 | 4 = 3): Sharp =>
   sharp({
     create: { width, height, channels, background: '#80808080', noise: { type: 'gaussian', mean: 128, sigma: 60 } },
@@ -43,7 +43,7 @@ async function compare(bytes: Buffer): Promise<void> {
 }
 
 describe('countPixels', () => {
-  it.each(Object.keys(encodings))('agrees with the decoder about %s, at every size', async (name) => {
+  it.each(Object.keys(encodings))('agrees with the decoder for %s at every size', async (name) => {
     const encode = encodings[name]
     if (encode === undefined) throw new Error('no such encoding')
     for (const [width, height] of [
@@ -58,7 +58,7 @@ describe('countPixels', () => {
     }
   })
 
-  it('agrees about an animation: its canvas', async () => {
+  it('uses the canvas of an animation, like the decoder', async () => {
     const frames = [noise(50, 20), noise(50, 20), noise(50, 20)].map((frame) => frame.png().toBuffer())
     const webp = await sharp(await Promise.all(frames), { join: { animated: true } })
       .webp()
@@ -67,7 +67,7 @@ describe('countPixels', () => {
     await compare(webp)
   })
 
-  it('agrees about every image of the repository', async () => {
+  it('agrees for every image of the repository', async () => {
     const root = join(import.meta.dirname, '../..')
     const files = await readdir(root, { recursive: true })
     const images = files.filter(

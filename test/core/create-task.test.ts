@@ -1,4 +1,4 @@
-// Accepting a task: what is refused, and that slot, quota and credit are taken together or not at all.
+// Creating a task: rejections, and atomic acquisition of slot, quota and credit.
 
 import { createTask } from '@matte/core/task/create-task'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
@@ -38,7 +38,7 @@ describe('createTask', () => {
   const countTasks = async ({ id }: TestWorkspace): Promise<number> =>
     (await database.db.selectFrom('task').select('id').where('workspace_id', '=', id).execute()).length
 
-  it('writes a queued row with the ETag as it is now, and its first event', async () => {
+  it('writes a queued row with the current ETag, and its first event', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
     const upload = await givenUpload(db, workspace.id)
@@ -57,7 +57,7 @@ describe('createTask', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('says that all slots are taken, and never that the quota is, while slots come and go', async () => {
+  it('reports exhausted slots, and never an exhausted quota, while slots come and go', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'internal' })
     const upload = await givenUpload(db, workspace.id)
@@ -77,7 +77,7 @@ describe('createTask', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('lets three of fifty in at once on a plan of three, and the next when one has gone', async () => {
+  it('admits three of fifty concurrent tasks on a plan of three, and the next when one has ended', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'business', credits: 100 })
     const uploads = await Promise.all(Array.from({ length: 50 }, () => givenUpload(db, workspace.id)))
@@ -94,7 +94,7 @@ describe('createTask', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('holds one credit a task and refuses the one that finds none', async () => {
+  it('holds one credit per task and rejects a task without one', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 2 })
     const uploads = await Promise.all(Array.from({ length: 4 }, () => givenUpload(db, workspace.id)))
@@ -108,7 +108,7 @@ describe('createTask', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('holds nothing on a plan that is not charged', async () => {
+  it('holds nothing on a plan without charges', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const task = await create(workspace, await givenUpload(db, workspace.id))
@@ -116,7 +116,7 @@ describe('createTask', () => {
     expect(await db.selectFrom('credit_hold').select('state').where('task_id', '=', task.id).execute()).toEqual([])
   })
 
-  it('refuses past the month’s quota, saying when it ends, and counts again in the next month', async () => {
+  it('rejects tasks beyond the month’s quota with its end, and counts again in the next month', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     await create(workspace, await givenUpload(db, workspace.id), { monthlyQuota: 1 })
@@ -133,7 +133,7 @@ describe('createTask', () => {
     expect(row).toEqual([{ quota_used: 1 }])
   })
 
-  it('names concurrency before quota when both are used up', async () => {
+  it('reports concurrency before quota when both are exhausted', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     await givenTask(db, workspace)
@@ -143,7 +143,7 @@ describe('createTask', () => {
     })
   })
 
-  it('refuses what is not an upload of this workspace, in the same words for every reason', async () => {
+  it('rejects an object that is no upload of this workspace, with the same message for every reason', async () => {
     const { db } = database
     const [workspace, other] = [await givenWorkspace(db), await givenWorkspace(db)]
     const foreign = await givenUpload(db, other.id)
@@ -160,9 +160,9 @@ describe('createTask', () => {
     expect(messages.size).toBe(1)
   })
 
-  // One statement alone, and one of several in a transaction.
+  // One statement on one plan, several in a transaction on the other.
   it.each(['internal', 'free'])(
-    'refuses an upload that is given up while it is inspected, and takes no slot: plan %s',
+    'rejects an upload that expires during inspection, and takes no slot: plan %s',
     async (plan) => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan, credits: 1 })
@@ -188,7 +188,7 @@ describe('createTask', () => {
     ['an empty object', Buffer.alloc(0), 'TASK_FORMAT_NOT_SUPPORTED', {}],
     ['text that calls itself a PNG', mislabelledPng, 'TASK_FORMAT_NOT_SUPPORTED', {}],
     ['thirty thousand pixels square', hugePng(), 'TASK_FILE_SIZE_EXCEEDED', { limit: 'pixels' }],
-  ])('refuses %s', async (_, body, code, details) => {
+  ])('rejects %s', async (_, body, code, details) => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const upload = await givenUpload(db, workspace.id, memoryBucket(), body)
@@ -196,7 +196,7 @@ describe('createTask', () => {
     expect(await countTasks(workspace)).toBe(0)
   })
 
-  it('takes a file of exactly the largest size, and none of one byte more', async () => {
+  it('accepts a file of exactly the maximum size, and rejects one byte more', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const upload = await givenUpload(db, workspace.id)

@@ -1,5 +1,5 @@
-// Commands of credit-properties.faults.test.ts: each does one thing to the model and to the real ledger, and compares.
-// `crashAt` breaks the connection at that statement first: nothing may have happened, and the same is done again.
+// Commands of credit-properties.faults.test.ts: each acts on the model and on the real ledger, and compares. With
+// `crashAt` the connection first breaks at that statement: the ledger must be unchanged, and the command repeats.
 
 import { readBalance } from '@matte/core/credit/balance'
 import { settleHolds } from '@matte/core/credit/hold'
@@ -22,7 +22,7 @@ import { Crash, crashingAt, type World } from './credit-world.ts'
 type Real = { readonly world: World }
 type Crashable = { readonly crashAt: number | null }
 
-/** What the ledger shows of a model's lots. */
+/** The ledger's lots in the form of the model. */
 const shown = ({ id, available, held, spent, expired, refunded, adjusted }: ModelLot) => ({
   id,
   available,
@@ -40,7 +40,7 @@ async function expectEqual(model: Model, { world }: Real): Promise<void> {
   expect(await readBalance(world.db, world.workspaceId)).toMatchObject({ available, held, total: available + held })
 }
 
-/** Does it with a connection that breaks, if asked to; then, unless it had got through, in earnest. */
+/** Runs it with a breaking connection if asked; then, unless it got through, normally. */
 async function withCrash<T>(model: Model, real: Real, { crashAt }: Crashable, act: (db: Db) => Promise<T>): Promise<T> {
   const { db } = real.world
   if (crashAt === null) return act(db)
@@ -122,7 +122,7 @@ const create = (options: Crashable & { readonly amount: number }) =>
 
 type TaskOptions = Crashable & { readonly index: number }
 
-/** Three times in four a task that such a command can end, else any: refusals are part of the game, not most of it. */
+/** In three of four cases a task that the command can end, otherwise any, so rejections occur too. */
 const onTask = (
   name: string,
   options: TaskOptions,
@@ -145,7 +145,7 @@ const cancel = (options: TaskOptions) =>
     await endAgain(real, task)
   })
 
-/** Ends a run that has ended, in every way there is: nothing may come of it. */
+/** Ends a finished run in every possible way; nothing may change. */
 async function endAgain({ world }: Real, { id, run }: ModelTask): Promise<void> {
   for (const outcome of ['captured', 'released'] as const) {
     expect(await settleHolds(world.db, [{ taskId: id, run }], outcome)).toBe(0)
@@ -220,7 +220,7 @@ const adjust = (options: Crashable & { readonly amount: number; readonly referen
     model.lots.push(newLot({ id: added?.id ?? '', priority: 50, amount, expiresAt: null }))
   })
 
-/** A transaction a workspace: when it breaks, this one's lots may have been swept and another's not. */
+/** One transaction per workspace: if it breaks, its lots and those of another one may differ. */
 const expire = ({ crashAt }: Crashable) =>
   command(`expire(${JSON.stringify({ crashAt })})`, async (model, { world }) => {
     if (crashAt !== null) await world.expire(crashingAt(world.db, crashAt)).catch(orCrash)
@@ -242,7 +242,7 @@ const crashAt = fc.option(fc.nat(8), { freq: 3 })
 const index = fc.nat(20)
 const amount = fc.integer({ min: 1, max: 6 })
 
-/** Weighted by repetition: creating and ending are what a ledger sees most. */
+/** Weighted by repetition: creating and ending are the most frequent. */
 export const commands = fc.commands(
   [
     fc
@@ -267,7 +267,7 @@ export const commands = fc.commands(
       .record({ amount: fc.constantFrom(-5, -2, -1, 2), reference: fc.constantFrom('a1', 'a2', 'a3', 'a4'), crashAt })
       .map(adjust),
     fc.record({ crashAt }).map(expire),
-    // The grace time of 72 hours passes in two or three steps, or in one.
+    // The grace time of 72 hours passes in one to three steps.
     fc.constantFrom(5, 20, 30, 40, 80).map(pass),
     fc.constantFrom(5, 20, 30, 40, 80).map(pass),
   ],

@@ -1,4 +1,4 @@
-// How lots end (D71), case by case; the sequences of credit-properties.faults.test.ts come by these rarely.
+// Expiry of lots (D71), case by case; random sequences of credit-properties.faults.test.ts rarely reach these.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import { readBalance } from '@matte/core/credit/balance'
 import { expireCredits } from '@matte/core/credit/expire-credits'
@@ -16,11 +16,11 @@ import { createWorld, plan, type World } from './credit-world.ts'
 const unknown = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'
 const inHours = (hours: number): Date => new Date(Date.now() + hours * 3_600_000)
 
-describe('the end of a lot', () => {
+describe('the expiry of a lot', () => {
   const database = useDatabase()
   const available = async ({ workspaceId }: World) => (await readBalance(database.db, workspaceId)).available
 
-  /** Two credits that end in 10 hours, one of them held by a task. */
+  /** Two credits that expire in 10 hours, one of them held by a task. */
   async function givenHalfHeld() {
     const { db } = database
     const world = await createWorld(db)
@@ -28,7 +28,7 @@ describe('the end of a lot', () => {
     return { db, world, task: await world.create(db, 1) }
   }
 
-  it('expires what nobody holds, and leaves what is held', async () => {
+  it('removes unheld credits and keeps held ones', async () => {
     const { db, world } = await givenHalfHeld()
     await world.passHours(11)
     expect(await available(world)).toBe(0)
@@ -37,7 +37,7 @@ describe('the end of a lot', () => {
     expect(await world.lots()).toMatchObject([{ available: 0, held: 1, expired: 1 }])
   })
 
-  it('captures a held credit after the expiry like any other', async () => {
+  it('lets a held credit be captured after the expiry', async () => {
     const { db, world, task } = await givenHalfHeld()
     await world.passHours(11)
     const claim = await world.claim(db, task)
@@ -47,7 +47,7 @@ describe('the end of a lot', () => {
     expect(await findBrokenCreditRules(db, world.workspaceId)).toEqual([])
   })
 
-  it('lets a credit that is released late be spent for 72 hours, and it alone', async () => {
+  it('gives a credit that is released late 72 more hours, and only that credit', async () => {
     const { db, world, task } = await givenHalfHeld()
     await world.passHours(11)
     await world.cancel(db, task)
@@ -63,7 +63,7 @@ describe('the end of a lot', () => {
     expect(await findBrokenCreditRules(db, world.workspaceId)).toEqual([])
   })
 
-  it('begins no second grace time: holding and canceling keeps no credit forever', async () => {
+  it('grants no second grace time, so holding and canceling cannot keep a credit forever', async () => {
     const { db, world, task } = await givenHalfHeld()
     await world.passHours(11)
     await world.cancel(db, task)
@@ -74,7 +74,7 @@ describe('the end of a lot', () => {
     expect(await available(world)).toBe(0)
   })
 
-  it('gives a whole batch back as its children one by one: to each lot its own, and lapsed credits expire', async () => {
+  it('releases a batch like its children one by one: each lot gets its own, and lapsed credits expire', async () => {
     const { db } = database
     const cancelRest = {
       whole: async ({ workspaceId }: World, batchId: string) => void (await cancelBatch(db, workspaceId, batchId)),
@@ -89,7 +89,7 @@ describe('the end of a lot', () => {
       const workspace = { id: world.workspaceId, plan: { ...plan, batchLimit: 7 } }
       const { batch, tasks } = await givenBatch(db, workspace, { size: 7, model: ownModel() })
       const [first, ...rest] = tasks
-      if (first) await world.cancel(db, first) // so that the first lot has one to spend when it lapses
+      if (first) await world.cancel(db, first) // so the first lot has one to spend when it lapses
       await world.passHours(11)
       await cancel(world, batch.id, rest)
       const lots = (await world.lots()).map(({ available, held, expired }) => ({ available, held, expired }))
@@ -101,15 +101,15 @@ describe('the end of a lot', () => {
           { available: 3, held: 0, expired: 0 },
         ],
       })
-      expect(await available(world)).toBe(8) // the two of the first lot can be spent for 72 hours
+      expect(await available(world)).toBe(8) // both credits of the first lot can be spent for 72 hours
       expect(await findBrokenCreditRules(db, world.workspaceId)).toEqual([])
     }
   })
 
-  it('gives the grace time also when the release began before the expiry and a sweep came between', async () => {
+  it('grants the grace time also when the release began before the expiry and a sweep ran in between', async () => {
     const { db, world, task } = await givenHalfHeld()
     await db.transaction().execute(async (tx) => {
-      await sql`select now()`.execute(tx) // the transaction's time from here on
+      await sql`select now()`.execute(tx) // from here on, the transaction's time
       await sql`update credit_lot set expires_at = clock_timestamp() + interval '50 ms'
                    where workspace_id = ${world.workspaceId}`.execute(db)
       await until('the lot has ended', async () => {
@@ -126,16 +126,16 @@ describe('the end of a lot', () => {
     expect(await world.lots()).toMatchObject([{ available: 1, held: 0, expired: 1 }])
   })
 
-  it('judges by another time when an operator asks for it', async () => {
+  it('uses another time if an operator gives one', async () => {
     const { db, world } = await givenHalfHeld()
-    await expireCredits(db, { now: inHours(9) }) // what other tests left
+    await expireCredits(db, { now: inHours(9) }) // left over from other tests
     expect(await expireCredits(db, { now: inHours(9) })).toBe(0)
     expect(await expireCredits(db, { now: inHours(11) })).toBe(1)
     expect(await expireCredits(db, { now: inHours(11) })).toBe(0)
     expect(await world.lots()).toMatchObject([{ available: 0, held: 1, expired: 1 }])
   })
 
-  it('says what is left and what ends soon', async () => {
+  it('reports remaining and soon expiring credits', async () => {
     const { db, world } = await givenHalfHeld()
     await world.grant(db, { amount: 5, expiresAt: inHours(24 * 8) })
     await world.grant(db, { amount: 7 })
@@ -151,7 +151,7 @@ describe('the end of a lot', () => {
 describe('grants and refunds', () => {
   const database = useDatabase()
 
-  it('spend by priority, then expiry, then age', async () => {
+  it('are spent by priority, then expiry, then age', async () => {
     const { db } = database
     const world = await createWorld(db)
     const lots = [
@@ -175,7 +175,7 @@ describe('grants and refunds', () => {
     expect(order).toEqual([4, 2, 3, 1, 0])
   })
 
-  it('grant the same source once, also at once, and refuse another amount for it', async () => {
+  it('grant the same source once, also concurrently, and reject another amount for it', async () => {
     const { db } = database
     const { workspaceId } = await createWorld(db)
     const grant = { workspaceId, kind: 'plan', amount: 5, source: 'plan:2026-11' }
@@ -187,7 +187,7 @@ describe('grants and refunds', () => {
     expect(await findBrokenCreditRules(db, workspaceId)).toEqual([])
   })
 
-  it('refund the available part of a lot, once a reference, and no more than that', async () => {
+  it('refund only the available part of a lot, once per reference', async () => {
     const { db } = database
     const world = await createWorld(db)
     const { workspaceId } = world
@@ -205,7 +205,7 @@ describe('grants and refunds', () => {
     expect(await findBrokenCreditRules(db, workspaceId)).toEqual([])
   })
 
-  it('hold a credit of a task once, whoever asks again', async () => {
+  it('hold credits of a task once, however often requested', async () => {
     const { db } = database
     const world = await createWorld(db)
     await world.grant(db, { amount: 5 })
@@ -217,7 +217,7 @@ describe('grants and refunds', () => {
     expect(await world.lots()).toMatchObject([{ available: 4, held: 1 }])
   })
 
-  it('take back a refund inside the transaction that asked for it', async () => {
+  it('cancel a refund inside the caller’s transaction', async () => {
     const { db } = database
     const world = await createWorld(db)
     const lotId = (await world.grant(db, { amount: 5 }))?.lotId ?? ''

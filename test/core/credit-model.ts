@@ -1,6 +1,6 @@
-// The ledger as a reader of the decisions would write it (D31, D71), in plain numbers and without a database: what
-// credit-properties.faults.test.ts compares the real one with. Time is in hours since the start of a sequence; expiries
-// are at half hours and commands at whole ones, so that nothing happens at a bound.
+// The ledger as a model in plain numbers, without a database (D31, D71), to compare with the real one in
+// credit-properties.faults.test.ts. Time is in hours since the start of a sequence; expiries are at half hours and
+// commands at full hours, so nothing happens exactly at a bound.
 
 export type ModelLot = {
   readonly id: string
@@ -48,7 +48,7 @@ const endOf = ({ expiresAt, graceUntil }: ModelLot): number =>
 
 export const isSpendable = (model: Model, lot: ModelLot): boolean => endOf(lot) > model.hour
 
-/** Lots that can be spent, in the order priority, expiry, age. */
+/** Lots with available credits, ordered by priority, expiry, age. */
 const spendable = (model: Model): ModelLot[] =>
   model.lots
     .filter((lot) => isSpendable(model, lot))
@@ -63,7 +63,7 @@ const spendable = (model: Model): ModelLot[] =>
 
 export const availableIn = (model: Model): number => spendable(model).reduce((sum, lot) => sum + lot.available, 0)
 
-/** The parts of a hold; undefined when there is not enough. */
+/** Parts of a hold; undefined if credits are missing. */
 export function hold(model: Model, amount: number): ModelTask['holds'] | undefined {
   if (availableIn(model) < amount) return undefined
   const parts: ModelTask['holds'] = []
@@ -87,7 +87,7 @@ export function capture(task: ModelTask): void {
   task.holds = []
 }
 
-/** Back to the same lots; after the expiry with 72 hours more, and without what nobody had held. */
+/** Returns credits to their lots; after the expiry with 72 more hours, and without credits that were not held. */
 export function release(model: Model, task: ModelTask): void {
   for (const { lot, amount, heldAt } of task.holds) {
     if (!isSpendable(model, lot)) expire(lot)

@@ -1,27 +1,27 @@
-// The twelve properties of the ledger, against real PostgreSQL: random sequences compared with a model after every
-// command, and random scripts that run at once over connections of their own. Each run prints its seed; with
-// MATTE_PROPERTY_SEED the same is done again, with MATTE_PROPERTY_RUNS more of it (40 otherwise, for `make test`;
-// sequences three times as many).
+// The twelve properties of the ledger against real PostgreSQL: random sequences compared with a model after every
+// command, and random scripts that run concurrently on separate connections. Each run prints its seed;
+// MATTE_PROPERTY_SEED repeats it, MATTE_PROPERTY_RUNS sets the number of runs (default 40; three times as many
+// sequences).
 //
-//   1 every transaction sums to 0               7 a crash between statements comes to the same end
+//   1 every transaction sums to 0               7 a crash between statements does not change the result
 //   2 available and held are never negative     8 the order of lots is kept
 //   3 granted = the sum of the six accounts     9 a terminal task has no open hold
 //   4 the columns are the sums of the entries  10 no entry is updated or deleted
-//   5 each hold ends once                      11 limit and quota hold with N creators at once
+//   5 each hold ends once                      11 limit and quota hold with N concurrent creators
 //   6 a repeated command changes nothing       12 the order of provider events does not matter
 //
-// What keeps them was taken away, one at a time, to see which fail:
+// Mutations that were tried, and the properties that fail:
 //
 //   `state = 'open'` in settleHolds                    5, 6 in sequences (the CHECK of `held` stops it)
-//   the entry of a release                             2, 4, 5 in sequences and at once
-//   `priority` in the order of holdCredits             8 in sequences and at once
+//   the entry of a release                             2, 4, 5 in sequences and concurrently
+//   `priority` in the order of holdCredits             8 in sequences and concurrently
 //   the expiry in the choice of holdCredits            8 in sequences
-//   settleHolds on a connection of its own             7 in sequences
+//   settleHolds on a separate connection               7 in sequences
 //   the lapsed part, or the grace time, of a release   the model, in sequences
 //   `source` of a grant, the check of a refund's reference  6 in sequences, 12
-//   `available >=` of a refund                         2 in sequences and at once (the CHECK stops it)
-//   the limit, or the quota, in singleSlot            11, and with it in takeSingleSlot alone, by the retries
-//   `lot.lapsed` in what a release writes as `lot_available`  4 in sequences
+//   `available >=` of a refund                         2 in sequences and concurrently (the CHECK stops it)
+//   the limit, or the quota, in singleSlot            11, and in takeSingleSlot only, by retries
+//   `lot.lapsed` in a release's `lot_available`        4 in sequences
 //   the reference of an adjustment                     6 in sequences
 //   the trigger of credit_entry                        10
 import type { Db } from '@matte/core/db/database'
@@ -45,7 +45,7 @@ import { deliverUntilApplied, type ProviderEvent, shuffle } from './provider-eve
 const runs = Number(process.env.MATTE_PROPERTY_RUNS ?? 40)
 const seed = Number(process.env.MATTE_PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const parameters = { numRuns: runs, seed, endOnFailure: process.env.CI !== undefined }
-/** Long runs take as long as they are asked to. */
+/** Long runs have no time limit. */
 const timeoutMs = 120_000 + runs * 5_000
 const say = (line: string): void => void process.stdout.write(`[properties] ${line}\n`)
 
@@ -59,7 +59,7 @@ const refusals = [
 
 const limits = ['TASK_CONCURRENT_LIMIT', 'QUOTA_EXCEEDED', 'CREDITS_INSUFFICIENT']
 
-/** A refusal of the table is an answer; anything else, a broken CHECK or a deadlock, is a failure. */
+/** A rejection by the table is a result; anything else, such as a broken CHECK or a deadlock, is a failure. */
 async function orRefused<T>(acting: Promise<T>): Promise<T | undefined> {
   try {
     return await acting
@@ -73,7 +73,7 @@ describe('the ledger', () => {
   const database = useDatabase()
 
   it(
-    'keeps 1 to 9 in any sequence of commands, with crashes and repeats',
+    'keeps properties 1 to 9 in any sequence of commands, with crashes and repeats',
     async () => {
       say(`sequences: seed ${seed}, ${runs * 3} runs`)
       let done = 0
@@ -90,7 +90,7 @@ describe('the ledger', () => {
   )
 
   it(
-    'keeps 1 to 6, 8 and 9 when scripts run at once',
+    'keeps properties 1 to 6, 8 and 9 with concurrent scripts',
     async () => {
       say(`at once: seed ${seed}, ${runs} runs`)
       const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
@@ -111,7 +111,7 @@ describe('the ledger', () => {
     timeoutMs,
   )
 
-  it('10: refuses to update or delete an entry', async () => {
+  it('property 10: rejects updates and deletions of entries', async () => {
     const { db } = database
     const { id } = await givenWorkspace(db, { credits: 3 })
     const change = db.updateTable('credit_entry').set({ amount: 4 }).where('workspace_id', '=', id)
@@ -121,7 +121,7 @@ describe('the ledger', () => {
   })
 
   it(
-    '11: lets N creators and retries at once pass neither the limit nor the quota nor the credits',
+    'property 11: N concurrent creators and retries exceed neither limit nor quota nor credits',
     async () => {
       const bounds = fc.record({
         creators: fc.oneof(fc.nat(4), fc.nat(50)),
@@ -163,7 +163,7 @@ describe('the ledger', () => {
   )
 
   it(
-    '12: comes to the same balance whatever the order of a provider’s events, repeats included',
+    'property 12: reaches the same balance in any order of provider events, repeats included',
     async () => {
       const orders = fc.array(fc.record({ credits: fc.integer({ min: 1, max: 9 }), refunded: fc.nat(9) }), {
         minLength: 1,
@@ -189,12 +189,12 @@ describe('the ledger', () => {
   )
 })
 
-// The scripts that run at once.
+// Concurrent scripts.
 
-/** Priority of lots that are granted meanwhile: the worst, so that no hold had to prefer them. */
+/** Priority of lots granted meanwhile: the worst, so that no hold must prefer them. */
 const late = 100
 
-/** What every hold had to choose from: lots that were there before the scripts, and had not lapsed. */
+/** Lots that every hold could choose from: created before the scripts, and not lapsed. */
 const couldBeSeen = ({ priority, expires_at: expiresAt }: { priority: number; expires_at: Date | null }): boolean =>
   priority < late && (expiresAt === null || expiresAt.getTime() > Date.now())
 
@@ -202,7 +202,7 @@ const amount = fc.integer({ min: 1, max: 6 })
 const inHours = (hours: number | null): Date | null =>
   hours === null ? null : new Date(Date.now() + hours * 3_600_000)
 
-/** Before the scripts: lots of every order, some of them lapsed. */
+/** Initial lots in all orders, some lapsed. */
 const lots = fc.array(
   fc.record({
     amount,
@@ -258,7 +258,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 const script = fc.array(step, { minLength: 3, maxLength: 12 })
 
-/** One step over a connection of the script's own; tasks are shared by all scripts. */
+/** One step on the script's connection; all scripts share tasks. */
 async function perform(world: World, db: Db, step: Step, tasks: RealTask[]): Promise<unknown> {
   if (step.do === 'create') return tasks.push(await world.create(db, step.amount))
   if (step.do === 'grant') return world.grant(db, { amount: step.amount, priority: late, source: step.source })

@@ -1,5 +1,5 @@
-// The real side of credit-properties.faults.test.ts: one workspace, and the product's functions as the service calls
-// them. Time passes by moving the rows' times back, since a row's time is the database's.
+// The real side of credit-properties.faults.test.ts: one workspace and production functions. Time passes by moving the
+// rows' times back, because rows use the database clock.
 import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { holdCredits } from '@matte/core/credit/hold'
@@ -17,7 +17,7 @@ import { sql } from 'kysely'
 import { givenUpload, ownModel, success } from '../support/factories.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
 
-/** A plan that charges and sets no other bound. */
+/** A plan that charges and has no other limit. */
 export const plan: Plan = { ...(defaultPlans.pro as Plan), concurrentTasks: 100_000, monthlyQuota: null }
 const plans = { pro: plan }
 
@@ -39,7 +39,7 @@ export async function createWorld(db: Db) {
     grant: (on: Db, grant: Omit<Grant, 'workspaceId' | 'kind'>) =>
       grantCredits(on, { workspaceId, kind: 'test', ...grant }),
 
-    /** A task that costs `amount`, in the steps of `createTask`, which knows one price only. */
+    /** A task that costs `amount`, in the steps of `createTask`, which knows only one price. */
     create: (on: Db, amount: number): Promise<RealTask> =>
       on.transaction().execute(async (tx) => {
         const model = ownModel()
@@ -97,7 +97,7 @@ async function passHours(db: Db, workspaceId: string, hours: number): Promise<vo
 
 export class Crash extends Error {}
 
-/** The same database, whose connection breaks at the statement of this number, 0 being the first. */
+/** The same database with a connection that breaks at the statement of this number, counted from 0. */
 export function crashingAt(db: Db, statement: number): Db {
   let asked = 0
   return db.withPlugin({

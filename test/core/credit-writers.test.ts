@@ -1,6 +1,6 @@
-// Everything that writes to the ledger of one workspace, at once: holds and their ends, grants of packs, plans and
-// referrals, adjustments, refunds that succeed and that fail, expiry, and last the end of a team. Each entry's balance
-// follows from the one before it, as members read it.
+// All concurrent writers of a workspace's ledger: holds and their ends, grants of packs, plans and referrals,
+// adjustments, successful and failed refunds, expiry, and the end of a team. Each entry's balance, as members read it,
+// must follow from the previous one.
 import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { readBalance } from '@matte/core/credit/balance'
 import { grantDuePlans } from '@matte/core/credit/due/grant-plans'
@@ -10,13 +10,13 @@ import { grantCredits } from '@matte/core/credit/lot-queries'
 import { setOperatorPlan } from '@matte/core/credit/operator-plan'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import type { PaymentDeps } from '@matte/core/payment/payment-deps'
-import { ProviderRefused } from '@matte/core/payment/provider/provider-errors'
-import { createRefund } from '@matte/core/payment/refunds'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { finishTask } from '@matte/core/task/run/finish-task'
-import { deleteTeam } from '@matte/core/team/delete-team'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
+import type { PaymentDeps } from '@matte/people/payment/payment-deps'
+import { ProviderRefused } from '@matte/people/payment/provider/provider-errors'
+import { createRefund } from '@matte/people/payment/refunds'
+import { deleteTeam } from '@matte/people/team/delete-team'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
@@ -29,7 +29,7 @@ const database = useDatabase()
 const plan = { ...planNamed(defaultPlans, 'business'), concurrentTasks: 1_000 }
 const plans = { ...defaultPlans, business: plan }
 
-/** What is refused because another was first is an answer. */
+/** A rejection because another writer was first is a valid result. */
 async function orRefused(acting: Promise<unknown>): Promise<void> {
   try {
     await acting
@@ -43,7 +43,7 @@ async function entriesOf(db: Db, workspaceId: string) {
   return entries.toReversed()
 }
 
-/** To nothing at the end, by every kind of movement that there is. */
+/** Brings the balance to zero with every kind of movement. */
 async function expectChained(db: Db, workspaceId: string): Promise<void> {
   expect(await findBrokenCreditRules(db, workspaceId)).toEqual([])
   const entries = await entriesOf(db, workspaceId)
@@ -60,14 +60,14 @@ async function expectChained(db: Db, workspaceId: string): Promise<void> {
     ...['available>adjusted', 'available>expired', 'available>held', 'available>refunded', 'held>available'],
     ...['held>spent', 'refunded>available', 'source>available'],
   ])
-  // What gives back is a refund that failed, and never shown as another kind.
+  // An entry that gives back is a failed refund and shows no other kind.
   const typed = new Map(entries.map(({ type, change }) => [`${type} ${Math.sign(change)}`, true]))
   expect([...typed.keys()].sort()).toEqual([
     ...['adjust -1', 'adjust 1', 'capture 0', 'expire -1', 'grant 1', 'hold -1', 'refund -1', 'refund 1', 'release 1'],
   ])
 }
 
-it('every balance follows from the one before it, whoever writes at once', async () => {
+it('every balance follows from the previous one with all writers running concurrently', async () => {
   const { db } = database
   const world = paymentWorld(db)
   const { workspaceId, userId } = await givenBuyer(db)
@@ -92,7 +92,7 @@ it('every balance follows from the one before it, whoever writes at once', async
     if (how === 'cancel') return cancelTask(db, workspaceId, id)
     const claim = await claimNext(db, [model])
     if (claim !== undefined) return finishTask(db, claim, success(claim))
-    // As many as may run at once are running.
+    // The maximum number is running.
     return cancelTask(db, workspaceId, id)
   }
   const lapse = async (index: number) => {

@@ -1,6 +1,5 @@
-// Time in rows is the database's (D82), also for a statement that had to wait, after a clock was set right, and decades
-// from now.
-import { countRequests } from '@matte/core/rate-limit/rate-window-queries'
+// Row times use the database clock (D82), also after a lock wait, after a clock correction, and decades from now.
+import { countRequests } from '@matte/core/rate-windows'
 import { renewClaim } from '@matte/core/task/run/claim-task'
 import { readUsage } from '@matte/core/usage/read-usage'
 import { takeChildSlots } from '@matte/core/workspace/limit/child-slots'
@@ -23,10 +22,10 @@ import { until } from '../support/until.ts'
 const pro = defaultPlans.pro as Plan
 const claimMs = 600
 
-describe(`the database's time`, () => {
+describe(`the database clock`, () => {
   const database = useDatabase()
 
-  /** Holds a row's lock in a transaction of its own until `act` waits for it; then says when it was released. */
+  /** Holds a row lock in a separate transaction until `act` waits for it; returns the time of release. */
   async function whileLocked<T>(table: 'workspace' | 'task', id: string, act: () => Promise<T>) {
     const { db } = database
     let acting: Promise<T> | undefined
@@ -44,7 +43,7 @@ describe(`the database's time`, () => {
     return { released, result: (await acting) as T }
   }
 
-  it('gives a claim its whole life, however long it waited for the workspace', async () => {
+  it('gives a claim its full duration, however long it waited for the workspace', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const model = ownModel()
@@ -55,14 +54,14 @@ describe(`the database's time`, () => {
     expect(result?.waitedMs).toBeGreaterThanOrEqual(released.getTime() - queuedAt.getTime())
   })
 
-  it('gives a renewed claim its whole life, however long it waited for the task', async () => {
+  it('gives a renewed claim its full duration, however long it waited for the task', async () => {
     const { db } = database
     const claim = await givenClaimed(db, await givenWorkspace(db))
     const { released, result } = await whileLocked('task', claim.id, () => renewClaim(db, claim, claimMs))
     expect((result?.claimed_until?.getTime() ?? 0) - claimMs).toBeGreaterThanOrEqual(released.getTime())
   })
 
-  /** A workspace that used its quota up in a month that a clock far ahead has written. */
+  /** A workspace with an exhausted quota in a month written by a clock far ahead. */
   async function givenFutureMonth(ahead: string): Promise<TestWorkspace> {
     const workspace = await givenWorkspace(database.db, { plan: 'pro' })
     await sql`
@@ -78,7 +77,7 @@ describe(`the database's time`, () => {
     return rows[0]
   }
 
-  it.each(['1 month', '2 months', '10 years'])('corrects a quota month that lies %s in the future', async (ahead) => {
+  it.each(['1 month', '2 months', '10 years'])('corrects a quota month %s in the future', async (ahead) => {
     const { db } = database
     const workspace = await givenFutureMonth(ahead)
     expect((await readUsage(db, workspace.id, pro)).monthlyQuota).toMatchObject({ used: 0 })
@@ -89,7 +88,7 @@ describe(`the database's time`, () => {
     expect(await readMonth(other)).toEqual({ quota_used: 3, current: true })
   })
 
-  it('counts requests also after 2038', async () => {
+  it('counts requests after 2038', async () => {
     const other = await createTestDatabase()
     try {
       await other.setClock('2039-01-01T00:00:00Z')

@@ -1,7 +1,7 @@
-// Rights of each process in the database (D89), read from PostgreSQL's catalog and tried under its role.
+// Database rights of each process (D89), read from PostgreSQL's catalog and tested under its role.
 import { randomBytes } from 'node:crypto'
 import { privilegesOf } from '@matte/core/db/roles/privileges'
-import { roleName } from '@matte/core/db/roles/role-names'
+import { roleName } from '@matte/core/db/roles/role-statements'
 import { type ProcessRole, processRoles, tableRights } from '@matte/core/db/roles/table-rights'
 import { replaceModels } from '@matte/core/model/model-queries'
 import { sql } from 'kysely'
@@ -15,7 +15,7 @@ import { processDb, template } from '../support/roles.ts'
 import { until } from '../support/until.ts'
 
 const own: TestDatabase[] = []
-/** A database of the test's own, whose roles go with it. */
+/** A database of this test; its roles are dropped with it. */
 async function given(making: Promise<TestDatabase>): Promise<TestDatabase> {
   const database = await making
   own.push(database)
@@ -33,7 +33,7 @@ afterAll(async () => {
   }
 })
 
-/** URLs of the roles as `database create-roles` takes them. */
+/** Role URLs as arguments of `database create-roles`. */
 function roleEnv({ name, url }: TestDatabase): Record<string, string> {
   const urls = processRoles.map((role) => {
     const one = Object.assign(new URL(url), {
@@ -59,7 +59,7 @@ async function tryAs(url: string, statement: string): Promise<string> {
   }
 }
 
-/** `privilege on table` and `privilege (column) on table` that the catalog has for a role. */
+/** `privilege on table` and `privilege (column) on table` in the catalog for a role. */
 async function granted({ db }: Pick<TestDatabase, 'db'>, role: string): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select lower(acl.privilege_type) || ' on ' || c.relname as text
@@ -77,21 +77,21 @@ const wanted = (role: ProcessRole): string[] =>
     .map(({ table, privilege, column }) => `${privilege}${column === undefined ? '' : ` (${column})`} on ${table}`)
     .sort()
 
-describe('the roles of our processes', () => {
+describe('roles of our processes', () => {
   const database = useDatabase()
 
-  it('have a decision for each table that there is', async () => {
+  it('have a decision for every table', async () => {
     const { rows } = await sql<{ name: string }>`
       select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
        and relname not like 'kysely_%' order by 1`.execute(database.db)
     expect(rows.map(({ name }) => name)).toEqual(Object.keys(tableRights).sort())
   })
 
-  it.each(processRoles)('give the %s what it needs and no more', async (role) => {
+  it.each(processRoles)('give the %s exactly the rights that it needs', async (role) => {
     expect(await granted(database, roleName(template, role))).toEqual(wanted(role))
   })
 
-  it('let the worker say which models there are', async () => {
+  it('let the worker update models', async () => {
     const models = [{ name: 'of-worker', pool: 'p', tritonModel: 'm', isDefault: true }]
     expect(await replaceModels(processDb('worker', database.db), models)).toBe(true)
   })
@@ -157,7 +157,7 @@ describe('the roles of our processes', () => {
     ...['delete from kysely_migration', 'create index on task (id)', 'alter table task disable trigger all'],
   ]
 
-  it.each(processRoles)('refuse the %s what is not its own, and every change of the schema', async (role) => {
+  it.each(processRoles)('deny the %s other tables and every change of the schema', async (role) => {
     const url = Object.assign(new URL(database.url), { username: roleName(template, role) }).href
     const answers = await Promise.all([...secrets[role], ...schema].map(async (one) => [one, await tryAs(url, one)]))
     expect(answers.filter(([, answer]) => answer !== '42501')).toEqual([])
@@ -165,7 +165,7 @@ describe('the roles of our processes', () => {
 })
 
 describe('matte-admin database roles', () => {
-  it('prints SQL that makes the roles, and revokes what a release no longer needs, at each run', async () => {
+  it('prints SQL that creates the roles and, at each run, revokes rights that a release no longer needs', async () => {
     const database = await given(createEmptyDatabase())
     const { db, name, url } = database
     const print = () => adminText(['database', 'roles'], { DATABASE_URL: url })
@@ -185,7 +185,7 @@ describe('matte-admin database roles', () => {
 })
 
 describe('matte-admin database create-roles', () => {
-  it('makes roles that log in with the passwords of their URLs, also after these have changed', async () => {
+  it('creates roles with the passwords of their URLs, also after the passwords changed', async () => {
     const database = await given(createEmptyDatabase())
     for (const env of [roleEnv(database), roleEnv(database)]) {
       const { roles } = await admin(['database', 'create-roles'], { DATABASE_URL: database.url, ...env })
@@ -199,7 +199,7 @@ describe('matte-admin database create-roles', () => {
     }
   })
 
-  it('says which URL is missing or has another user, and which right the user lacks', async () => {
+  it('reports a missing URL, a wrong user, and a right that the user lacks', async () => {
     const database = await given(createTestDatabase())
     const env = roleEnv(database)
     const run = (more: Record<string, string>) =>
@@ -215,13 +215,13 @@ describe('matte-admin database create-roles', () => {
     const user = Object.assign(new URL(database.url), { username: roleName(template, 'api') }).href
     await expect(run({ DATABASE_URL: user })).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('may not make roles'),
+      stderr: expect.stringContaining('cannot create roles'),
     })
   })
 })
 
 describe('a process whose role does not own the tables', () => {
-  /** An API that starts, and the body that its health port answers. */
+  /** An API that starts, and the body of its health response. */
   async function startWaiting(databaseUrl: string) {
     const [port = 0] = await freePorts(1)
     const read = (path: string) =>
@@ -231,7 +231,7 @@ describe('a process whose role does not own the tables', () => {
     return { starting: startApi({ DATABASE_URL: databaseUrl, HEALTH_PORT: String(port) }), read }
   }
 
-  it('waits for the owner, who migrates and grants what the new tables need', async () => {
+  it('waits for the owner to migrate and to grant rights on new tables', async () => {
     const database = await given(createEmptyDatabase())
     const { db, name, url } = database
     const user = roleName(name, 'api')
@@ -253,7 +253,7 @@ describe('a process whose role does not own the tables', () => {
     }
   })
 
-  it('waits for a privilege that this build needs, which the next start of the owner grants', async () => {
+  it('waits for a privilege that this build needs, which the owner grants at its next start', async () => {
     const database = await given(createEmptyDatabase())
     const env = roleEnv(database)
     await admin(['database', 'create-roles'], { DATABASE_URL: database.url, ...env })
@@ -264,7 +264,7 @@ describe('a process whose role does not own the tables', () => {
     await (await starting).stop()
   })
 
-  it('waits for a role that is made after its start', async () => {
+  it('waits for a role that is created after its start', async () => {
     const database = await given(createEmptyDatabase())
     const env = roleEnv(database)
     const { starting, read } = await startWaiting(env.DATABASE_URL_API ?? '')

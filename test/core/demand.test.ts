@@ -1,5 +1,5 @@
-// The demand on each pool. Counts over 3 s or 30 s are read in the transaction that moves the rows' times, in which `now()`
-// does not change, so no test depends on how fast it runs.
+// Demand on each pool. Tests read counts of 3 s or 30 s in the transaction that moves the rows' times. `now()` does not
+// change there, so no test depends on speed.
 import type { Db } from '@matte/core/db/database'
 import { type PoolDemand, readDemand } from '@matte/core/scale/demand-queries'
 import { writeSetting } from '@matte/core/setting/setting-queries'
@@ -51,7 +51,7 @@ describe('readDemand', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  /** The demand on both pools; in a transaction `by`, at its `now()`. */
+  /** Demand on both pools, read in the transaction `by` at its `now()`. */
   async function demand(by: Db = db): Promise<{ one: PoolDemand; two: PoolDemand }> {
     const pools = [
       { pool: 'one', modelVersions: [one] },
@@ -61,7 +61,7 @@ describe('readDemand', () => {
     return { one: read.get('one') as PoolDemand, two: read.get('two') as PoolDemand }
   }
 
-  /** The demand while each of these tasks has waited for so many seconds. */
+  /** Demand when each of these tasks has waited for this many seconds. */
   const demandAtAges = (ages: readonly (readonly [{ readonly id: string }, number])[]) =>
     db.transaction().execute(async (tx) => {
       for (const [{ id }, seconds] of ages) {
@@ -83,7 +83,7 @@ describe('readDemand', () => {
     await retryTask(db, bucket, { workspaceId, plan, id, traceparent: null })
   }
 
-  it('is nothing where there is nothing', async () => {
+  it('is zero without tasks', async () => {
     expect((await demand()).one).toEqual({
       arrivals3s: 0,
       arrivals30s: 0,
@@ -100,7 +100,7 @@ describe('readDemand', () => {
     expect(await readDemand(processDb('operator', db), { plans: defaultPlans, pools: [] })).toEqual(new Map())
   })
 
-  it('counts the singles that began to wait within 3 s and 30 s, for each pool, of all workspaces', async () => {
+  it('counts singles of all workspaces that began to wait within 3 s and 30 s, per pool', async () => {
     const seen = await demandAtAges([
       [await givenTask(db, internal, { model: one }), 0],
       [await givenTask(db, enterprise, { model: one }), 2.9],
@@ -115,7 +115,7 @@ describe('readDemand', () => {
     })
   })
 
-  it('counts an arrival whatever has become of it since', async () => {
+  it('counts an arrival whatever happened to the task since', async () => {
     const done = await givenClaimed(db, internal, { model: one })
     await finishTask(db, done, success(done))
     const failed = await givenClaimed(db, pro, { model: one })
@@ -132,7 +132,7 @@ describe('readDemand', () => {
     expect(seen.one).toMatchObject({ arrivals3s: 3, arrivals30s: 3, backlog: 0, processing: 1 })
   })
 
-  it('counts no child of a batch as an arrival, and a caller’s retry of one as that of a single', async () => {
+  it('does not count children of a batch as arrivals, but counts a caller’s retry of one', async () => {
     const { tasks } = await givenBatch(db, enterprise, { size: 3, model: one })
     const single = await givenTask(db, enterprise, { model: one })
     expect((await demandAtAges([[single, 60]])).one).toMatchObject({ arrivals30s: 0, backlog: 1, batchSlots: 3 })
@@ -148,12 +148,12 @@ describe('readDemand', () => {
     expect((await demandAtAges(ages)).one).toMatchObject({ arrivals3s: 2, arrivals30s: 2, backlog: 2, batchSlots: 2 })
   })
 
-  it('has the singles that may be worked on now as its backlog, of all workspaces', async () => {
+  it('has the claimable singles of all workspaces as backlog', async () => {
     for (let i = 0; i < 3; i++) await givenTask(db, internal, { model: one })
     await givenTask(db, enterprise, { model: one })
     await givenTask(db, pro, { model: two })
     await givenClaimed(db, pro, { model: two })
-    // The claim took the older of the two.
+    // The claim took the older one.
     expect(await demand()).toMatchObject({ one: { backlog: 4, processing: 0 }, two: { backlog: 1, processing: 1 } })
   })
 
@@ -176,7 +176,7 @@ describe('readDemand', () => {
     expect((await demand()).one).toMatchObject({ backlog: 0, processing: 0, oldestSeconds: 0 })
   })
 
-  it('counts no more singles of a workspace than its plan has slots free', async () => {
+  it('counts no more singles of a workspace than its plan has free slots', async () => {
     await givenBatch(db, pro, { size: 2, model: one })
     const [child] = [await claim(one), await claim(one)]
     for (let i = 0; i < 2; i++) await givenTask(db, pro, { model: one, ageMs: 60_000 })
@@ -187,7 +187,7 @@ describe('readDemand', () => {
     expect(seen.oldestSeconds).toBeGreaterThanOrEqual(60)
   })
 
-  it('adds up, over workspaces, the children that find a slot below their plan’s limit', async () => {
+  it('sums, over workspaces, the children that have a slot below their plan’s limit', async () => {
     await givenBatch(db, enterprise, { size: 6, model: one }) // 4 slots
     await givenBatch(db, pro, { size: 5, model: one }) // 2 slots
     await givenBatch(db, internal, { size: 3, model: two })
@@ -205,14 +205,14 @@ describe('readDemand', () => {
     expect((await demand()).one).toMatchObject({ backlog: 2, batchSlots: 1, processing: 1, batchProcessing: 0 })
   })
 
-  it('counts a child between two attempts in the slot that it has', async () => {
+  it('counts a child between two attempts in its slot', async () => {
     await givenBatch(db, pro, { size: 4, model: one })
     await claim(one)
     await lapseClaim(db, await claim(one))
     expect((await demand()).one).toMatchObject({ batchSlots: 1, backlog: 0, processing: 1, batchProcessing: 1 })
   })
 
-  it('counts each pool as if all slots were its own, so that a broken one hides nothing', async () => {
+  it('counts each pool as if it had all slots, so a broken one hides nothing', async () => {
     for (let i = 0; i < 2; i++) await givenTask(db, pro, { model: one, ageMs: 60_000 })
     await givenBatch(db, pro, { size: 3, model: two })
     expect(await demand()).toMatchObject({
@@ -221,7 +221,7 @@ describe('readDemand', () => {
     })
   })
 
-  it('adds up the versions of a pool, and knows nothing of those that no pool has', async () => {
+  it('sums the versions of a pool, and ignores versions without a pool', async () => {
     await givenTask(db, internal, { model: one })
     await givenTask(db, pro, { model: two })
     await givenBatch(db, pro, { size: 3, model: two })
@@ -236,7 +236,7 @@ describe('readDemand', () => {
     expect(read.get('none')).toMatchObject({ arrivals30s: 0, backlog: 0, batchSlots: 0, processing: 0 })
   })
 
-  it('tells how long the oldest single has waited, whether queued or between two attempts', async () => {
+  it('reports how long the oldest single has waited, queued or between two attempts', async () => {
     const young = await givenTask(db, internal, { model: one })
     const old = await givenTask(db, enterprise, { model: one })
     const begun = await givenClaimed(db, pro, { model: two })
@@ -252,12 +252,12 @@ describe('readDemand', () => {
     expect(await demandAtAges(ages)).toMatchObject({ one: { oldestSeconds: 100.5 }, two: { oldestSeconds: 1_000 } })
   })
 
-  it('never tells less than no time, of a task that came in while it read', async () => {
+  it('never reports a negative wait for a task that arrived during the read', async () => {
     const task = await givenTask(db, internal, { model: one })
     expect(await demandAtAges([[task, -0.006]])).toMatchObject({ one: { backlog: 1, oldestSeconds: 0 } })
   })
 
-  it('wants nothing while dispatch is paused, and keeps what is under a claim', async () => {
+  it('is zero while dispatch is paused, except for claimed tasks', async () => {
     await givenTask(db, internal, { model: one })
     await givenBatch(db, internal, { size: 2, model: one })
     await givenClaimed(db, pro, { model: two })
@@ -281,7 +281,7 @@ describe('readDemand', () => {
     await givenTask(db, internal, { model: one })
     await givenBatch(db, internal, { size: 3, model: two })
     const rowsRead = await db.transaction().execute(async (tx) => {
-      // The connection's own count, which may hold some of what it did before this transaction.
+      // The connection's own count, which may include reads before this transaction.
       const count = async (): Promise<number> => {
         const { rows } = await sql<{ read: number }>`
             select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::int as read
@@ -293,7 +293,7 @@ describe('readDemand', () => {
       return (await count()) - before
     })
     await sql`delete from task where queued_at < now() - interval '1 min' and model_version = ${one}`.execute(db)
-    // What earlier tests left open and began within 30 s is read as well.
+    // Open tasks of earlier tests from the last 30 s are read as well.
     expect(rowsRead).toBeGreaterThan(0)
     expect(rowsRead).toBeLessThan(500)
   })

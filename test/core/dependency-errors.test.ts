@@ -1,4 +1,4 @@
-// Why a server could not be used, counted with the real ones: their certificate, our credentials, nobody there.
+// Reasons for unusable servers, counted with real ones: their certificate, our credentials, no listener.
 import { chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBus } from '@matte/core/bus/bus'
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const read = async (): Promise<Exposed> => parseExposition(await metrics.registry.metrics())
 
-/** What was counted of a dependency, by reason, zeros left out. */
+/** Counts of a dependency by reason, without zeros. */
 async function counted(dependency: string): Promise<Record<string, number>> {
   const { series } = await read()
   const own = series.filter(({ labels, value }) => labels.dependency === dependency && value > 0)
@@ -47,7 +47,7 @@ describe('a database', () => {
     await sql`alter system set ssl = on`.execute(db)
     await sql`select pg_reload_conf()`.execute(db)
     await stop()
-    // It takes its new settings a moment after it was told to.
+    // The new settings apply a moment later.
     await until('it offers its certificate', async () => {
       const { db, stop } = openDatabase({
         url: `${server.url}?sslmode=no-verify`,
@@ -68,13 +68,13 @@ describe('a database', () => {
   }
   const ask = ({ db }: Database) => sql`select 1`.execute(db)
 
-  it('with a certificate that nobody trusts', async () => {
+  it('with an untrusted certificate', async () => {
     await expect(ask(open(`${server.url}?sslmode=verify-full`))).rejects.toThrow('certificate')
     expect(await counted('database')).toEqual({ certificate: 1 })
     expect(valuesOf(await read(), 'matte_database_errors_total', { reason: 'unavailable' })).toEqual([1])
   })
 
-  it('that refuses our password, to the pool and to the connection of the start', async () => {
+  it('that rejects our password, for the pool and for the connection at start', async () => {
     const url = Object.assign(new URL(server.url), { password: 'wrong' }).href
     const database = open(url)
     await expect(ask(database)).rejects.toThrow('password')
@@ -84,15 +84,15 @@ describe('a database', () => {
     expect(await counted('database')).toEqual({ credentials: 2 })
   })
 
-  it('that is not there, once for all who are told so', async () => {
+  it('that is not listening counts once for all waiting callers', async () => {
     const database = open('postgres://matte:test@127.0.0.1:1/matte')
     await expect(ask(database)).rejects.toThrow('ECONNREFUSED')
-    await expect(ask(database)).rejects.toThrow('away')
+    await expect(ask(database)).rejects.toThrow('unavailable')
     expect(await counted('database')).toEqual({ unreachable: 1 })
     expect(valuesOf(await read(), 'matte_database_errors_total', { reason: 'unavailable' })).toEqual([2])
   })
 
-  it('that ends the connection of a statement; other errors are none of the connection', async () => {
+  it('that closes the connection during a statement; other errors do not count as connection errors', async () => {
     const { db } = open(server.url)
     await sql`create table once (id int primary key)`.execute(db)
     await sql`insert into once values (1)`.execute(db)
@@ -106,7 +106,7 @@ describe('a database', () => {
     expect(await counted('database')).toEqual({ unreachable: 1 })
   })
 
-  it('times each statement and transaction by its kind, and knows its pool', async () => {
+  it('times each statement and transaction by kind and pool', async () => {
     const { db } = open(server.url)
     await sql`create table timed (id int)`.execute(db)
     await db.transaction().execute(async (tx) => {
@@ -140,7 +140,7 @@ describe('NATS', () => {
   }
   const connected = async (): Promise<number | undefined> => valuesOf(await read(), 'matte_nats_connected')[0]
 
-  it('that refuses our password, until it is right', async () => {
+  it('that rejects our password until it is corrected', async () => {
     await start('authorization { user: matte, password: "right" }')
     await open(server.url.replace('nats://', 'nats://matte:wrong@'))
     const reasons = await until('it was refused', async () => {
@@ -151,7 +151,7 @@ describe('NATS', () => {
     expect(await connected()).toBe(0)
   })
 
-  it('with a certificate that nobody trusts', async () => {
+  it('with an untrusted certificate', async () => {
     const path = dir()
     mkdirSync(path, { recursive: true })
     const { certificate, key } = makeThrowAwayCertificate()
@@ -166,7 +166,7 @@ describe('NATS', () => {
     expect(Object.keys(reasons)).toEqual(['certificate'])
   })
 
-  it('that goes and comes back', async () => {
+  it('that goes away and comes back', async () => {
     await start('')
     await open(server.url)
     await until('it is connected', async () => (await connected()) === 1)
@@ -193,7 +193,7 @@ describe('the store', () => {
     return Object.fromEntries(own.map(({ labels, value }) => [labels.outcome, value]))
   }
 
-  it('that refuses our key, by either of its clients', async () => {
+  it('that rejects our key, with either of its clients', async () => {
     const bucket = open({ secretAccessKey: 'wrong' })
     expect(await bucket.probe(5_000)).toBe(false)
     await expect(bucket.head('key', 1)).rejects.toThrow('unavailable')
@@ -201,14 +201,14 @@ describe('the store', () => {
     expect(await outcomes('head')).toEqual({ ok: 0, missing: 0, error: 1 })
   })
 
-  it('that is not there', async () => {
+  it('that is not listening', async () => {
     const bucket = open({ endpoint: 'http://127.0.0.1:1' })
     expect(await bucket.probe(5_000)).toBe(false)
     await expect(bucket.put('key', Buffer.from('a'), { contentType: 'image/png' })).rejects.toThrow('unavailable')
     expect(await counted('store')).toEqual({ unreachable: 2 })
   })
 
-  it('times operations by outcome; missing, changed and given up are no errors of the store', async () => {
+  it('times operations by outcome; missing, changed and aborted objects are no errors of the store', async () => {
     const bucket = open()
     await bucket.ensure()
     await bucket.put('a', Buffer.from('a'), { contentType: 'image/png' })
@@ -222,7 +222,7 @@ describe('the store', () => {
   })
 })
 
-/** For a PostgreSQL, whose files belong to its own user. */
+/** For PostgreSQL, whose files belong to a separate user. */
 function giveCertificate(dataDir: string): void {
   const { uid, gid } = statSync(join(dataDir, 'PG_VERSION'))
   const { certificate, key } = makeThrowAwayCertificate()

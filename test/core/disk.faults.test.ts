@@ -1,4 +1,4 @@
-// What a task leaves on the database's disk: the numbers of docs/operations/sizing.md come from here.
+// Disk usage of a task in the database; docs/operations/sizing.md has its numbers from here.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { finishTask } from '@matte/core/task/run/finish-task'
@@ -14,9 +14,9 @@ const database = useDatabase()
 const tasks = 1_000
 const policy = { maxRetries: 12, retryUnitMs: 60_000 }
 
-it('a task that was charged, with one webhook, takes no more than the page about sizes says', async () => {
+it('a charged task with one webhook takes no more space than the sizing page states', async () => {
   const { db } = database
-  // Without, old versions of rows are removed at times that nobody chose.
+  // Otherwise autovacuum removes old row versions at random times.
   await sql`do $$ declare t regclass; begin
     for t in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
       execute format('alter table %s set (autovacuum_enabled = off)', t);
@@ -60,7 +60,7 @@ it('a task that was charged, with one webhook, takes no more than the page about
   const stated = Number(/\| all tables, with indexes \| ([\d,]+) \|/.exec(page)?.[1]?.replace(',', ''))
   const measured = perTask(sum(kept))
   expect(measured).toBeLessThanOrEqual(stated)
-  // And not much less, or the page is old.
+  // And not much less, otherwise the page is outdated.
   expect(measured).toBeGreaterThan(stated * 0.8)
 }, 600_000)
 

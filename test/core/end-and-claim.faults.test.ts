@@ -1,4 +1,4 @@
-// A thousand tasks of one workspace that take no time: creations, claims and ends of runs want its row all the time.
+// A thousand instant tasks of one workspace: creations, claims and ends of runs constantly lock its row.
 import type { Db } from '@matte/core/db/database'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { lockWorkspace } from '@matte/core/workspace/workspace-queries'
@@ -22,7 +22,7 @@ const [singles, batches, batchSize, slots] = [600, 4, 100, 24]
 describe('a thousand short tasks of one workspace', () => {
   const database = useDatabase()
 
-  it('end at the first attempt each, and no statement meets a deadlock', async () => {
+  it('end at the first attempt, without a deadlock', async () => {
     const { db } = database
     const model = ownModel()
     const workspace = await givenWorkspace(db)
@@ -89,8 +89,8 @@ describe('the end of a run and a claim that wait for the same workspace', () => 
     return { tx, pid: rows[0]?.pid ?? 0, commit }
   }
 
-  // PostgreSQL asks for the lock of the version that a statement has seen, although the statement holds a newer one.
-  it('never wait for each other, beside a creation that has referred to the workspace already', async () => {
+  // PostgreSQL locks the row version that a statement has seen, although the statement holds a newer one.
+  it('never wait for each other, with a concurrent creation that references the workspace', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const task = await givenClaimed(db, workspace)

@@ -1,4 +1,4 @@
-// The end of a run happens once, whole, or not at all: slot, status, history, usage, credit and delivery together.
+// The end of a run is atomic and happens once: slot, status, history, usage, credit and delivery together.
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
@@ -51,7 +51,7 @@ describe('the end of a run', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('failure releases it, and the event says the reason', async () => {
+  it('failure releases the credit, and the event has the reason', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
     const claim = await givenClaimed(db, workspace, { callbackUrl })
@@ -63,7 +63,7 @@ describe('the end of a run', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('cancel releases it and is delivered to nobody', async () => {
+  it('cancel releases the credit and sends no webhook', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
     const task = await givenTask(db, workspace, { callbackUrl, model: ownModel() })
@@ -81,7 +81,7 @@ describe('the end of a run', () => {
     expect(await db.selectFrom('delivery').select('id').where('task_id', '=', claim.id).execute()).toEqual([])
   })
 
-  it('happens once when twenty try it at the same moment', async () => {
+  it('happens once with twenty concurrent attempts', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 3 })
     const claim = await givenClaimed(db, workspace, { callbackUrl })
@@ -95,7 +95,7 @@ describe('the end of a run', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('is a race with one winner between cancel, claim and sweeper', async () => {
+  it('has one winner in a race of cancel, claim and sweeper', async () => {
     const { db } = database
     for (let round = 0; round < 10; round++) {
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
@@ -115,12 +115,12 @@ describe('the end of a run', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('leaves nothing behind when the transaction breaks in its middle', async () => {
+  it('leaves nothing behind when the transaction fails', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
     const claim = await givenClaimed(db, workspace, { callbackUrl })
     const before = await readTask(db, claim.id)
-    // The last statement of the end fails: a delivery whose body is refused.
+    // The last statement fails: a delivery with a rejected body.
     await sql`alter table delivery add constraint broken check (false) not valid`.execute(db)
     await expect(finishTask(db, claim, success(claim))).rejects.toThrow(/broken/)
     await sql`alter table delivery drop constraint broken`.execute(db)

@@ -1,7 +1,7 @@
 import type { Db } from '@matte/core/db/database'
 import { Crash, crashingAt } from './credit-world.ts'
 
-/** Does it once for each of its statements with a connection that breaks there; then, at the end, in earnest. */
+/** Repeats `act`, breaking the connection at each of its statements in turn; then runs it normally. */
 export async function withEveryCrash(db: Db, act: (db: Db) => Promise<unknown>): Promise<void> {
   for (let statement = 0; ; statement++) {
     try {

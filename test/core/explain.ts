@@ -1,4 +1,4 @@
-// What a function's statements cost the database, by the plan and the pages of a run of each.
+// Cost of a function's statements: plan and pages of each.
 import type { Db } from '@matte/core/db/database'
 import type { Tables } from '@matte/core/db/tables/index'
 import {
@@ -12,9 +12,9 @@ import {
 import pg from 'pg'
 
 export type Cost = {
-  /** Of 8 KiB, read or found in memory. */
+  /** Pages of 8 KiB, read from disk or memory. */
   readonly pages: number
-  /** Tables that were read as a whole. */
+  /** Tables with a sequential scan. */
   readonly wholeTables: readonly string[]
 }
 
@@ -26,7 +26,7 @@ type Plan = {
   readonly Plans?: readonly Plan[]
 }
 
-/** Runs what `send` sends, each statement explained in place of its answer, which is empty. */
+/** Explains each statement that `send` issues; the statements themselves return nothing. */
 export async function costOf(url: string, send: (db: Db) => Promise<unknown>): Promise<Cost> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 type Sent = { readonly call: string; readonly body: Record<string, string>; readonly key: string | undefined }
 type Answer = { status?: number; json: object }
-/** A function answers from state that the test keeps. */
+/** A function responds from state that the test keeps. */
 type Answers = Record<string, Answer | ((body: Sent['body']) => Answer)>
 
-/** Records what is sent to Stripe, and answers by method and path; each test begins without either. */
+/** Records requests to Stripe and responds by method and path; reset before each test. */
 export function useFakeStripe() {
   const sent: Sent[] = []
   const answers: Answers = {}

@@ -1,5 +1,5 @@
-// Every write of a worker names task, run and claim (D34): one that was stopped past its claim and goes on finds that
-// it has nothing to say any more.
+// Every write of a worker names task, run and claim (D34): a worker that was stopped past its claim cannot write any
+// more.
 import type { Db } from '@matte/core/db/database'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { type ClaimedTask, giveBackClaim, renewClaim } from '@matte/core/task/run/claim-task'
@@ -30,7 +30,7 @@ async function isWaiting(db: Db): Promise<boolean> {
 
 const receiver = 'http://receiver.example/'
 
-describe('a worker whose claim another has,', () => {
+describe('a worker whose claim another worker has taken,', () => {
   const database = useDatabase()
 
   async function givenLateWorker() {
@@ -52,7 +52,7 @@ describe('a worker whose claim another has,', () => {
     renews: async (late) => (await renewClaim(database.db, late, 60_000)) ?? 'lost',
   }
 
-  it.each(Object.entries(acts))('and %s while the other works: nothing is written', async (_, act) => {
+  it.each(Object.entries(acts))('writes nothing if it %s while the other works', async (_, act) => {
     const { db, late, holder } = await givenLateWorker()
     const before = { row: await readTask(db, late.id), history: await readHistory(db, late.id) }
     expect(await act(late)).toBe('lost')
@@ -61,7 +61,7 @@ describe('a worker whose claim another has,', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('and finishes after the other has: one result, one event, one delivery, one credit', async () => {
+  it('writes nothing if it finishes later: one result, one event, one delivery, one credit', async () => {
     const { db, late, holder } = await givenLateWorker()
     expect(await finishTask(db, holder, success(holder))).toMatchObject({ status: 'succeeded' })
     expect(await finishTask(db, late, success(late))).toBeUndefined()
@@ -75,7 +75,7 @@ describe('a worker whose claim another has,', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('may finish as long as nobody took the task, though its claim has lapsed: the work is done', async () => {
+  it('may finish if no worker took the task, even after its claim lapsed', async () => {
     const { db } = database
     const claim = await givenClaimed(db, await givenWorkspace(db))
     await lapseClaim(db, claim)
@@ -83,7 +83,7 @@ describe('a worker whose claim another has,', () => {
     expect(await claimNext(db, [claim.modelVersion])).toBeUndefined()
   })
 
-  it('and that waited for the workspace while the other finished: nothing is written', async () => {
+  it('writes nothing if it waited for the workspace while the other finished', async () => {
     const { db, late, holder } = await givenLateWorker()
     const waited = await whileHeld(
       (tx) => finishTask(tx, holder, success(holder)),
@@ -95,7 +95,7 @@ describe('a worker whose claim another has,', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('is fenced by the run as well as by the claim', async () => {
+  it('is fenced by run and claim', async () => {
     const { db } = database
     const claim = await givenClaimed(db, await givenWorkspace(db))
     await sql`update task set run = 2 where id = ${claim.id}`.execute(db)
@@ -104,7 +104,7 @@ describe('a worker whose claim another has,', () => {
     await sql`update task set run = 1 where id = ${claim.id}`.execute(db)
   })
 
-  // The same workspace, lot and day's counters change under the one that waits.
+  // The same workspace, lot and day's counters change under the waiting statement.
   const changes: Record<string, (tx: Db, workspace: TestWorkspace, queued: TaskRow) => Promise<unknown>> = {
     'another task is canceled': (tx, workspace, queued) => cancelTask(tx, workspace.id, queued.id),
     'another task is claimed': (tx, _, queued) => claimNext(tx, [queued.model_version]),
@@ -119,7 +119,7 @@ describe('a worker whose claim another has,', () => {
   const cases = Object.keys(changes).flatMap((change) =>
     Object.keys(endings).map((ending) => [ending, change] as const),
   )
-  it.each(cases)('has %s, and counts on from what is there once it waited: %s', async (ending, change) => {
+  it.each(cases)('%s and, after waiting, continues from the current values: %s', async (ending, change) => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 2 })
     const claimed = await givenClaimed(db, workspace, { callbackUrl: receiver })
@@ -133,7 +133,7 @@ describe('a worker whose claim another has,', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  /** Does `first` in a transaction that commits once `second` waits for the workspace that `first` has locked. */
+  /** Runs `first` in a transaction that commits once `second` waits for the workspace that `first` has locked. */
   async function whileHeld<T>(first: (tx: Db) => Promise<unknown> | undefined, second: () => T): Promise<Awaited<T>> {
     const other = connectTo(database.url, 1)
     try {

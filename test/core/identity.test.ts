@@ -1,5 +1,5 @@
-// The store by the identity of a pod: a token service on loopback, asked as IRSA sets it up (AWS_ROLE_ARN,
-// AWS_WEB_IDENTITY_TOKEN_FILE), and a store that records who signed each request.
+// Store access by pod identity: a token service on loopback, configured like IRSA (AWS_ROLE_ARN,
+// AWS_WEB_IDENTITY_TOKEN_FILE), and a store that records the signing key of each request.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,13 +12,13 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 const png = { contentType: 'image/png' }
 const minuteMs = 60_000
 
-/** As `kubectl create token` gives one, so the log's filter has to know its form. */
+/** In the form of `kubectl create token`, so the log filter must recognise it. */
 const tokenOf = (name: string): string =>
   `eyJhbGciOiJSUzI1NiJ9.${Buffer.from(name.repeat(5)).toString('base64url')}.c2lnbmF0dXJl`
 
 type Session = { readonly minutes: number; readonly status?: number; readonly hangs?: boolean }
 
-describe('the store by the identity of a pod', () => {
+describe('store access by pod identity', () => {
   const dir = mkdtempSync(join(tmpdir(), 'matte-identity-'))
   const tokenFile = join(dir, 'token')
   const before = { ...process.env }
@@ -38,7 +38,7 @@ describe('the store by the identity of a pod', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  /** Answers keys whose id has the number of the call. */
+  /** Responds with keys whose id contains the number of the call. */
   const tokenService = (): Server =>
     createServer((request, response) => {
       let body = ''
@@ -124,7 +124,7 @@ describe('the store by the identity of a pod', () => {
     process.env = { ...before }
   })
 
-  it('signs every operation with the keys of the role, of one session', async () => {
+  it('signs every operation with the keys of the role, from one session', async () => {
     await bucket.put('a', Buffer.from('pixels'), png)
     await bucket.get('a', { maxBytes: 100 })
     await (await bucket.open('a')).body?.resume()
@@ -134,7 +134,7 @@ describe('the store by the identity of a pod', () => {
     expect(tokens).toEqual([tokenOf('first')])
   })
 
-  it('takes the rotated token of the file and new keys when the store refuses the old ones', async () => {
+  it('reads the rotated token file and gets new keys when the store rejects the old ones', async () => {
     await bucket.put('a', Buffer.from('pixels'), png)
     writeFileSync(tokenFile, tokenOf('second'))
     refuse = /^ASIA1$/
@@ -153,7 +153,7 @@ describe('the store by the identity of a pod', () => {
   }
 
   it.each(Object.entries(operations))(
-    'fetches new keys for %s when the store refuses the old ones',
+    'gets new keys for %s when the store rejects the old ones',
     async (_name, operate) => {
       await bucket.put('a', Buffer.from('pixels'), png)
       refuse = /^ASIA1$/
@@ -163,7 +163,7 @@ describe('the store by the identity of a pod', () => {
     },
   )
 
-  it('goes on with a download whose keys are replaced', async () => {
+  it('continues a download whose keys are replaced', async () => {
     const { body } = await bucket.open('slow')
     refuse = /^ASIA1$/
     await bucket.delete('a')
@@ -171,7 +171,7 @@ describe('the store by the identity of a pod', () => {
     expect(Buffer.concat((await body?.toArray()) ?? []).toString()).toBe('pixels')
   })
 
-  it('asks for keys once more, and not for each request, while the store refuses all', async () => {
+  it('requests keys once more, not per request, while the store rejects all', async () => {
     refuse = /./
     for (let i = 0; i < 5; i++) {
       const refused = { name: 'StorageError', kind: 'unavailable' }
@@ -182,27 +182,27 @@ describe('the store by the identity of a pod', () => {
     expect(tokens).toHaveLength(2)
   })
 
-  it('does not ask for the code of a refusal that has one', async () => {
+  it('does not query the reason of a rejection that states it', async () => {
     refusal = 'AccessDenied'
     refuse = /./
     await expect(bucket.open('a')).rejects.toMatchObject({ kind: 'unavailable', cause: { name: 'AccessDenied' } })
     expect(await bucket.probe(5_000)).toBe(false)
-    // The open, the probe, and a list for the probe's code.
+    // The open, the probe, and a list request for the probe's error code.
     expect(signers).toHaveLength(3)
     expect(tokens).toHaveLength(1)
   })
 
-  it('says what the store says when the token service fails too', async () => {
+  it('reports the store’s error when the token service fails too', async () => {
     await bucket.put('a', Buffer.from('pixels'), png)
     refuse = /./
     session = { minutes: 60, status: 403 }
     await expect(bucket.open('a')).rejects.toMatchObject({ kind: 'unavailable', cause: { name: 'ExpiredToken' } })
     expect(failures).toHaveLength(1)
-    // The put, and the open once: the same keys would be refused again.
+    // The put, and a single open: the same keys would be rejected again.
     expect(signers).toHaveLength(2)
   })
 
-  it('makes upload links of 15 minutes, or as long as a shorter session lasts', async () => {
+  it('makes upload links of 15 minutes, or of a shorter remaining session', async () => {
     const link = await bucket.presignPut('a', { ...png, expiresInSeconds: 900 })
     expect(link.expiresInSeconds).toBe(900)
     const query = new URL(link.url).searchParams
@@ -217,13 +217,13 @@ describe('the store by the identity of a pod', () => {
     expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe(String(expiresInSeconds))
   })
 
-  it('signs no link of days, which would end with the session', async () => {
+  it('rejects links of days, which would end with the session', async () => {
     await bucket.put('a', Buffer.from('pixels'), png)
     const link = () => bucket.presignGet('a', { ...png, fileName: 'a.png', expiresInSeconds: 604_800 })
     expect(link).toThrow(expect.objectContaining({ name: 'StorageError', kind: 'unavailable' }))
   })
 
-  it('is unavailable while the identity is refused, and says why without the token', async () => {
+  it('is unavailable while the identity is rejected, with the reason and without the token', async () => {
     session = { minutes: 60, status: 403 }
     const unavailable = { name: 'StorageError', kind: 'unavailable' }
     await expect(bucket.presignPut('a', { ...png, expiresInSeconds: 900 })).rejects.toMatchObject(unavailable)
@@ -235,10 +235,10 @@ describe('the store by the identity of a pod', () => {
     expect(text).not.toContain(tokenOf('first'))
   })
 
-  it('ends a request at its signal while the token service does not answer', async () => {
+  it('ends a request at its signal while the token service hangs', async () => {
     session = { minutes: 60, hangs: true }
     expect(await bucket.probe(200)).toBe(false)
-    // The fetch has its own limit, which is later.
+    // The fetch has a later limit.
     expect(failures).toEqual([])
     expect(signers).toEqual([])
   })

@@ -1,4 +1,4 @@
-// What replicas write about their pods, and the demand that is read from it.
+// Inference windows that replicas write about their pods, and the demand read from them.
 import type { Db } from '@matte/core/db/database'
 import { type PoolDemand, readDemand } from '@matte/core/scale/demand-queries'
 import { type InferenceWindow, recordInference, sweepInferenceWindows } from '@matte/core/scale/inference-queries'
@@ -10,7 +10,7 @@ import { useDatabase } from '../support/database.ts'
 
 type Some = Partial<InferenceWindow> & { readonly latencies?: readonly number[] }
 
-/** What the pods of pool `one` did: nothing but what is named. */
+/** Activity of the pods of pool `one`: only the given fields. */
 function did({ latencies = [], ...rest }: Some): InferenceWindow {
   const latencyBuckets = emptyBuckets()
   for (const seconds of latencies) latencyBuckets[bucketOf(seconds)] = (latencyBuckets[bucketOf(seconds)] ?? 0) + 1
@@ -26,7 +26,7 @@ describe('inference windows', () => {
     await sql`truncate inference_window`.execute(db)
   })
 
-  /** As if `seconds` had passed since all that is written. */
+  /** Moves all windows back by `seconds`. */
   const pass = (seconds: number, by: Db = db) =>
     sql`update inference_window set at = at - ${seconds} * interval '1 s'`.execute(by)
 
@@ -49,12 +49,12 @@ describe('inference windows', () => {
     expect(rows[0]?.ageSeconds).toBeGreaterThanOrEqual(0)
   })
 
-  it('are not written when nothing was done', async () => {
+  it('are not written without activity', async () => {
     await recordInference(db, 'a', [])
     expect(await db.selectFrom('inference_window').selectAll().execute()).toEqual([])
   })
 
-  it('add up what comes within one window, bucket by bucket', async () => {
+  it('sum counts within one window, bucket by bucket', async () => {
     await db.transaction().execute(async (tx) => {
       const first = did({
         done: 3,
@@ -86,7 +86,7 @@ describe('inference windows', () => {
     ])
   })
 
-  it('lose nothing when three replicas write sixty times at once, in any order of pools', async () => {
+  it('lose nothing when three replicas write sixty times concurrently, in any order of pools', async () => {
     const both = [did({ done: 2, busySeconds: 1, latencies: [1] }), did({ pool: 'two', failed: 1, latencies: [3] })]
     await Promise.all(
       Array.from({ length: 60 }, (_none, i) =>
@@ -105,11 +105,11 @@ describe('inference windows', () => {
     ])
   })
 
-  it('refuse counts of another number of buckets', async () => {
+  it('reject counts with another number of buckets', async () => {
     await expect(recordInference(db, 'a', [{ ...did({}), latencyBuckets: [1, 2] }])).rejects.toThrow(/check/)
   })
 
-  it('give the mean time in a slot and the p95 of the last 60 s, over replicas and revisions', async () => {
+  it('give the mean slot time and the p95 of the last 60 s, over replicas and revisions', async () => {
     await recordInference(db, 'a', [did({ done: 100, busySeconds: 900, latencies: [50] })])
     await pass(65)
     await recordInference(db, 'a', [did({ done: 6, busySeconds: 3, latencies: Array(12).fill(0.2) })])
@@ -124,12 +124,12 @@ describe('inference windows', () => {
     expect(two).toMatchObject({ serviceSeconds: 0.25, p95Seconds: undefined })
   })
 
-  it('do not let a stalled pod look like slow work', async () => {
+  it('do not make a stalled pod look slow', async () => {
     await recordInference(db, 'a', [did({ done: 10, busySeconds: 5, timedOut: 5, failed: 5 })])
     expect((await demand()).one.serviceSeconds).toBe(0.5)
   })
 
-  it('keep the last known time in a slot for an hour, by what was done last', async () => {
+  it('keep the last known slot time for an hour, by the latest activity', async () => {
     await recordInference(db, 'a', [did({ done: 10, busySeconds: 20 })])
     await pass(300)
     await recordInference(db, 'a', [did({ failed: 3 })])
@@ -138,7 +138,7 @@ describe('inference windows', () => {
     expect((await demand()).one.serviceSeconds).toBeUndefined()
   })
 
-  it('are summed for each revision, 60 s back or as far as asked', async () => {
+  it('are summed per revision over 60 s or the given time', async () => {
     await recordInference(db, 'a', [did({ done: 5, failed: 1, busySeconds: 5, latencies: [0.1] })])
     await pass(120)
     await recordInference(db, 'a', [
@@ -161,7 +161,7 @@ describe('inference windows', () => {
     expect((await demand(db, 600)).one.perRevision).toEqual([all, canary])
   })
 
-  it('go after an hour', async () => {
+  it('are deleted after an hour', async () => {
     await recordInference(db, 'a', [did({ done: 1 }), did({ pool: 'two', done: 1 })])
     await pass(3_500)
     expect(await sweepInferenceWindows(db)).toBe(0)

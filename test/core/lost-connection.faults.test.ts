@@ -12,7 +12,7 @@ describe('a connection that is lost between two statements of a transaction', ()
   })
   afterAll(() => pool.stop())
 
-  // Without a listener on the connection, its error ends the process: vitest reports it as uncaught.
+  // Without a listener on the connection, its error would end the process: vitest reports it as uncaught.
   it('fails the transaction and nothing else', async () => {
     const { db } = pool
     const transaction = db.transaction().execute(async (tx) => {

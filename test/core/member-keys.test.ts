@@ -1,4 +1,4 @@
-// What becomes of the keys of a member who is removed (D11).
+// API keys of a removed member (D11).
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { revokeApiKey } from '@matte/core/workspace/key/end-key'
@@ -43,7 +43,7 @@ async function given() {
   return { workspaceId, owner, admin, keys }
 }
 
-it('makes no key for a member whose role was lost since the request was let in', async () => {
+it('creates no key for a member whose role was revoked during the request', async () => {
   const { workspaceId } = await given()
   const userId = await givenMember(workspaceId, 'billing')
   const making = makeKey(database.db, { workspaceId, userId, name: 'late', scopes: [], expiresAt: null })
@@ -51,7 +51,7 @@ it('makes no key for a member whose role was lost since the request was let in',
 })
 
 describe('revokeKeysOfMember', () => {
-  it('revokes those that the member has made in this workspace, and no others', async () => {
+  it('revokes keys that the member created in this workspace, and no others', async () => {
     const { workspaceId, admin, keys } = await given()
     const elsewhere = await givenKey((await givenWorkspace(database.db)).id, admin)
     const before = await givenKey(workspaceId, admin)
@@ -74,7 +74,7 @@ describe('revokeKeysOfMember', () => {
     expect((await rowOf(keys.admin)).revoked_at).toBeNull()
   })
 
-  it('leaves no key behind that is made while the member is removed', async () => {
+  it('leaves no key that is created during the removal', async () => {
     const { db } = database
     const { workspaceId, admin } = await given()
     const { making } = await db.transaction().execute(async (tx) => {
@@ -102,7 +102,7 @@ describe('adoptKeysOfMember', () => {
   const adopt = (workspaceId: string, from: string, to: string) =>
     database.db.transaction().execute((tx) => adoptKeysOfMember(tx, { workspaceId, from, to }))
 
-  it('makes them an owner’s, so that the removal leaves them', async () => {
+  it('transfers them to an owner, so the removal keeps them', async () => {
     const { workspaceId, owner, admin, keys } = await given()
     const revoked = await givenKey(workspaceId, admin)
     await revokeApiKey(database.db, revoked)
@@ -112,7 +112,7 @@ describe('adoptKeysOfMember', () => {
     expect(await rowOf(revoked)).toMatchObject({ created_by: admin })
   })
 
-  it('is for an owner of the workspace alone', async () => {
+  it('requires an owner of the workspace', async () => {
     const { workspaceId, admin, keys } = await given()
     const other = await givenMember(workspaceId, 'admin')
     const stranger = await givenMember((await givenWorkspace(database.db)).id, 'owner')

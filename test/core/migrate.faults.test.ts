@@ -1,8 +1,9 @@
 // Migrations run at the start of every process of every replica (D80).
-import { checkClock } from '@matte/core/db/check-clock'
+
 import type { Database } from '@matte/core/db/database'
 import { checkSchema, type Migrations, migrateToLatest } from '@matte/core/db/migrate'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { checkClock } from '@matte/core/db/start-checks'
 import { deferred } from '@matte/core/runtime/service'
 import { type Kysely, sql } from 'kysely'
 import { pino } from 'pino'
@@ -12,7 +13,7 @@ import { until } from '../support/until.ts'
 
 const logger = pino({ level: 'silent' })
 
-/** What a process logs, line by line. */
+/** Log of a process, line by line. */
 function recordingLogger() {
   const lines: string[] = []
   return { lines, logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }) }
@@ -29,7 +30,7 @@ describe('migrations', () => {
     await Promise.all(opened.splice(0).map((database) => database.drop()))
   })
 
-  it('bring an empty database to the schema of this build', async () => {
+  it('create the schema of this build in an empty database', async () => {
     const { db } = await emptyDatabase()
     expect(await checkSchema(db)).toBe('schema is older than this build')
     expect(await migrateToLatest(db)).not.toEqual([])
@@ -45,7 +46,7 @@ describe('migrations', () => {
     expect(await migrateToLatest(db)).toEqual([])
   })
 
-  it('are done once when eight replicas start together', async () => {
+  it('run once when eight replicas start together', async () => {
     const { db, url: databaseUrl } = await emptyDatabase()
     const replicas = Array.from({ length: 8 }, () => connectTo(databaseUrl, 2))
     await Promise.all(replicas.map((replica) => schemaAtStart(replica, { logger, roles: ['api'] }).start()))
@@ -56,7 +57,7 @@ describe('migrations', () => {
 
   it('leave nothing behind when one fails half-way, and succeed at the next start', async () => {
     const { db } = await emptyDatabase()
-    // A leftover table with the name of one that the migration makes late.
+    // A leftover table with the name of one that the migration creates late.
     await db.schema.createTable('setting').addColumn('name', 'text').execute()
     await expect(migrateToLatest(db)).rejects.toThrow(/setting/)
     expect(await checkSchema(db)).toBe('schema is older than this build')
@@ -65,12 +66,12 @@ describe('migrations', () => {
     expect(await checkSchema(db)).toBeUndefined()
   })
 
-  it('find the clock of this machine and of the database alike', async () => {
+  it('consider equal the clocks of this machine and of the database', async () => {
     const { db } = await emptyDatabase()
     expect(await checkClock(db)).toBeUndefined()
   })
 
-  /** A migrated database, and replicas of a newer build whose next migration does what the test says. */
+  /** A migrated database, and replicas of a newer build whose next migration runs the test's code. */
   async function givenNewerBuild(up: (db: Kysely<unknown>) => Promise<unknown>) {
     const database = await createTestDatabase()
     opened.push(database)
@@ -92,7 +93,7 @@ describe('migrations', () => {
   }
   const pending = 'schema is being migrated'
 
-  it('take longer than any statement may, whatever the database or the role says', async () => {
+  it('may take longer than any statement timeout of database or role', async () => {
     const { db, name, open, close, isMigrated } = await givenNewerBuild((tx) => sql`select pg_sleep(1)`.execute(tx))
     await sql.raw(`alter database ${name} set statement_timeout = '200ms'`).execute(db)
     await open().start()
@@ -100,7 +101,7 @@ describe('migrations', () => {
     await close()
   })
 
-  it('are waited for by another replica, which says so and is not ready meanwhile', async () => {
+  it('make other replicas wait, which report it and are not ready meanwhile', async () => {
     const may = deferred<void>()
     let runs = 0
     const { open, close, isMigrated } = await givenNewerBuild(async () => {
@@ -124,7 +125,7 @@ describe('migrations', () => {
     await close()
   })
 
-  it('end with the process that is asked to stop, and so does the wait for them', async () => {
+  it('stop with their process, as does a replica that waits for them', async () => {
     const { db, open, close, isMigrated } = await givenNewerBuild((tx) => sql`select pg_sleep(600)`.execute(tx))
     const sleeping = async (): Promise<boolean> => {
       const { rows } = await sql`
@@ -146,7 +147,7 @@ describe('migrations', () => {
     await close()
   })
 
-  it('wait for a table that is in use without keeping others from it for long', async () => {
+  it('wait for a busy table without blocking others for long', async () => {
     const { db, open, close, isMigrated } = await givenNewerBuild((tx) =>
       sql`alter table model add column later text`.execute(tx),
     )
@@ -155,7 +156,7 @@ describe('migrations', () => {
     await db.transaction().execute(async (reader) => {
       await sql`select from model`.execute(reader)
       void schema.start()
-      await until('it tried', () => lines.includes('a table is in use; its migration is tried again'))
+      await until('it tried', () => lines.includes('a table is in use; retrying its migration'))
       await db.selectFrom('model').select('name').execute()
     })
     await until('the table is altered', isMigrated)
@@ -163,10 +164,10 @@ describe('migrations', () => {
     await close()
   })
 
-  it('begin again when a transaction of the build before wanted the same tables in the other order', async () => {
+  it('restart when a transaction of the previous build locked the same tables in another order', async () => {
     const locked = Promise.withResolvers<void>()
     const { db, open, close, isMigrated } = await givenNewerBuild(async (tx) => {
-      // So that this one is given up, and not the other.
+      // So PostgreSQL cancels this transaction and not the other.
       await sql`set local deadlock_timeout = '10ms'`.execute(tx)
       await sql`alter table delivery add column later text`.execute(tx)
       locked.resolve()
@@ -182,12 +183,12 @@ describe('migrations', () => {
       await sql`select from delivery`.execute(old)
     })
     await until('the tables are altered', isMigrated)
-    expect(lines).toContain('a table is in use; its migration is tried again')
+    expect(lines).toContain('a table is in use; retrying its migration')
     await schema.stop()
     await close()
   })
 
-  it('of a newer build are no hindrance to an older one', async () => {
+  it('of a newer build do not stop an older one', async () => {
     const { db, url: databaseUrl } = await emptyDatabase()
     await migrateToLatest(db)
     await sql`insert into kysely_migration (name, timestamp) values ('9999-newer', '2030-01-01')`.execute(db)
@@ -198,7 +199,7 @@ describe('migrations', () => {
     await replica.stop()
   })
 
-  it('come with a warning when the server allows fewer connections than the process may open', async () => {
+  it('warn when the server allows fewer connections than the process may open', async () => {
     const { db, name, url: databaseUrl } = await emptyDatabase()
     await sql.raw(`alter database ${name} connection limit 3`).execute(db)
     const warnings = await Promise.all(

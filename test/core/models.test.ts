@@ -1,4 +1,4 @@
-// The table of models, as every replica of the controller writes it (D38).
+// The table of models as written by every replica of the controller (D38).
 import { type InstalledModel, listModels, replaceModels } from '@matte/core/model/model-queries'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ describe('replaceModels', () => {
       return available ? text : `(${text})`
     })
 
-  it('writes the models of several pools with one default among them', async () => {
+  it('writes the models of several pools with one default', async () => {
     const models = [model('v1'), model('v2', 'one', true), model('v3', 'two'), model('service-v2')]
     expect(await replaceModels(database.db, models)).toBe(true)
     expect(await table()).toEqual(['service-v2@one', 'v1@one', 'v2@one*', 'v3@two'])
@@ -37,7 +37,7 @@ describe('replaceModels', () => {
     expect(await table()).toEqual(['(service-v2@default)', 'v1@two', 'v2@one*'])
   })
 
-  it('keeps what pods said of a model while none says anything, and forgets it with the model itself', async () => {
+  it('keeps metadata of a model while no pod reports any, and deletes it with the model', async () => {
     const properties = { inputSize: 320, views: 1, form: null, licence: 'MIT', speed: 'fast' } as const
     const said = async () => (await listModels(database.db)).find(({ name }) => name === 'v1')?.properties
     await replaceModels(database.db, [model('v1')])
@@ -54,7 +54,7 @@ describe('replaceModels', () => {
     expect(await said()).toBeNull()
   })
 
-  it('keeps a model that went away as unavailable, and knows it again when it is back', async () => {
+  it('keeps a model that disappeared as unavailable, and makes it available when it is back', async () => {
     await replaceModels(database.db, [model('v1', 'one', true), model('v2')])
     await replaceModels(database.db, [model('v2')])
     expect(await table()).toEqual(['(service-v2@default)', '(v1@one)', 'v2@one'])
@@ -64,7 +64,7 @@ describe('replaceModels', () => {
     expect(await table()).toEqual(['(service-v2@default)', 'v1@two', '(v2@one)'])
   })
 
-  it('writes nothing when nothing has changed, in any order', async () => {
+  it('writes nothing without a change, in any order', async () => {
     const models = [model('v1'), model('v2', 'two', true)]
     await replaceModels(database.db, [model('gone'), ...models])
     await replaceModels(database.db, models)
@@ -75,7 +75,7 @@ describe('replaceModels', () => {
     expect(await rowVersions()).toEqual(before)
   })
 
-  it('touches only the rows that have changed', async () => {
+  it('updates changed rows only', async () => {
     await replaceModels(database.db, [model('v1', 'one', true), model('v2'), model('v3')])
     const xmin = async (name: string) =>
       (await sql<{ xmin: string }>`select xmin::text from model where name = ${name}`.execute(database.db)).rows
@@ -84,7 +84,7 @@ describe('replaceModels', () => {
     expect(await xmin('v2')).toEqual(before)
   })
 
-  it('is written once by eight replicas that see a change at once', async () => {
+  it('writes once when eight replicas see a change at once', async () => {
     const models = [model('v1', 'one', true), model('v2'), model('service-v2')]
     const written = await Promise.all(Array.from({ length: 8 }, () => replaceModels(database.db, models)))
     expect(written.filter(Boolean)).toHaveLength(1)

@@ -1,7 +1,7 @@
 import type { Db } from '@matte/core/db/database'
-import { createOrder, type Wanted } from '@matte/core/payment/orders'
-import { paySandbox } from '@matte/core/payment/sandbox'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { createOrder, type Wanted } from '@matte/people/payment/orders'
+import { paySandbox } from '@matte/people/payment/sandbox'
 import type { PaymentWorld } from './payment-world.ts'
 
 /** A workspace on plan Free with its owner. */

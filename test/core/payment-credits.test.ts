@@ -1,9 +1,9 @@
-// Invoices below zero: a provider credits what is unused when a smaller plan is changed to at once.
+// Negative invoices: on a change to a smaller plan, a provider may credit the unused rest at once.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
-import type { Facts, InvoiceFacts } from '@matte/core/payment/provider/provider'
-import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
-import { receiveEvent } from '@matte/core/payment/receive-event'
+import type { Facts, InvoiceFacts } from '@matte/people/payment/provider/provider'
+import { signSandboxEvent } from '@matte/people/payment/provider/sandbox/sandbox-signature'
+import { receiveEvent } from '@matte/people/payment/receive-event'
 import { describe, expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
 import { useDatabase } from '../support/database.ts'
@@ -14,7 +14,7 @@ import { dayMs, paymentWorld } from './payment-world.ts'
 const database = useDatabase()
 const business = { kind: 'subscription', plan: 'business', interval: 'month' } as const
 
-/** A subscription to Business, and what the provider then answers about an invoice that credits. */
+/** A Business subscription, and the provider's response about an invoice that credits. */
 async function givenCredit(db: Db, credit: Partial<InvoiceFacts>, plan = 'pro') {
   const extra: { facts?: Facts } = {}
   const world = paymentWorld(db)
@@ -57,7 +57,7 @@ const told = async (db: Db, workspaceId: string) => {
 }
 
 describe('an invoice below zero', () => {
-  it('of a smaller plan is stored, with the plan that is then in force, and nothing is said to be paid', async () => {
+  it('for a smaller plan is stored with the plan then in force, and no payment is announced', async () => {
     const { db } = database
     const { buyer, outcome, end } = await givenCredit(db, {})
     expect(outcome).toBe('applied')
@@ -73,7 +73,7 @@ describe('an invoice below zero', () => {
     expect(await findBrokenCreditRules(db, buyer.workspaceId)).toEqual([])
   })
 
-  it('that buys nothing is stored, and changes no plan', async () => {
+  it('without a purchase is stored and changes no plan', async () => {
     const { db } = database
     const { outcome, end } = await givenCredit(db, { creditsOnly: true, unused: null }, 'business')
     expect(outcome).toBe('applied')

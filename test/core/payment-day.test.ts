@@ -1,7 +1,7 @@
-// A day at a provider that repeats, delays and reorders what it sends, compared with a log of our own of what was paid
-// and what that buys. Simulated time.
+// A day with a provider that repeats, delays and reorders its events, compared with our own log of payments and their
+// results. Simulated time.
 import type { Db } from '@matte/core/db/database'
-import { passPeriods, payCheckout } from '@matte/core/payment/provider/sandbox/sandbox-life'
+import { advancePeriods, payCheckout } from '@matte/people/payment/provider/sandbox/sandbox-life'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
@@ -13,7 +13,7 @@ import { hourMs, paymentWorld } from './payment-world.ts'
 const database = useDatabase()
 const { month, pack, year } = wanted
 
-/** Small and repeatable: the numbers of a day are the same each time. */
+/** Small and repeatable: numbers are the same each time. */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -24,7 +24,7 @@ function randomFrom(seed: number): () => number {
 
 type Log = { paid: number; granted: number }
 
-it('a day of repeated, late and reordered events leaves no cent and no credit off', async () => {
+it('a day of repeated, late and reordered events loses no cent and no credit', async () => {
   const { db } = database
   const random = randomFrom(20_261_122)
   const world = paymentWorld(db)
@@ -37,7 +37,7 @@ it('a day of repeated, late and reordered events leaves no cent and no credit of
   const buyers = await Promise.all(Array.from({ length: 12 }, () => givenBuyer(db)))
   const pays = async (id: string) => payCheckout(db, id, { outcome: 'succeed', declines: false, now: clock.now })
 
-  // All but two have a subscription that is a month old before the day is over; one pays by the year.
+  // All but two subscriptions become a month old during the day; one is annual.
   for (const [index, buyer] of buyers.entries()) {
     if (index < 2) continue
     const yearly = index === 2
@@ -51,7 +51,7 @@ it('a day of repeated, late and reordered events leaves no cent and no credit of
   const onTheWire: string[] = []
   for (let hour = 0; hour < 24; hour++) {
     world.pass(hourMs)
-    const renewed = await passPeriods(db, { now: clock.now, limit: 100 })
+    const renewed = await advancePeriods(db, { now: clock.now, limit: 100 })
     if (renewed > 0) for (const { workspaceId } of buyers.slice(3)) note(workspaceId, 2_900, 1_000)
     if (renewed > 0) expect(renewed).toBe(9)
     const buyer = buyers[Math.floor(random() * buyers.length)]
@@ -63,7 +63,7 @@ it('a day of repeated, late and reordered events leaves no cent and no credit of
     await deliverSome(world, onTheWire, { random, all: false })
   }
   await deliverSome(world, onTheWire, { random, all: true })
-  // The months of the year that are due come without an event.
+  // Due months of the year come without an event.
   await world.due()
   note(buyers[2]?.workspaceId ?? '', 0, 1_000)
 
@@ -91,7 +91,7 @@ async function firstRenewal(db: Db): Promise<Date> {
 
 type How = { readonly random: () => number; readonly all: boolean }
 
-/** Some of what is on the wire arrives, in any order; some of that stays on it, to come again; some come at once. */
+/** Delivers some of the pending events in any order; some stay pending to be repeated, some arrive concurrently. */
 async function deliverSome(world: ReturnType<typeof paymentWorld>, wire: string[], { random, all }: How) {
   const shuffled = wire
     .splice(0)
@@ -105,7 +105,7 @@ async function deliverSome(world: ReturnType<typeof paymentWorld>, wire: string[
   }
 }
 
-/** What we think was paid, granted, invoiced and told of. */
+/** Our log: payments, grants, invoices and notifications. */
 async function readSums(db: Db, workspaceId: string): Promise<Log> {
   const { rows } = await sql<Log>`
     select (select coalesce(sum(amount), 0) from payment_order

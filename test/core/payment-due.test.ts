@@ -1,9 +1,9 @@
-// What falls due of payments: renewals, the months of a year, the end of a plan, and what was left half-way.
+// Due work of payments: renewals, months of a year, ends of plans, and interrupted operations.
 import type { Db } from '@matte/core/db/database'
-import { ProviderRefused, ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
-import { createRefund } from '@matte/core/payment/refunds'
-import { paySandbox } from '@matte/core/payment/sandbox'
-import { cancelSubscription } from '@matte/core/payment/subscriptions'
+import { ProviderRefused, ProviderUnavailable } from '@matte/people/payment/provider/provider-errors'
+import { createRefund } from '@matte/people/payment/refunds'
+import { paySandbox } from '@matte/people/payment/sandbox'
+import { cancelSubscription } from '@matte/people/payment/subscriptions'
 import { afterEach, describe, expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
 import { useDatabase } from '../support/database.ts'
@@ -37,7 +37,7 @@ afterEach(async () => {
 })
 
 describe('a subscription', () => {
-  it('is renewed each month with its credits, told of as it is', async () => {
+  it('is renewed each month with its credits and announced', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -51,7 +51,7 @@ describe('a subscription', () => {
     expect(await planOf(db, buyer.workspaceId)).toBe('pro')
   })
 
-  it('by the year has the credits of each month when that begins', async () => {
+  it('by the year grants the credits of each month at its start', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -67,7 +67,7 @@ describe('a subscription', () => {
     expect(new Set(all.map(({ granted }) => granted))).toEqual(new Set([1_000]))
   })
 
-  it('ends with its period once it is canceled, and the plan with it', async () => {
+  it('ends with its period once canceled, and the plan with it', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -80,12 +80,12 @@ describe('a subscription', () => {
     expect(await planOf(db, buyer.workspaceId)).toBe('free')
     expect(await grants(db, buyer.workspaceId)).toHaveLength(1)
     expect((await told(db, buyer.workspaceId)).filter((event) => event === 'subscription.canceled')).toHaveLength(1)
-    // The way is free for another one.
+    // Another subscription is possible now.
     await buyFor(world, buyer, month)
     expect(await planOf(db, buyer.workspaceId)).toBe('pro')
   })
 
-  it('whose renewal is declined keeps its plan for a week, without credits, and then ends', async () => {
+  it('with a declined renewal keeps its plan for a week, without credits, and then ends', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -104,7 +104,7 @@ describe('a subscription', () => {
     expect((await told(db, buyer.workspaceId)).filter((event) => event === 'payment.failed').length).toBe(3)
   })
 
-  it('is known by asking when its events are lost', async () => {
+  it('is found by polling when its events are lost', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -116,7 +116,7 @@ describe('a subscription', () => {
     expect(await grants(db, buyer.workspaceId)).toMatchObject([{ granted: 100 }])
   })
 
-  it('that an operator gave no end is left alone', async () => {
+  it('without an end set by an operator stays unchanged', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -130,7 +130,7 @@ describe('a subscription', () => {
 describe('a refund', () => {
   const refund = { reason: 'test', userId: null, once: undefined }
 
-  it('that the provider did not answer goes on by itself, once', async () => {
+  it('without a response of the provider continues by itself, once', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -149,7 +149,7 @@ describe('a refund', () => {
     expect(events.filter((event) => event === 'refund.succeeded')).toHaveLength(1)
   })
 
-  it('that the provider refuses gives its credits back', async () => {
+  it('that the provider rejects returns its credits', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)

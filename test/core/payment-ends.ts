@@ -1,6 +1,6 @@
 import type { Db } from '@matte/core/db/database'
 
-/** Events that the sandbox has to send, taken out of its hands. */
+/** Events that the sandbox should send, captured. */
 export async function takeEvents(db: Db): Promise<string[]> {
   const rows = await db
     .updateTable('sandbox_event')
@@ -11,7 +11,7 @@ export async function takeEvents(db: Db): Promise<string[]> {
   return rows.sort((a, b) => a.position - b.position).map(({ body }) => body)
 }
 
-/** All that a workspace has, without ids and times of ours. */
+/** Everything that a workspace has, without generated ids and times. */
 export async function readEnd(db: Db, workspaceId: string) {
   const own = { workspace_id: workspaceId }
   const where = <T extends { where: (column: 'workspace_id', operator: '=', value: string) => T }>(query: T): T =>
@@ -48,8 +48,8 @@ export async function readEnd(db: Db, workspaceId: string) {
 }
 
 /**
- * Those in force: whoever hears of a refund's failure before its success issues no credit note, and has none to cancel.
- * A correction without its note, or two of one, would be left over.
+ * Corrections in force. A consumer that learns of a refund's failure before its success issues no credit note and has
+ * none to cancel. A correction without its note, or two of one, would remain.
  */
 async function readInvoices(db: Db, workspaceId: string): Promise<readonly object[]> {
   const rows = await db.selectFrom('invoice').selectAll().where('workspace_id', '=', workspaceId).execute()

@@ -1,6 +1,6 @@
-// A provider's events in every order and any number, at once, and with a database that goes away in the middle.
+// Provider events in every order and number, concurrently, and with a database that fails in the middle.
 import type { Db } from '@matte/core/db/database'
-import { payCheckout } from '@matte/core/payment/provider/sandbox/sandbox-life'
+import { payCheckout } from '@matte/people/payment/provider/sandbox/sandbox-life'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 40 }) }),
 )
 
-/** How events come: each is taken at a place of its own, some of them more than once. */
+/** Delivery order of events: each has a position, some of them several. */
 type Wire = { readonly places: readonly number[]; readonly repeats: readonly number[] }
 
 function disorder(bodies: readonly string[], { places, repeats }: Wire): string[] {
@@ -44,7 +44,10 @@ function disorder(bodies: readonly string[], { places, repeats }: Wire): string[
     .map(({ body }) => body)
 }
 
-/** A customer's life at the provider. `wire`: events come at its end in disorder; without it each as it happens. */
+/**
+ * A customer's history at the provider. `wire`: events arrive out of order at the end; otherwise each arrives as it
+ * happens.
+ */
 async function live(db: Db, steps: readonly Step[], { wire, startsAt }: { wire?: Wire; startsAt: Date }) {
   const world = paymentWorld(db)
   world.clock.now = startsAt
@@ -107,7 +110,7 @@ async function live(db: Db, steps: readonly Step[], { wire, startsAt }: { wire?:
 
 type Refunding = { db: Db; world: ReturnType<typeof paymentWorld>; refunded: Set<string | null> }
 
-/** At the provider itself: nobody told us. */
+/** At the provider only, without an event. */
 async function refundLastPack({ db, world, refunded }: Refunding, amount: number): Promise<void> {
   const checkouts = await db.selectFrom('sandbox_object').select('state').where('kind', '=', 'checkout').execute()
   const paid = checkouts
@@ -124,11 +127,11 @@ async function refundLastPack({ db, world, refunded }: Refunding, amount: number
 }
 
 async function passSandbox({ deps, clock }: ReturnType<typeof paymentWorld>): Promise<void> {
-  const { passPeriods } = await import('@matte/core/payment/provider/sandbox/sandbox-life')
-  while ((await passPeriods(deps.db, { now: clock.now, limit: 50 })) > 0);
+  const { advancePeriods } = await import('@matte/people/payment/provider/sandbox/sandbox-life')
+  while ((await advancePeriods(deps.db, { now: clock.now, limit: 50 })) > 0);
 }
 
-/** The provider forgets, so that the next life begins without this one's renewals. */
+/** The provider forgets, so the next history starts without renewals of this one. */
 async function forget(db: Db): Promise<void> {
   for (const table of ['sandbox_object', 'sandbox_event'] as const) await db.deleteFrom(table).execute()
   for (const table of ['subscription', 'payment_order', 'refund'] as const) {
@@ -138,7 +141,7 @@ async function forget(db: Db): Promise<void> {
 }
 
 describe('events of a provider', () => {
-  it('lead to the same end in every order, and however often each comes', async () => {
+  it('have the same result in every order and with repeats', async () => {
     const { db } = database
     const wire = fc.record({
       places: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 60 }),
@@ -179,7 +182,7 @@ describe('events of a provider', () => {
       return rows.length > 0
     }
     await db.transaction().execute(async (tx) => {
-      // A payment has its invoice before its credits: it waits here with a number, the other one for a number.
+      // A payment creates its invoice before its credits: this one waits with a number, the other waits for one.
       await sql`lock table credit_lot in exclusive mode`.execute(tx)
       deliveries = [deliverFirst()]
       await until('the first has its number', waiting('insert into credit_lot', 'pid'))
@@ -190,7 +193,7 @@ describe('events of a provider', () => {
     })
     expect(await deliveries[1]).toBe('applied')
     expect(await deliverFirst()).toBe('applied')
-    // Lives before this one may have reached the next year, which has numbers of its own.
+    // Earlier histories may have reached the next year, which has its own numbers.
     const year = `${new Date().getUTCFullYear()}-%`
     const rows = await db
       .selectFrom('invoice')
@@ -206,7 +209,7 @@ describe('events of a provider', () => {
     await other.stop()
   })
 
-  it('is applied once when it comes twice at once', async () => {
+  it('is applied once when it arrives twice concurrently', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -218,7 +221,7 @@ describe('events of a provider', () => {
     expect((await readEnd(db, buyer.workspaceId)).lots).toHaveLength(1)
   })
 
-  it('is stored with all that it means or not at all when the database goes away in the middle', async () => {
+  it('is stored with all its effects or not at all when the database goes away', async () => {
     const { db, url } = database
     const buyer = await givenBuyer(db)
     const other = connectTo(url, 3)
@@ -229,7 +232,7 @@ describe('events of a provider', () => {
     await db.transaction().execute(async (tx) => {
       await sql`select from workspace where id = ${buyer.workspaceId} for update`.execute(tx)
       const delivery = world.deliver(body).catch((error: unknown) => error)
-      // It has stored the event and waits for the workspace: here its server process is ended.
+      // The event is stored and waits for the workspace; now its server process is terminated.
       await until('the event waits', async () => {
         const { rows } = await sql<{ ended: boolean }>`
           select pg_terminate_backend(pid) as ended from pg_stat_activity
@@ -249,7 +252,7 @@ describe('events of a provider', () => {
     await other.stop()
   })
 
-  it('is ignored when it is about nothing of ours, and refused when nobody signed it', async () => {
+  it('is ignored when unrelated to this installation, and rejected when unsigned', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const about = { kind: 'checkout', id: 'sandbox_checkout_none' }
@@ -263,7 +266,7 @@ describe('events of a provider', () => {
     expect(() => provider.verifyEvent(Buffer.from(body), forged)).toThrow(expect.objectContaining(refused))
   })
 
-  it('buys nothing twice where an order was paid after it was canceled', async () => {
+  it('buys nothing twice when an order is paid after its cancellation', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)

@@ -1,11 +1,11 @@
-// What was read of a subscription before something changed, and is applied after what was read later.
+// A reading of a subscription that is applied after a newer one.
 
-import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
-import { receiveEvent } from '@matte/core/payment/receive-event'
-import { createRefund } from '@matte/core/payment/refunds'
-import { passSandboxPeriods, paySandbox } from '@matte/core/payment/sandbox'
-import { cancelSubscription, changeSubscription } from '@matte/core/payment/subscriptions'
 import { deferred } from '@matte/core/runtime/service'
+import { signSandboxEvent } from '@matte/people/payment/provider/sandbox/sandbox-signature'
+import { receiveEvent } from '@matte/people/payment/receive-event'
+import { createRefund } from '@matte/people/payment/refunds'
+import { advanceSandboxPeriods, paySandbox } from '@matte/people/payment/sandbox'
+import { cancelSubscription, changeSubscription } from '@matte/people/payment/subscriptions'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -16,7 +16,7 @@ import { dayMs, paymentWorld } from './payment-world.ts'
 
 const database = useDatabase()
 
-it('an older reading never covers a newer one', async () => {
+it('an older reading never overwrites a newer one', async () => {
   const { db } = database
   const world = paymentWorld(db)
   const buyer = await givenBuyer(db)
@@ -33,7 +33,7 @@ it('an older reading never covers a newer one', async () => {
   const [late = ''] = await takeEvents(db)
   expect(early).not.toBe(late)
 
-  // The first event has read the subscription as it is before the cancel, and goes on only when the second is applied.
+  // The first event has read the subscription before the cancellation, and continues only after the second is applied.
   await provider.resumeSubscription(id)
   await takeEvents(db)
   const gate = deferred<void>()
@@ -64,7 +64,7 @@ it('an older reading never covers a newer one', async () => {
 const larger = { plan: 'business', interval: 'year', once: undefined } as const
 const conflict = { code: 'CONFLICT' }
 
-it('a year is not refunded while a larger plan is charged, whose price has what is unused of it credited', async () => {
+it('a year is not refunded during the charge for a larger plan, whose price includes its unused rest', async () => {
   const { db } = database
   const world = paymentWorld(db)
   const { workspaceId, userId } = await givenBuyer(db)
@@ -108,7 +108,7 @@ it('a larger plan is not charged while a refund of the year is stored', async ()
   expect(await change.changed).toMatchObject(conflict)
 })
 
-it('a renewal that was paid after all is not ended by a cancel that comes before its event', async () => {
+it('a renewal that was paid is not ended by a cancellation that arrives before its event', async () => {
   const { db } = database
   const world = paymentWorld(db)
   const buyer = await givenBuyer(db)
@@ -122,7 +122,7 @@ it('a renewal that was paid after all is not ended by a cancel that comes before
   await sql`update sandbox_object set state = state || '{"declines": false}'
              where kind = 'subscription' and state ->> 'orderId' = ${orderId}`.execute(db)
   world.pass(3 * dayMs)
-  await passSandboxPeriods(world.deps, 50)
+  await advanceSandboxPeriods(world.deps, 50)
   expect(await read()).toMatchObject({ status: 'past_due' })
   await cancelSubscription(world.deps, buyer.workspaceId)
   await world.due()

@@ -1,12 +1,12 @@
-// Where payments meet what is not theirs: a workspace that has ended, a request that is sent twice at once, another
-// provider than yesterday, and the tax of an order that is paid back in parts.
+// Edge cases of payments: an ended workspace, concurrent duplicate requests, a changed provider, and the tax of partial
+// refunds.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { sweepParts } from '@matte/core/db/sweep'
-import { paymentParts } from '@matte/core/payment/due-payments'
-import { cancelOrder, createOrder } from '@matte/core/payment/orders'
-import { createRefund } from '@matte/core/payment/refunds'
-import { paySandbox } from '@matte/core/payment/sandbox'
-import { cancelSubscription } from '@matte/core/payment/subscriptions'
+import { paymentParts } from '@matte/people/payment/due-payments'
+import { cancelOrder, createOrder } from '@matte/people/payment/orders'
+import { createRefund } from '@matte/people/payment/refunds'
+import { paySandbox } from '@matte/people/payment/sandbox'
+import { cancelSubscription } from '@matte/people/payment/subscriptions'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -33,7 +33,7 @@ const dueWith = (world: PaymentWorld, name: 'stripe' | 'none') => async () => {
 }
 
 describe('an order', () => {
-  it('of a workspace that has just ended is refused: what was paid would be nobody’s', async () => {
+  it('of a workspace that has just ended is rejected, because its payment would have no owner', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -43,7 +43,7 @@ describe('an order', () => {
     }
   })
 
-  it('of a subscription that is sent twice at once stays open, and is the same', async () => {
+  it('of a subscription sent twice concurrently stays open and is the same', async () => {
     const { db } = database
     const { deps } = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -54,7 +54,7 @@ describe('an order', () => {
     const send = () =>
       createOrder(deps, { ...buyer, email: null, wanted: month, returnUrl: 'http://localhost/billing', once })
     const first = await send()
-    // The second was let in before the first had succeeded: it comes to its transaction all the same.
+    // The second was admitted before the first succeeded, so it reaches its transaction.
     await expect(send()).rejects.toMatchObject({ name: 'AlreadyCreated', outcome: { resourceId: first.id } })
     const { status } = await db
       .selectFrom('payment_order')
@@ -66,8 +66,8 @@ describe('an order', () => {
   })
 })
 
-describe('after a move to another provider', () => {
-  it('an open order of the old one can be canceled, and stands in nobody’s way', async () => {
+describe('after a change of the provider', () => {
+  it('an open order at the old one can be canceled and blocks no other order', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -84,7 +84,7 @@ describe('after a move to another provider', () => {
     expect(status).toBe('canceled')
   })
 
-  it('an open order of the old one is given up after a day', async () => {
+  it('an open order at the old one expires after a day', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -100,7 +100,7 @@ describe('after a move to another provider', () => {
     expect(await status()).toBe('canceled')
   })
 
-  it('a subscription of the old one goes on as it was paid, ends a week later, and another can be had', async () => {
+  it('a subscription at the old one continues as paid, ends a week later, and another can be bought', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -126,8 +126,8 @@ describe('after a move to another provider', () => {
   })
 })
 
-describe('what was paid with', () => {
-  it('is noted of the workspace where the provider names it, for referrals, and stays where it does not', async () => {
+describe('the payment instrument', () => {
+  it('is stored for the workspace if the provider names it, for referrals, and kept if it does not', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
@@ -142,12 +142,12 @@ describe('what was paid with', () => {
 })
 
 describe('the credit notes of an order', () => {
-  it('add up to the tax of its invoice, in however many parts it is paid back', async () => {
+  it('sum to the tax of its invoice, in any number of partial refunds', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const buyer = await givenBuyer(db)
     const { id: orderId } = await buyFor(world, buyer, pack)
-    // 100 of 900: no third of it is whole.
+    // 100 of 900: a third of it is no whole number.
     await db.updateTable('payment_order').set({ tax: 100 }).where('id', '=', orderId).execute()
     for (const amount of [300, 300, 300]) {
       const { workspaceId } = buyer

@@ -1,5 +1,5 @@
-// Refunds that stay pending for days, made here or in the provider's dashboard: the money goes once.
-import { createRefund } from '@matte/core/payment/refunds'
+// Refunds that stay pending for days, made here or in the provider's dashboard: the money is paid once.
+import { createRefund } from '@matte/people/payment/refunds'
 import { afterEach, describe, expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../support/credit-rules.ts'
 import { useDatabase } from '../support/database.ts'
@@ -56,7 +56,7 @@ const eventsOf = async (workspaceId: string) => {
 }
 
 describe.each(cases)(
-  'a refund of $amount made $where, told by $first and then $second',
+  'a refund of $amount made $where, reported by $first and then $second',
   ({ first, second, ...made }) => {
     it('is paid once, however long it is pending', async () => {
       const { db, world, workspaceId } = await givenPending(made)
@@ -83,7 +83,7 @@ describe.each(cases)(
 )
 
 it.each(['here', 'in the dashboard'] as const)(
-  'a refund made %s whose last event is lost is known by asking',
+  'a refund made %s is found by polling when its last event is lost',
   async (where) => {
     const { db, world, workspaceId } = await givenPending({ where, amount: 900 })
     await world.tell('refund.created')
@@ -97,7 +97,7 @@ it.each(['here', 'in the dashboard'] as const)(
   },
 )
 
-it('a refund that waits for the provider is the one of the dashboard, where both cannot be paid', async () => {
+it('a refund that waits for the provider equals the dashboard’s if both cannot be paid', async () => {
   const { db, world, workspaceId, make } = await givenPaid()
   world.setAway(true)
   await make.here(900)

@@ -1,5 +1,5 @@
-// Amounts of currencies that Stripe counts in another way than ISO 4217, in what we send and what we read.
-import { stripeProvider } from '@matte/core/payment/provider/stripe/stripe-provider'
+// Amounts in currencies whose minor units at Stripe differ from ISO 4217, in requests and responses.
+import { stripeProvider } from '@matte/people/payment/provider/stripe/stripe-provider'
 import { describe, expect, it } from 'vitest'
 import { useFakeStripe } from './fake-stripe.ts'
 
@@ -15,7 +15,7 @@ const pack = {
 }
 
 describe('an amount', () => {
-  // Ours, in minor units by ISO 4217, and Stripe's.
+  // Our amount in minor units of ISO 4217, and Stripe's.
   it.each([
     ['USD', 900, 900],
     ['JPY', 900, 900],

@@ -1,7 +1,7 @@
-// An upgrade at Stripe while a downgrade is planned. The fake keeps one subscription as Stripe does: a request whose
-// charge fails changes nothing, and the unused rest is credited as the billing mode says.
-import { ChargeFailed } from '@matte/core/payment/provider/provider-errors'
-import { stripeProvider } from '@matte/core/payment/provider/stripe/stripe-provider'
+// An upgrade at Stripe while a downgrade is planned. The fake keeps one subscription like Stripe: a failed charge
+// changes nothing, and the unused rest is credited by the billing mode.
+import { ChargeFailed } from '@matte/people/payment/provider/provider-errors'
+import { stripeProvider } from '@matte/people/payment/provider/stripe/stripe-provider'
 import { describe, expect, it } from 'vitest'
 import { useFakeStripe } from './fake-stripe.ts'
 
@@ -39,7 +39,7 @@ const priceOf = (plan: string) => ({
   json: { id: `price_${plan}`, product: `prod_${plan}`, metadata: { matte_plan: plan, matte_interval: 'month' } },
 })
 
-/** Business was paid; `declines` is about the next charge. */
+/** A paid Business subscription; `declines` applies to the next charge. */
 function givenSubscription({ mode, declines }: { mode: Mode; declines: boolean }) {
   const state = { price: 'price_business', invoice: null as object | null }
   const subscription = () => ({
@@ -93,7 +93,7 @@ const plan = (when: 'now' | 'renewal', to: typeof pro) =>
 const subscription = async () => (await provider().read({ kind: 'subscription', id: 'sub_1' }))?.subscription
 
 describe('an upgrade at Stripe while a downgrade is planned', () => {
-  it('whose charge fails leaves the planned downgrade as it was', async () => {
+  it('whose charge fails keeps the planned downgrade', async () => {
     givenSubscription({ mode: 'classic', declines: true })
     await plan('renewal', pro)
     expect(await subscription()).toMatchObject({ plan: 'pro' })
@@ -101,7 +101,7 @@ describe('an upgrade at Stripe while a downgrade is planned', () => {
     expect(await subscription()).toMatchObject({ plan: 'pro' })
   })
 
-  it.each(['classic', 'flexible'] as const)('credits what was paid, in the billing mode %s', async (mode) => {
+  it.each(['classic', 'flexible'] as const)('credits the paid rest, in the billing mode %s', async (mode) => {
     givenSubscription({ mode, declines: false })
     await plan('renewal', pro)
     const { subscription: changed, invoice } = await plan('now', enterprise)

@@ -1,7 +1,7 @@
-// What we send to Stripe, judged by stripe-mock where the machine has it.
+// Requests to Stripe, checked by stripe-mock if the machine has it.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
-import { stripeProvider } from '@matte/core/payment/provider/stripe/stripe-provider'
+import { ProviderUnavailable } from '@matte/people/payment/provider/provider-errors'
+import { stripeProvider } from '@matte/people/payment/provider/stripe/stripe-provider'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { reportSkip } from '../support/report/skips.ts'
@@ -18,7 +18,7 @@ const business = { plan: 'business', interval: 'month', amount: 19_900, currency
 const hasMock = spawnSync('stripe-mock', ['-version']).error === undefined
 if (!hasMock) reportSkip({ matching: 'stripe-mock takes', reason: 'stripe-mock is not in $PATH' })
 
-describe.skipIf(!hasMock)('stripe-mock takes', () => {
+describe.skipIf(!hasMock)('stripe-mock accepts', () => {
   let mock: ChildProcess | undefined
   let base = ''
   beforeAll(async () => {
@@ -38,13 +38,13 @@ describe.skipIf(!hasMock)('stripe-mock takes', () => {
     ['a question for an invoice', () => mocked().read({ kind: 'invoice', id: 'in_1' })],
     ['a question for a refund', () => mocked().read({ kind: 'refund', id: 're_1' })],
     ['a refund', () => mocked().refund({ refundId: 'r', paymentId: 'pi_1', amount: 1, currency: 'USD' })],
-    // Its subscription has a third price, as while a downgrade is planned.
+    // Its subscription has a third price, as during a planned downgrade.
     ['a change', () => mocked().changeSubscription({ subscriptionId: 'sub_1', from: pro, to: business, when: 'now' })],
     ['a cancel', () => mocked().cancelSubscription('sub_1')],
     ['a resume', () => mocked().resumeSubscription('sub_1')],
   ])('%s', async (_what, call) => {
-    // It knows Stripe's own document, and refuses a parameter or a path that is not in it. Its answers are fixed, so a
-    // refund may lack its payment, and a session its URL.
+    // It checks parameters and paths against Stripe's own document. Its responses are fixed, so a refund may lack its
+    // payment, and a session its URL.
     const fixed = /without (a URL|its payment)/
     const error: unknown = await (call() as Promise<unknown>).then(
       () => undefined,

@@ -1,8 +1,8 @@
-// Stripe without Stripe: what we send is recorded by a server of our own, what we read are objects in Stripe's form.
+// Stripe without Stripe: a local server records our requests, and responses are objects in Stripe's form.
 import { createHmac } from 'node:crypto'
-import type { NewCheckout } from '@matte/core/payment/provider/provider'
-import { ChargeFailed, ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
-import { stripeProvider } from '@matte/core/payment/provider/stripe/stripe-provider'
+import type { NewCheckout } from '@matte/people/payment/provider/provider'
+import { ChargeFailed, ProviderUnavailable } from '@matte/people/payment/provider/provider-errors'
+import { stripeProvider } from '@matte/people/payment/provider/stripe/stripe-provider'
 import { describe, expect, it } from 'vitest'
 import { useFakeStripe } from './fake-stripe.ts'
 
@@ -38,8 +38,8 @@ const subscription = (price: string) => ({
   items: { data: [{ id: 'si_1', price: { id: price }, current_period_start: 1_000, current_period_end: 2_000 }] },
 })
 
-describe('what is sent to Stripe', () => {
-  it('is a checkout in one payment, the same one for the same order', async () => {
+describe('a request to Stripe', () => {
+  it('creates a checkout for one payment, the same one for the same order', async () => {
     fake.answers = { 'POST /v1/checkout/sessions': { json: session } }
     expect(await provider().createCheckout(pack)).toEqual({ id: 'cs_1', url: session.url })
     expect(sent).toEqual([
@@ -63,7 +63,7 @@ describe('what is sent to Stripe', () => {
     ])
   })
 
-  it('is a price of its own for each plan, made once and found again', async () => {
+  it('creates one price per plan and finds it again', async () => {
     fake.answers = {
       'GET /v1/prices': { json: { object: 'list', data: [] } },
       'POST /v1/prices': { json: { id: 'price_pro' } },
@@ -86,7 +86,7 @@ describe('what is sent to Stripe', () => {
     })
   })
 
-  it('is a refund under its own id, and none where it was made before', async () => {
+  it('creates a refund under our id, unless it exists', async () => {
     const made = { id: 're_1', payment_intent: 'pi_1', status: 'succeeded', amount: 450, currency: 'usd' }
     fake.answers = {
       'GET /v1/refunds': { json: { object: 'list', data: [] } },
@@ -105,7 +105,7 @@ describe('what is sent to Stripe', () => {
     expect(sent.map(({ call }) => call)).toEqual(['GET /v1/refunds'])
   })
 
-  it('is a larger plan with its proration charged at once, or a smaller one for the next period', async () => {
+  it('upgrades with the proration charged at once, or downgrades for the next period', async () => {
     fake.answers = {
       ...prices,
       'GET /v1/subscriptions/sub_1': { json: subscription('price_pro') },
@@ -126,7 +126,7 @@ describe('what is sent to Stripe', () => {
     expect(sent.findLast(({ call }) => call.startsWith('POST'))?.body).toEqual({ cancel_at_period_end: 'true' })
   })
 
-  it('is the end of a subscription, once, with what is open of it voided', async () => {
+  it('ends the subscription once and voids its open invoices', async () => {
     const open = { json: { object: 'list', data: [{ id: 'in_9' }] } }
     fake.answers = {
       ...prices,
@@ -149,7 +149,7 @@ describe('what is sent to Stripe', () => {
     expect(calls()).toEqual([])
   })
 
-  it('tells a declined card from an outage', async () => {
+  it('distinguishes a declined card from an outage', async () => {
     const declined = { error: { type: 'card_error', message: 'Your card was declined.' } }
     fake.answers = {
       ...prices,
@@ -163,8 +163,8 @@ describe('what is sent to Stripe', () => {
   })
 })
 
-describe('what is read of Stripe', () => {
-  it('is a checkout by what it came to', async () => {
+describe('a response of Stripe', () => {
+  it('gives a checkout and its outcome', async () => {
     const paid = {
       ...session,
       metadata,
@@ -198,7 +198,7 @@ describe('what is read of Stripe', () => {
     expect(await provider().getOrder('cs_1')).toEqual({})
   })
 
-  it('is an invoice of a change with what was bought and what was unused', async () => {
+  it('gives the invoice of a change with purchased and unused parts', async () => {
     const line = (amount: number, price: string) => ({
       ...{ amount, period: { start: 1_500, end: 2_000 }, pricing: { price_details: { price } } },
     })
@@ -233,7 +233,7 @@ describe('what is read of Stripe', () => {
   })
 })
 
-describe('an event of Stripe', () => {
+describe('a Stripe event', () => {
   const body = JSON.stringify({
     ...{ id: 'evt_1', object: 'event', type: 'invoice.payment_failed', data: { object: { id: 'in_1' } } },
   })
@@ -243,7 +243,7 @@ describe('an event of Stripe', () => {
   }
   const now = () => Math.floor(Date.now() / 1_000)
 
-  it('is taken when it is signed over its raw body, within 300 s', () => {
+  it('is accepted when signed over its raw body within 300 s', () => {
     expect(provider().verifyEvent(Buffer.from(body), signed(now() - 290))).toMatchObject({
       ...{ id: 'evt_1', about: { kind: 'invoice', id: 'in_1' }, failure: 'The charge failed.' },
     })
@@ -253,13 +253,13 @@ describe('an event of Stripe', () => {
     ['too old', () => signed(now() - 310)],
     ['signed with another secret', () => signed(now(), 'whsec_other')],
     ['not signed', () => ({})],
-  ])('is refused when it is %s', (_why, headers) => {
+  ])('is rejected when it is %s', (_why, headers) => {
     expect(() => provider().verifyEvent(Buffer.from(body), headers())).toThrow(
       expect.objectContaining({ code: 'AUTH_INVALID_TOKEN' }),
     )
   })
 
-  it('is refused when a byte of it is another', () => {
+  it('is rejected when another byte of it changed', () => {
     const changed = Buffer.from(body.replace('in_1', 'in_2'))
     expect(() => provider().verifyEvent(changed, signed(now()))).toThrow()
   })

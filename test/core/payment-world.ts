@@ -1,17 +1,17 @@
-// Payments at a simulated time, with the sandbox as the provider, and no process around them.
+// Payments at a simulated time with the sandbox provider, without any process.
 
 import type { Db } from '@matte/core/db/database'
 import { sweepParts } from '@matte/core/db/sweep'
-import { paymentParts } from '@matte/core/payment/due-payments'
-import type { PaymentDeps } from '@matte/core/payment/payment-deps'
-import type { PaymentProvider } from '@matte/core/payment/provider/provider'
-import { sandboxProvider } from '@matte/core/payment/provider/sandbox/sandbox-provider'
-import { signSandboxEvent } from '@matte/core/payment/provider/sandbox/sandbox-signature'
-import { receiveEvent } from '@matte/core/payment/receive-event'
-import { paymentSettings, withProvider } from '@matte/core/payment/settings'
 import { parseEnv } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { paymentParts } from '@matte/people/payment/due-payments'
+import type { PaymentDeps } from '@matte/people/payment/payment-deps'
+import type { PaymentProvider } from '@matte/people/payment/provider/provider'
+import { sandboxProvider } from '@matte/people/payment/provider/sandbox/sandbox-provider'
+import { signSandboxEvent } from '@matte/people/payment/provider/sandbox/sandbox-signature'
+import { receiveEvent } from '@matte/people/payment/receive-event'
+import { paymentSettings, withProvider } from '@matte/people/payment/settings'
 import { processDb } from '../support/roles.ts'
 
 const masterKeys = parseMasterKeys(`test:${Buffer.alloc(32, 1).toString('base64')}`)
@@ -24,14 +24,14 @@ export type PaymentWorld = {
   readonly deps: PaymentDeps
   readonly clock: Clock
   pass(ms: number): void
-  /** Does what is due, all of it. */
+  /** Runs everything that is due. */
   due(): Promise<void>
   deliver(body: string): Promise<string>
 }
 
 /**
- * Simulated time begins now: the database's own clock judges whether credits can be spent. `changed` replaces functions
- * of the sandbox.
+ * Simulated time begins now, because the database clock decides whether credits can be spent. `changed` replaces
+ * functions of the sandbox.
  */
 export function paymentWorld(db: Db, changed: (clock: Clock) => Partial<PaymentProvider> = () => ({})): PaymentWorld {
   const clock: Clock = { now: new Date() }

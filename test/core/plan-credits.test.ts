@@ -1,9 +1,9 @@
-// The credits of plans that an operator has set, month by month.
+// Monthly credits of plans that an operator has set.
 import { readBalance } from '@matte/core/credit/balance'
 import { grantDuePlans } from '@matte/core/credit/due/grant-plans'
 import { setOperatorPlan } from '@matte/core/credit/operator-plan'
 import { migrateToLatest } from '@matte/core/db/migrate'
-import { migrations } from '@matte/core/db/migrations'
+import { migrations } from '@matte/core/db/migrations/index'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-describe('the credits of a plan that an operator has set', () => {
+describe('credits of a plan set by an operator', () => {
   const plans = { ...defaultPlans, lab: { ...planNamed(defaultPlans, 'pro'), credits: 0 } }
   const pass = () => grantDuePlans(processDb('dispatcher', database.db), plans)
   const set = (workspaceId: string, plan: string) =>
@@ -44,7 +44,7 @@ describe('the credits of a plan that an operator has set', () => {
     expect(await lotsOf(id)).toHaveLength(1)
   })
 
-  it('come again with each month, once of several replicas and crashes', async () => {
+  it('are granted each month, once with several replicas and crashes', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
     await set(id, 'pro')
     await pass()
@@ -58,7 +58,7 @@ describe('the credits of a plan that an operator has set', () => {
     expect(await lotsOf(id)).toMatchObject([{ granted: 1_000 }, { granted: 1_000 }, { granted: 1_000 }])
   })
 
-  it('are none of a plan that is not charged or grants nothing, and of Free ten, once', async () => {
+  it('are not granted on a plan without charges or grants, and on Free ten, once', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
     for (const plan of ['internal', 'lab', 'free', 'free']) await set(id, plan)
     expect(await lotsOf(id)).toMatchObject([{ granted: 10, expires_at: null }])
@@ -66,7 +66,7 @@ describe('the credits of a plan that an operator has set', () => {
     expect(row.plan_credits_due_at).toBeNull()
   })
 
-  it('end with a subscription, which grants its own and whose plan no operator sets', async () => {
+  it('end with a subscription, which grants its own credits and whose plan no operator sets', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
     await set(id, 'pro')
     await turnMonth(id)
@@ -83,7 +83,7 @@ describe('the credits of a plan that an operator has set', () => {
     expect(row).toMatchObject({ plan: 'pro', plan_credits_due_at: null })
   })
 
-  it('are none of a team or an account that has ended', async () => {
+  it('are not granted to an ended team or account', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
     await set(id, 'pro')
     await turnMonth(id)
@@ -92,7 +92,7 @@ describe('the credits of a plan that an operator has set', () => {
     expect(await lotsOf(id)).toHaveLength(1)
   })
 
-  it('are what was granted, when the plan comes to grant another number in the same month', async () => {
+  it('stay as granted when the plan’s number changes in the same month', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free' })
     await set(id, 'pro')
     const other = { ...plans, pro: { ...planNamed(plans, 'pro'), credits: 2_000 } }
@@ -101,8 +101,8 @@ describe('the credits of a plan that an operator has set', () => {
   })
 })
 
-describe('an upgrade from before plans granted credits', () => {
-  it('grants the month at once, except where the operator has granted this month already', async () => {
+describe('an upgrade from a release before plans granted credits', () => {
+  it('grants the month at once, unless the operator has granted it already', async () => {
     const { db, drop } = await createEmptyDatabase()
     ends.push(drop)
     const before = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0016'))

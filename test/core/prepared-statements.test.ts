@@ -1,4 +1,4 @@
-// Statements that come again are prepared; a table that a newer release alters meanwhile must not break them.
+// Repeated statements are prepared, and survive a table change by a newer release.
 
 import type { Database, Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
@@ -14,7 +14,7 @@ describe('statements', () => {
     return column
   }
 
-  /** A pool of its own, so that nothing of it is prepared yet. */
+  /** A separate pool, with nothing prepared. */
   function usePool(connections: number): { readonly db: Db } {
     let pool: Database | undefined
     beforeAll(() => {
@@ -30,13 +30,13 @@ describe('statements', () => {
   }
   const read = (db: Db) => db.selectFrom('setting').selectAll().where('name', '=', 'maintenance').execute()
   const readInTransaction = (db: Db) => db.transaction().execute(read)
-  /** What the connection has prepared of `read`. */
+  /** Statements that the connection has prepared for `read`. */
   async function countPrepared(db: Db): Promise<number> {
     const { rows } = await sql<{ count: number }>`
         select count(*)::int as count from pg_prepared_statements where statement like '%from "setting"%'`.execute(db)
     return rows[0]?.count ?? 0
   }
-  /** One transaction on each of the pool's connections: they meet in the middle. */
+  /** One transaction on each connection of the pool, all open at the same time. */
   async function onEachConnection(db: Db, count: number, act: (tx: Db) => Promise<unknown>) {
     const all = Promise.withResolvers<void>()
     let begun = 0
@@ -53,7 +53,7 @@ describe('statements', () => {
   describe('on one connection', () => {
     const pool = usePool(1)
 
-    it('are prepared when they come again, and once', async () => {
+    it('are prepared when repeated, and once', async () => {
       await read(pool.db)
       expect(await countPrepared(pool.db)).toBe(0)
       await read(pool.db)
@@ -62,7 +62,7 @@ describe('statements', () => {
       expect(await countPrepared(pool.db)).toBe(1)
     })
 
-    it('go on over a table that was altered', async () => {
+    it('continue on an altered table', async () => {
       for (let i = 0; i < 2; i++) await read(pool.db)
       expect(await countPrepared(pool.db)).toBe(1)
       const column = await alter()
@@ -71,7 +71,7 @@ describe('statements', () => {
     })
   })
 
-  it('fail once where a transaction meets the altered table, and on no other connection after it', async () => {
+  it('fail once in a transaction that meets the altered table, and on no other connection', async () => {
     const connections = 3
     const pool = connectTo(database.url, connections)
     try {

@@ -1,4 +1,4 @@
-// A provider's events for credit-properties.faults.test.ts: they come in any order, more than once, several at a time.
+// Provider events for credit-properties.faults.test.ts: in any order, repeated, several at a time.
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { refundCredits } from '@matte/core/credit/refund-credits'
 import type { Db } from '@matte/core/db/database'
@@ -9,7 +9,7 @@ export type ProviderEvent =
   | { readonly order: number; readonly paid: number }
   | { readonly order: number; readonly refunded: number }
 
-/** True once it is applied; a refund of an order that is not known yet has to come again. */
+/** True once applied; a refund of an unknown order must be sent again. */
 function apply(db: Db, workspaceId: string, event: ProviderEvent): Promise<boolean> {
   const source = `order:${event.order}`
   return db.transaction().execute(async (tx) => {
@@ -30,7 +30,7 @@ function apply(db: Db, workspaceId: string, event: ProviderEvent): Promise<boole
   })
 }
 
-/** As a provider does: three at once, and again what was not taken. */
+/** Sends like a provider: three at once, and again until accepted. */
 export async function deliverUntilApplied(
   db: Db,
   workspaceId: string,

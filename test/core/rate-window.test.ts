@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { countRequests, deleteOldWindows, type RateWindow } from '@matte/core/rate-limit/rate-window-queries'
+import { countRequests, deleteOldWindows, type RateWindow } from '@matte/core/rate-windows'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -12,12 +12,12 @@ describe('countRequest', () => {
   const countRequest = async (db: Db, subject: string, limit: number, count = 1): Promise<RateWindow> =>
     (await countRequests(db, [{ subject, count, limit }]))[0] as RateWindow
 
-  /** The row as if its window lay `minutes` from now. */
+  /** Moves the window of the row to `minutes` from now. */
   const moveWindow = (subject: string, minutes: number) =>
     sql`update rate_window set minute = floor(extract(epoch from now()) / 60)::int + ${minutes}::int
            where subject = ${subject}`.execute(database.db)
 
-  it('gives each of fifty at once another number, in the window that they were counted in', async () => {
+  it('gives each of fifty concurrent requests another number, in the window that counts them', async () => {
     const subject = newSubject()
     const counted = await Promise.all(Array.from({ length: 50 }, () => countRequest(database.db, subject, 1_000)))
     for (const [, window] of Map.groupBy(counted, ({ resetsAt }) => resetsAt)) {
@@ -26,7 +26,7 @@ describe('countRequest', () => {
     }
   })
 
-  it('answers the end of the minute by the database’s clock', async () => {
+  it('returns the end of the minute by the database’s clock', async () => {
     const { resetsAt, resetsInMs } = await countRequest(database.db, newSubject(), 10)
     const { rows } = await sql<{ now: number }>`
         select extract(epoch from clock_timestamp())::float8 as now`.execute(database.db)
@@ -36,7 +36,7 @@ describe('countRequest', () => {
     expect(resetsAt - (rows[0]?.now ?? 0)).toBeLessThanOrEqual(resetsInMs / 1_000)
   })
 
-  it('counts many of one subject, and several subjects, in one statement', async () => {
+  it('counts several subjects, and several requests of one, in one statement', async () => {
     const [one, two] = [newSubject(), newSubject()]
     await countRequest(database.db, one, 100, 5)
     const windows = await countRequests(database.db, [
@@ -44,11 +44,11 @@ describe('countRequest', () => {
       { subject: one, count: 4, limit: 100 },
     ])
     const used = Object.fromEntries(windows.map((window) => [window.subject, window.used]))
-    expect([9, 4]).toContain(used[one]) // 4 where the minute has just ended
+    expect([9, 4]).toContain(used[one]) // 4 if the minute has just ended
     expect(used[two]).toBe(3)
   })
 
-  it('does not deadlock when replicas count the same subjects in other orders', async () => {
+  it('does not deadlock when replicas count the same subjects in another order', async () => {
     const subjects = Array.from({ length: 8 }, newSubject)
     const rounds = Array.from({ length: 60 }, (_, i) =>
       countRequests(
@@ -68,26 +68,26 @@ describe('countRequest', () => {
     }
   })
 
-  it('forgets nothing that was let through while replicas disagree about the limit', async () => {
+  it('forgets no admitted request while replicas disagree about the limit', async () => {
     let windows: readonly [RateWindow, RateWindow, RateWindow]
     do {
       const subject = newSubject()
       const count = (limit: number, requests = 1) => countRequest(database.db, subject, limit, requests)
       windows = [await count(40, 35), await count(20), await count(40)]
-      // Once more where a minute ended amid them.
+      // Repeated if a minute ended meanwhile.
     } while (new Set(windows.map(({ resetsAt }) => resetsAt)).size > 1)
     expect(windows[1].used).toBeGreaterThan(20)
     expect(windows[2].used).toBeGreaterThan(35)
   })
 
-  it('begins again in the next minute', async () => {
+  it('starts again in the next minute', async () => {
     const subject = newSubject()
     for (let i = 0; i < 3; i++) await countRequest(database.db, subject, 2)
     await moveWindow(subject, -1)
     expect(await countRequest(database.db, subject, 2)).toMatchObject({ used: 1 })
   })
 
-  it('counts who was late at the border in the window that has begun, and none twice', async () => {
+  it('counts late requests at the border once, in the window that has begun', async () => {
     const subject = newSubject()
     await countRequest(database.db, subject, 10)
     await moveWindow(subject, 1)
@@ -97,14 +97,14 @@ describe('countRequest', () => {
     expect(resetsInMs).toBeLessThanOrEqual(120_000)
   })
 
-  it('is not held up by a row that a wrong clock left far ahead', async () => {
+  it('is not blocked by a row that a wrong clock left far ahead', async () => {
     const subject = newSubject()
     await countRequest(database.db, subject, 1)
     await moveWindow(subject, 5)
     expect(await countRequest(database.db, subject, 1)).toMatchObject({ used: 1 })
   })
 
-  it('forgets subjects of older minutes and keeps those of this one and the last', async () => {
+  it('deletes subjects of older minutes and keeps those of the current and the last one', async () => {
     const [old, last, current] = [newSubject(), newSubject(), newSubject()]
     for (const subject of [old, last, current]) await countRequest(database.db, subject, 1)
     await moveWindow(old, -3)

@@ -1,6 +1,6 @@
-// Rewards where the two may be one person: held until an operator decides.
-import { readCode } from '@matte/core/referral/code'
-import { decideReview, listReviews } from '@matte/core/referral/review'
+// Rewards with signs of a duplicate account: held until an operator decides.
+import { readCode } from '@matte/people/referral/referral-code'
+import { decideReview, listReviews } from '@matte/people/referral/review-reward'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { referrals, reward } from '../support/app/referrals.ts'
@@ -15,7 +15,7 @@ describe('a reward is held for review', () => {
   it.each([
     ['from the same address', { from: near }, { from: near }],
     ['from the same /24', { from: near }, { from: '203.0.113.200' }],
-    ['from the same /24, in IPv6’s clothes', { from: '::ffff:203.0.113.7' }, { from: '::ffff:203.0.113.9' }],
+    ['from the same /24, mapped to IPv6', { from: '::ffff:203.0.113.7' }, { from: '::ffff:203.0.113.9' }],
     ['from the same /48', { from: '2001:db8:1:2::1' }, { from: '2001:db8:1:ffff::9' }],
   ])('when both registered within an hour %s', async (_what, first, second) => {
     const { ann, bob } = await givenPair(first, second)
@@ -28,11 +28,11 @@ describe('a reward is held for review', () => {
 
   it.each([
     ['from other networks', { from: near }, { from: '203.0.114.7' }],
-    ['from other networks, in IPv6’s clothes', { from: '::ffff:203.0.113.7' }, { from: '::ffff:198.51.100.7' }],
+    ['from other networks, mapped to IPv6', { from: '::ffff:203.0.113.7' }, { from: '::ffff:198.51.100.7' }],
     ['from other /48', { from: '2001:db8:1:2::1' }, { from: '2001:db8:2:2::1' }],
     ['hours apart', { from: near, hoursAgo: 3 }, { from: near }],
-    ['from where nobody knows', {}, {}],
-  ])('and not when they registered %s', async (_what, first, second) => {
+    ['from unknown addresses', {}, {}],
+  ])('but not when they registered %s', async (_what, first, second) => {
     const { ann, bob } = await givenPair(first, second)
     await succeedOnce(bob)
     await pass()
@@ -40,7 +40,7 @@ describe('a reward is held for review', () => {
     expect(await balanceOf(ann)).toBe(reward)
   })
 
-  it('when one registered from where the other was signed in', async () => {
+  it('when one registered from an address where the other was signed in', async () => {
     const { db } = database
     const ann = await register({ hoursAgo: 100 })
     const code = await readCode(db, ann.id)
@@ -54,7 +54,7 @@ describe('a reward is held for review', () => {
     expect(await referralOf(bob)).toMatchObject({ status: 'review', suspicion: 'address' })
   })
 
-  it('when both paid with one instrument', async () => {
+  it('when both paid with the same instrument', async () => {
     const { ann, bob } = await givenPair()
     const ids = [ann.workspaceId, bob.workspaceId]
     await database.db.updateTable('workspace').set({ payment_fingerprint: 'card' }).where('id', 'in', ids).execute()
@@ -63,7 +63,7 @@ describe('a reward is held for review', () => {
     expect(await referralOf(bob)).toMatchObject({ status: 'review', suspicion: 'payment' })
   })
 
-  it('and granted once when it is approved, also by several at once', async () => {
+  it('and granted once on approval, also with concurrent approvals', async () => {
     const { db } = database
     const { ann, bob } = await givenPair({ from: near }, { from: near })
     await succeedOnce(bob)
@@ -77,7 +77,7 @@ describe('a reward is held for review', () => {
     expect(await eventsOf(ann)).toMatchObject([{ event: 'referral.reward', fields: { credits: reward } }])
   })
 
-  it('and never granted once it is refused', async () => {
+  it('and never granted after refusal', async () => {
     const { db } = database
     const { ann, bob } = await givenPair({ from: near }, { from: near })
     await succeedOnce(bob)
@@ -90,7 +90,7 @@ describe('a reward is held for review', () => {
   })
 })
 
-describe('a reward for somebody who', () => {
+describe('a reward for a referred account that', () => {
   const order = (workspace_id: string, status: 'paid' | 'refunded') =>
     database.db
       .insertInto('payment_order')
@@ -124,8 +124,8 @@ describe('a reward for somebody who', () => {
   })
 })
 
-describe('rewards of one person', () => {
-  it('are ten in 30 days; the others wait, and an operator approves them later', async () => {
+describe('rewards of one referrer', () => {
+  it('are limited to ten in 30 days; the others wait for approval', async () => {
     const { db } = database
     const ann = await register()
     const code = await readCode(db, ann.id)
@@ -136,9 +136,9 @@ describe('rewards of one person', () => {
     const waiting = (await listReviews(db, 100)).filter(({ suspicion }) => suspicion === 'limit').map(({ id }) => id)
     expect(waiting).toHaveLength(3)
     const [first = '', second = '', third = ''] = waiting
-    const conflict = { code: 'CONFLICT', message: expect.stringContaining('Approve the reward after') }
+    const conflict = { code: 'CONFLICT', message: expect.stringContaining('Approve this one after') }
     await expect(decideReview(db, first, 'approve')).rejects.toMatchObject(conflict)
-    // One of the ten was paid a month ago: there is room for one.
+    // One of the ten was paid a month ago, which leaves room for one.
     await sql`
       update referral set decided_at = decided_at - interval '31 days' where id = (
         select id from referral where referrer_id = ${ann.id} and status = 'rewarded' limit 1)`.execute(db)

@@ -1,5 +1,4 @@
-// A task leaves in parts, however much belongs to it: no statement deletes more than a bound, and one that is
-// interrupted goes on where it was.
+// A task is deleted in parts: no statement deletes more than a bound, and an interrupted deletion continues later.
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
@@ -28,7 +27,7 @@ describe('a task with 20,000 attempts', () => {
         )
         insert into delivery_attempt (delivery_id, attempt, duration_ms, response_body)
         select id, n, 1, repeat('x', 1000) from target, generate_series(1, 5) as s (n)`.execute(db)
-    // What each transaction deletes, cascades included.
+    // Rows that each transaction deletes, cascades included.
     await sql`create table if not exists deleted (of text, tx bigint, count int)`.execute(db)
     await sql`truncate deleted`.execute(db)
     await sql`
@@ -53,7 +52,7 @@ describe('a task with 20,000 attempts', () => {
   const exists = async (id: string) =>
     (await database.db.selectFrom('task').select('id').where('id', '=', id).execute()).length === 1
 
-  it('goes in parts of at most 2,000 rows', async () => {
+  it('is deleted in parts of at most 2,000 rows', async () => {
     const task = await given()
     expect(await deleteOldTasks(database.db, defaultPlans, { now })).toBe(1)
     expect(await exists(task.id)).toBe(false)
@@ -61,9 +60,9 @@ describe('a task with 20,000 attempts', () => {
     expect(await parts('delivery')).toEqual(Array(2).fill(partMax))
   })
 
-  it('goes on where a sweep was told to stop', async () => {
+  it('is deleted further after an interrupted sweep', async () => {
     const task = await given()
-    // Not yet when the workspace's turn begins, and from its first part on.
+    // False at the start of the workspace's turn, true after its first part.
     const { signal } = new AbortController()
     vi.spyOn(signal, 'aborted', 'get').mockReturnValueOnce(false).mockReturnValue(true)
     const deleted = await deleteOldTasks(database.db, defaultPlans, { now, signal })

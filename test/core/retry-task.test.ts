@@ -1,4 +1,4 @@
-// What may happen to a failed task while a retry inspects its object.
+// Concurrent changes to a failed task while its retry inspects the object.
 import type { Db } from '@matte/core/db/database'
 import { retryTask } from '@matte/core/task/retry-task'
 import { failAttempt } from '@matte/core/task/run/finish-task'
@@ -35,7 +35,7 @@ describe('a retry', () => {
     await failAttempt(db, claimed, 'INPUT_UNREADABLE')
   }
 
-  /** Retries, and does `meanwhile` once the object is inspected. */
+  /** Retries, and runs `meanwhile` during the inspection. */
   async function retry(
     workspace: TestWorkspace,
     id: string,
@@ -52,7 +52,7 @@ describe('a retry', () => {
     return retryTask(database.db, { ...bucket, head }, { workspaceId, plan, id, traceparent: null })
   }
 
-  it('is refused when its upload is given up meanwhile, and takes nothing', async () => {
+  it('is rejected when its upload expires meanwhile, and takes nothing', async () => {
     const { db } = database
     const { workspace, task } = await givenFailed()
     const refused = retry(workspace, task.id, task.source_key, async () => {
@@ -63,7 +63,7 @@ describe('a retry', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('sent twice under one key is answered as the first, though the task is queued by then', async () => {
+  it('sent twice under one key returns the first result, although the task is queued by then', async () => {
     const { db } = database
     const { workspace, task } = await givenFailed()
     const { id: workspaceId, plan } = workspace
@@ -73,7 +73,7 @@ describe('a retry', () => {
     const once = { owner: { workspaceId }, method: 'POST', path, key: 'a', bodyHash: Buffer.alloc(32), status: 200 }
     const request = { workspaceId, plan, id: task.id, once, traceparent: null }
     await retryTask(db, bucket, request)
-    // The twin looked for an outcome before there was one, and now goes on.
+    // The twin looked for a result before there was one, and now continues.
     await expect(retryTask(db, bucket, request)).rejects.toMatchObject({
       name: 'AlreadyCreated',
       outcome: { resourceId: task.id, status: 200 },
@@ -81,7 +81,7 @@ describe('a retry', () => {
     expect(await readTask(db, task.id)).toMatchObject({ run: 2, retry_count: 1 })
   })
 
-  it('is refused when another one was quicker', async () => {
+  it('is rejected when a concurrent retry was faster', async () => {
     const { db } = database
     const { workspace, task } = await givenFailed()
     const slow = retry(workspace, task.id, task.source_key, async () => {
@@ -92,7 +92,7 @@ describe('a retry', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('does not begin the run after the next when another one was quicker and has failed again', async () => {
+  it('does not start the run after the next one when a concurrent retry was faster and has failed again', async () => {
     const { db } = database
     const { workspace, model, task } = await givenFailed()
     const slow = retry(workspace, task.id, task.source_key, async () => {

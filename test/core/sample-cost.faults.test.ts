@@ -1,5 +1,5 @@
-// What every replica of the API asks of the database every ten seconds, or every five minutes, costs the same however
-// much waits and however long the history is: by pages, on tables with many rows, with statistics of other times.
+// Cost of the API replicas' periodic samples, every ten seconds or five minutes: independent of queue and history,
+// counted in pages, on large tables with stale statistics.
 import { readHeldCredits } from '@matte/core/sample/held-credits'
 import { findViolations } from '@matte/core/sample/invariants'
 import { readPaymentLag } from '@matte/core/sample/payment-lag'
@@ -16,9 +16,9 @@ const workspaces = 200
 const tasks = 60_000
 
 /**
- * Of every ten tasks six have ended, one is processed and three wait, one of these as a child of a batch; each has a
- * credit of its workspace's lot, and each that has ended a delivery with an attempt. There are as many paid orders,
- * each with a refund and a subscription, and one of a thousand is to be asked about.
+ * Six of ten tasks have ended, one is processed and three wait, one of them as a child. Each task has a credit of its
+ * workspace's lot, and each ended one a delivery with an attempt. There are as many paid orders, each with a refund and
+ * a subscription; one of a thousand needs a query to the provider.
  */
 const fill = [
   sql`insert into workspace (name, plan) select 'w', 'enterprise' from generate_series(1, ${workspaces}::int)`,
@@ -66,10 +66,10 @@ const fill = [
        where n.workspace_id = w.id`,
 ]
 
-/** Small tables, and those of which one row per workspace is read by design. */
+/** Small tables, and tables of which one row per workspace is read by design. */
 const small = ['model', 'workspace']
 
-describe(`the samples, with ${tasks} tasks`, () => {
+describe(`the cost of samples with ${tasks} tasks`, () => {
   const database = useDatabase()
   beforeAll(async () => {
     const { db } = database
@@ -85,13 +85,13 @@ describe(`the samples, with ${tasks} tasks`, () => {
     })
 
     it.each([
-      // Up to 10,000 entries each of singles and of children, and of each workspace its first child.
+      // Up to 10,000 entries each of singles and of children, and the first child of each workspace.
       ['the queue', 6_000, (db) => readWaitingTasks(db, defaultPlans)],
       ['due deliveries', 500, (db) => readDueState(db, 10_000)],
       // 10,000 open tasks, and the hold of each by its key, of four pages.
       ['held credits', 45_000, readHeldCredits],
       ['the lag of retention', 20, readRetentionLag],
-      // And of each of the sixty refunds that are to be asked about its page.
+      // And one page for each of the sixty refunds that need a query.
       ['the lag of payments', 100, readPaymentLag],
       ['the lag of finished tasks', workspaces * 5, (db) => readTaskRetentionLag(db, defaultPlans)],
       ['the rule ledger_balance', 400, (db) => findViolations(db, 'ledger_balance')],

@@ -1,5 +1,5 @@
-// What the gauges of the API are read from: the queue, held credits, retention, and the rules that no row may break.
-// Each rule is broken here by hand, as no code of ours can.
+// Sources of the API's gauges: queue, held credits, retention, and invariants. Tests break invariants by hand, because
+// no production code can.
 import type { Db } from '@matte/core/db/database'
 import { boundedRead } from '@matte/core/sample/bounded-read'
 import { readHeldCredits } from '@matte/core/sample/held-credits'
@@ -34,7 +34,7 @@ describe('the samples', () => {
   let model: string
   beforeEach(async () => {
     db = database.db
-    // The ledger refuses it: what a test broke on purpose is gone from the sight of the next all the same.
+    // The ledger rejects deletions, so broken rows of a test are hidden from the next one.
     await sql`alter table credit_entry disable trigger all`.execute(db)
     await sql`truncate workspace, object_deletion cascade`.execute(db)
     await sql`alter table credit_entry enable trigger all`.execute(db)
@@ -48,7 +48,7 @@ describe('the samples', () => {
     return { waiting: found.waiting, minutes: Math.floor(found.oldestSeconds / 60) }
   }
 
-  it('a reading ends after seconds, and leaves the connection as it was', async () => {
+  it('a sample ends after seconds and restores the connection', async () => {
     const nap = boundedRead(db, (on) => sql`select pg_sleep(60)`.execute(on))
     await expect(nap).rejects.toThrow('statement timeout')
     const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(db)
@@ -56,13 +56,13 @@ describe('the samples', () => {
   })
 
   describe('the queue', () => {
-    it('shows every installed model, and the default one, also while nothing waits', async () => {
+    it('shows every installed model, and the default one, also when empty', async () => {
       expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
       await sql`delete from model where name = 'service-v2'`.execute(db)
       expect(await waiting('service-v2')).toEqual({ waiting: 0, minutes: 0 })
     })
 
-    it('has the age of the oldest single task or child, for each model', async () => {
+    it('has the age of the oldest single task or child, per model', async () => {
       const workspace = await givenWorkspace(db)
       await givenTask(db, workspace, { model, ageMs: 5 * minuteMs })
       await givenTask(db, workspace, { model, ageMs: minuteMs })
@@ -72,7 +72,7 @@ describe('the samples', () => {
       expect(await waiting()).toEqual({ waiting: 3, minutes: 7 })
     })
 
-    it('counts what a limit of its workspace holds back, and gives it no age', async () => {
+    it('counts tasks over the limit of their workspace without an age', async () => {
       const { concurrentTasks } = defaultPlans.pro ?? { concurrentTasks: 0 }
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 100 })
       const { tasks } = await givenBatch(db, workspace, { size: concurrentTasks + 3, model })
@@ -86,7 +86,7 @@ describe('the samples', () => {
       expect(await waiting()).toEqual({ waiting: 3, minutes: 0 })
     })
 
-    it('takes up what lost its worker, and what waits for its next attempt once that is due', async () => {
+    it('includes tasks of dead workers and, once due, those waiting for their next attempt', async () => {
       const task = await givenClaimed(db, await givenWorkspace(db), { model })
       expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
       await lapseClaim(db, task)
@@ -100,7 +100,7 @@ describe('the samples', () => {
       expect(await waiting()).toEqual({ waiting: 0, minutes: 0 })
     })
 
-    /** As if a worker had claimed it; the counts of its workspace with it. */
+    /** As if a worker had claimed it, including the counts of its workspace. */
     const begin = (id: string) =>
       sql`
         with moved as (
@@ -110,7 +110,7 @@ describe('the samples', () => {
          where id = (select workspace_id from moved)`.execute(db)
   })
 
-  it('adds up the credits of open tasks, and leaves them out once they end', async () => {
+  it('sums the credits of open tasks only', async () => {
     const before = await readHeldCredits(db)
     const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 10 })
     const claimed = await givenClaimed(db, workspace)
@@ -127,7 +127,7 @@ describe('the samples', () => {
       return Object.fromEntries(all.map(({ what, seconds }) => [what, Math.round(seconds / 3_600)]))
     }
 
-    it('is how long the oldest of each kind has been due, and 0 for what lies ahead', async () => {
+    it('is how long the oldest of each kind has been due, and 0 before', async () => {
       const workspace = await givenWorkspace(db, { plan: 'pro', credits: 5 })
       await givenUpload(db, workspace.id)
       const claimed = await givenClaimed(db, workspace)
@@ -145,13 +145,13 @@ describe('the samples', () => {
     })
   })
 
-  describe('the rules', () => {
+  describe('the invariants', () => {
     const broken = async (): Promise<Partial<Record<InvariantName, string[]>>> => {
       const all = await Promise.all(invariantNames.map(async (name) => [name, await findViolations(db, name)] as const))
       return Object.fromEntries(all.filter(([, ids]) => ids.length > 0))
     }
 
-    /** Tasks of every fate, with credits, and a delivered webhook. */
+    /** Tasks with every outcome, with credits and a delivered webhook. */
     async function givenHistory() {
       const workspace = await givenWorkspace(db, { plan: 'enterprise', credits: 20 })
       const done = await givenClaimed(db, workspace)
@@ -170,12 +170,12 @@ describe('the samples', () => {
       return { workspaceId: workspace.id, done, failed, open, delivery }
     }
 
-    it('hold for tasks of every fate', async () => {
+    it('hold for tasks with every outcome', async () => {
       await givenHistory()
       expect(await broken()).toEqual({})
     })
 
-    it('find a lot that is not the sum of its entries', async () => {
+    it('find a lot that differs from the sum of its entries', async () => {
       const { workspaceId } = await givenHistory()
       const change = (by: number) =>
         sql<{ id: string }>`
@@ -187,9 +187,9 @@ describe('the samples', () => {
       expect(await broken()).toEqual({})
     })
 
-    it('find a hold that ended twice, and a task that was charged for two runs', async () => {
+    it('find a hold that ended twice, and a task charged for two runs', async () => {
       const { workspaceId, done, failed } = await givenHistory()
-      // The lot is right after it, so that this rule alone is broken.
+      // The lot is correct afterwards, so only this rule is broken.
       const charge = (taskId: string, run: number) =>
         sql`
           with lot as (
@@ -210,7 +210,7 @@ describe('the samples', () => {
       ).toEqual([done.id, failed.id].sort())
     })
 
-    it('find credits of an ended task that are still held, and those that its end gave back', async () => {
+    it('find held credits of an ended task, and those that its end released', async () => {
       const { done, failed, open } = await givenHistory()
       const set = (id: string, state: string) =>
         sql`update credit_hold set state = ${state} where task_id = ${id}`.execute(db)
@@ -224,7 +224,7 @@ describe('the samples', () => {
       expect(await broken()).toEqual({})
     })
 
-    it('find a delivery that was made again after it had arrived', async () => {
+    it('find a delivery that was created again after its success', async () => {
       const { delivery } = await givenHistory()
       const attempt = (number: number, error: string | null) =>
         sql`
@@ -237,7 +237,7 @@ describe('the samples', () => {
       await sql`delete from delivery_attempt where attempt > 1`.execute(db)
     })
 
-    it('find a workspace that counts a task too many', async () => {
+    it('find a workspace that counts one task too many', async () => {
       const { workspaceId } = await givenHistory()
       const change = (by: number) =>
         sql`

@@ -1,5 +1,5 @@
-// No process prints a secret: each is started with odd ones in every setting that takes one, against servers that are
-// there, that are not, and with settings that cannot be used, and its whole output is searched.
+// No process prints a secret. Each starts with unusual secrets in every setting that takes one, with available and
+// unavailable servers and invalid settings, and its whole output is searched.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { configSchema as apiSchema } from '@matte/api/config'
@@ -28,18 +28,18 @@ const commands: Partial<Record<Name, readonly string[]>> = {
   admin: ['sweep'],
 }
 
-/** What is searched for: letters and digits, which no encoding of a URL changes. */
+/** Search text: letters and digits, which no URL encoding changes. */
 const cores: string[] = []
 const newCore = (): string => {
   const core = `zq${crypto.randomUUID().replaceAll('-', '').slice(0, 14)}`
   cores.push(core)
   return core
 }
-/** A secret with each character that has a meaning somewhere: in URLs, shells, JSON and log formats. */
+/** A secret with every character that is special in URLs, shells, JSON or log formats. */
 const odd = (): string => `${newCore()}@:/?#[]%25%zz$&"'\\ ,;=+${newCore()}`
 const encoded = (): string => encodeURIComponent(odd())
 
-/** Every way in which the text could stand in an output; base64 of it depends on what stands before it. */
+/** All forms of the text in an output; its base64 form depends on the preceding bytes. */
 function formsOf(text: string): string[] {
   const base64 = [0, 1, 2].map((before) => {
     const whole = Buffer.from(`${' '.repeat(before)}${text}`).toString('base64url')
@@ -56,7 +56,7 @@ function expectNoSecret(output: string): void {
 
 type Env = Record<string, string>
 
-/** Settings of all processes whose text may hold a secret: those of kind secret, and those that take a URL. */
+/** Settings of all processes that may hold a secret: those of kind secret, and URLs. */
 const masterKey = () => {
   const core = newCore()
   const bytes = Buffer.alloc(32, 0)
@@ -91,7 +91,7 @@ async function environment(more: Env): Promise<Env> {
   }
 }
 
-/** Everything that the process writes until it has ended; it is stopped once `seen` is true of its output. */
+/** Complete output of the process, which is stopped once `seen` accepts it. */
 async function outputOf(name: Name, env: Env, seen: (output: string) => boolean = () => false): Promise<string> {
   const child = spawn(process.execPath, [mains[name], ...(commands[name] ?? [])], { env: { ...nodeEnv(), ...env } })
   let output = ''
@@ -111,7 +111,7 @@ async function outputOf(name: Name, env: Env, seen: (output: string) => boolean 
 }
 
 describe.each(services)('the %s', (name) => {
-  it('prints no secret when it works', { timeout: 60_000 }, async () => {
+  it('prints no secret in normal operation', { timeout: 60_000 }, async () => {
     const { DATABASE_URL: _, ...others } = secrets()
     const env = await environment({
       ...others,
@@ -128,7 +128,7 @@ describe.each(services)('the %s', (name) => {
     expectNoSecret(output)
   })
 
-  it('prints no secret while its servers are away', { timeout: 60_000 }, async () => {
+  it('prints no secret while its servers are unavailable', { timeout: 60_000 }, async () => {
     const output = await outputOf(name, await environment(secrets()), (text) => text.includes('not reachable yet'))
     expectNoSecret(output)
   })
@@ -145,7 +145,7 @@ describe.each(services)('the %s', (name) => {
     },
   )
 
-  it('prints no secret when its configuration is refused', async () => {
+  it('prints no secret when its configuration is rejected', async () => {
     const env = await environment({
       ...secrets(),
       LOG_LEVEL: odd(),
@@ -160,7 +160,7 @@ describe.each(services)('the %s', (name) => {
 })
 
 describe('matte-admin', () => {
-  it('prints no secret while its servers are away', { timeout: 60_000 }, async () => {
+  it('prints no secret while its servers are unavailable', { timeout: 60_000 }, async () => {
     for (const more of [{}, { DATABASE_URL: database.url }]) {
       expectNoSecret(await outputOf('admin', { ...(await environment(secrets())), ...more }))
     }
@@ -184,7 +184,7 @@ describe('a setting', () => {
     ['worker', workerSchema],
     ['operator', operatorSchema],
     ['dispatcher', dispatcherSchema],
-  ])('of the %s that may hold a secret is of that kind', (_name, schema) => {
+  ])('of the %s that may hold a secret has the kind secret', (_name, schema) => {
     const names = Object.keys(secrets()).filter((name) => name !== 'OTEL_EXPORTER_OTLP_HEADERS')
     const settings = Object.values(schema).filter(({ variable }) => names.includes(variable))
     expect(settings.filter(({ kind }) => kind !== 'secret').map(({ variable }) => variable)).toEqual([])

@@ -1,9 +1,9 @@
-// Secrets that must be recoverable (D17), and the one that signs callbacks (D62).
+// Secrets that must be recoverable (D17), and the signing secret of callbacks (D62).
 import { randomBytes } from 'node:crypto'
 import { parseMasterKeys, seal, unseal } from '@matte/core/runtime/seal'
 import { createEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
-import { getCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
+import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
@@ -13,24 +13,24 @@ const newKey = (id: string): string => `${id}:${randomBytes(32).toString('base64
 describe('a sealed secret', () => {
   const keys = parseMasterKeys(newKey('k1'))
 
-  it('opens for the row it was sealed for, and shows nothing of itself before', () => {
+  it('can be decrypted for its row only and reveals nothing before', () => {
     const sealed = seal(keys, 'row-1', 'whsec_secret')
     expect(sealed).not.toContain('secret')
     expect(unseal(keys, 'row-1', sealed)).toBe('whsec_secret')
     expect(seal(keys, 'row-1', 'whsec_secret')).not.toBe(sealed)
   })
 
-  it('does not open when copied to another row', () => {
+  it('cannot be decrypted when copied to another row', () => {
     expect(() => unseal(keys, 'row-2', seal(keys, 'row-1', 'secret'))).toThrow()
   })
 
-  it.each([0, 1, 2, 3])('does not open when part %i of it was changed', (index) => {
+  it.each([0, 1, 2, 3])('cannot be decrypted when part %i of it was changed', (index) => {
     const parts = seal(keys, 'row-1', 'secret').split('.')
     parts[index] = index === 0 ? 'k9' : Buffer.from(randomBytes(16)).toString('base64url')
     expect(() => unseal(keys, 'row-1', parts.join('.'))).toThrow()
   })
 
-  it('opens under every key that is configured, and is made under the first', () => {
+  it('can be decrypted with every configured key, and is encrypted with the first', () => {
     const [old, fresh] = [newKey('old'), newKey('new')]
     const sealed = seal(parseMasterKeys(old), 'row', 'secret')
     const both = parseMasterKeys(`${fresh}, ${old}`)
@@ -40,7 +40,7 @@ describe('a sealed secret', () => {
   })
 
   it.each(['', 'k1', 'k1:c2hvcnQ=', ':AAAA', `bad id:${randomBytes(32).toString('base64')}`])(
-    'is not made under the key list %j, whose error is reported without a key',
+    'is rejected under the key list %j, with an error that contains no key',
     (text) => {
       expect(() => parseMasterKeys(text)).toThrow(/32 bytes/)
     },
@@ -51,14 +51,14 @@ describe('the callback secret', () => {
   const database = useDatabase()
   const keys = parseMasterKeys(newKey('k1'))
 
-  it('is made once, though ten ask for it at the same moment', async () => {
+  it('is created once by ten concurrent requests', async () => {
     const { id } = await givenWorkspace(database.db)
     const secrets = await Promise.all(Array.from({ length: 10 }, () => getCallbackSecret(database.db, keys, id)))
     expect(new Set(secrets).size).toBe(1)
     expect(secrets[0]).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   })
 
-  it('is another for each workspace and lies sealed in its row', async () => {
+  it('differs for each workspace and is stored encrypted', async () => {
     const { db } = database
     const [one, two] = [await givenWorkspace(db), await givenWorkspace(db)]
     const secret = await getCallbackSecret(db, keys, one.id)
@@ -76,7 +76,7 @@ describe('the secrets of a webhook endpoint', () => {
   const database = useDatabase()
   const keys = parseMasterKeys(newKey('k1'))
 
-  it('are erased with it, the one before a rotation too', async () => {
+  it('are erased with the endpoint, the previous one of a rotation too', async () => {
     const { db } = database
     const { id: workspaceId } = await givenWorkspace(db)
     const targetUrl = 'https://receiver.example/hook'

@@ -1,14 +1,14 @@
-// A provider whose refunds stay pending until the test settles them, as those of bank transfers do. It keeps them where
-// the sandbox keeps its own, so the sandbox reads them.
+// A provider whose refunds stay pending until the test settles them, like bank transfers. It stores them where the
+// sandbox reads them.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
-import type { NewRefund, RefundFacts } from '@matte/core/payment/provider/provider'
-import { ProviderRefused, ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
+import type { NewRefund, RefundFacts } from '@matte/people/payment/provider/provider'
+import { ProviderRefused, ProviderUnavailable } from '@matte/people/payment/provider/provider-errors'
 import { paymentWorld } from './payment-world.ts'
 
 type Made = Pick<RefundFacts, 'refundId' | 'paymentId' | 'amount'>
 
-/** `paid` is the amount of the only payment, and the most that can be paid back. */
+/** `paid` is the amount of the only payment, and the maximum refund. */
 export function slowRefundWorld(db: Db, paid: number) {
   const made: string[] = []
   let isAway = false
@@ -34,7 +34,7 @@ export function slowRefundWorld(db: Db, paid: number) {
     const rows = await db.selectFrom('sandbox_object').select('state').where('id', 'in', made).execute()
     return rows.map(({ state }) => state as RefundFacts)
   }
-  /** As Stripe after a day: it knows its refunds by our id in their metadata alone. */
+  /** Like Stripe after a day: only the metadata of refunds contains our id. */
   const refund = async ({ refundId, paymentId, amount }: NewRefund): Promise<RefundFacts> => {
     if (isAway) throw new ProviderUnavailable('away')
     const known = (await readAll()).find((each) => each.refundId === refundId)

@@ -1,4 +1,4 @@
-// The files of compiled SQL are what psql takes: each is given to the database as it is.
+// psql accepts each file of compiled SQL.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 const png = { contentType: 'image/png' }
 
-describe('a store that is not there', () => {
+describe('an unreachable store', () => {
   const nowhere = () => {
     const endpoint = 'http://127.0.0.1:1'
     const keys = { accessKeyId: 'test', secretAccessKey: 'test' }
@@ -16,7 +16,7 @@ describe('a store that is not there', () => {
     })
   }
 
-  it('is unavailable to every call, which then may be tried again', async () => {
+  it('is unavailable for every operation, which may then be retried', async () => {
     const bucket = nowhere()
     const unavailable = { name: 'StorageError', kind: 'unavailable' }
     await expect(bucket.head('key', 1)).rejects.toMatchObject(unavailable)
@@ -28,7 +28,7 @@ describe('a store that is not there', () => {
     bucket.close()
   })
 
-  it('still presigns, since that needs no store', async () => {
+  it('can still presign, which needs no store', async () => {
     const { url } = await nowhere().presignPut('key', { contentType: 'image/png', expiresInSeconds: 900 })
     expect(url).toContain('http://127.0.0.1:1/b/key?')
   })

@@ -1,5 +1,5 @@
-// What the service relies on in an object store, asked of every store that it is meant to run on. The memory bucket of
-// the tests answers the same questions, as far as it has an answer.
+// Requirements of the service on an object store, tested with every supported store and, as far as applicable, with the
+// memory bucket.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
@@ -18,7 +18,7 @@ const maxBytes = 1_000_000
 function itIsABucket(open: () => Bucket): void {
   const key = 'private-uploads/2026/01/a photo (1)+&=é.png'
 
-  it('gives back what was put, with its size, its ETag and its first bytes', async () => {
+  it('returns a stored object with its size, its ETag and its first bytes', async () => {
     const bucket = open()
     await bucket.put(key, bytes, png)
     const { etag, sizeBytes, bytes: first } = await bucket.head(key, 100)
@@ -28,7 +28,7 @@ function itIsABucket(open: () => Bucket): void {
     expect(await bucket.get(key, { etag, maxBytes })).toEqual(bytes)
   })
 
-  it('gives the first bytes of an object that has fewer', async () => {
+  it('returns the first bytes of a shorter object', async () => {
     const bucket = open()
     await bucket.put('small', bytes.subarray(0, 10), png)
     const { sizeBytes, bytes: first } = await bucket.head('small', 131_072)
@@ -36,14 +36,14 @@ function itIsABucket(open: () => Bucket): void {
     expect(Buffer.from(first)).toEqual(bytes.subarray(0, 10))
   })
 
-  it('answers for an empty object as for any other', async () => {
+  it('handles an empty object like any other', async () => {
     const bucket = open()
     await bucket.put('empty', Buffer.alloc(0), png)
     expect(await bucket.head('empty', 100)).toMatchObject({ sizeBytes: 0 })
     expect(await bucket.get('empty', { maxBytes })).toHaveLength(0)
   })
 
-  it('calls an object changed once it was overwritten', async () => {
+  it('reports an overwritten object as changed', async () => {
     const bucket = open()
     await bucket.put('changing', bytes, png)
     const { etag } = await bucket.head('changing', 1)
@@ -53,7 +53,7 @@ function itIsABucket(open: () => Bucket): void {
     expect(await bucket.get('changing', { etag, maxBytes })).toEqual(bytes)
   })
 
-  it('calls an object missing that never was, or is deleted', async () => {
+  it('reports an absent or deleted object as missing', async () => {
     const bucket = open()
     await expect(bucket.head('never', 10)).rejects.toMatchObject({ kind: 'missing' })
     await expect(bucket.get('never', { maxBytes })).rejects.toMatchObject({ kind: 'missing' })
@@ -64,14 +64,14 @@ function itIsABucket(open: () => Bucket): void {
     await expect(bucket.get('gone', { etag, maxBytes })).rejects.toMatchObject({ kind: 'missing' })
   })
 
-  it('reads no more than was allowed', async () => {
+  it('reads at most the given number of bytes', async () => {
     const bucket = open()
     await bucket.put('large', bytes, png)
     expect(await bucket.get('large', { maxBytes: bytes.length })).toHaveLength(bytes.length)
     await expect(bucket.get('large', { maxBytes: bytes.length - 1 })).rejects.toMatchObject({ kind: 'changed' })
   })
 
-  it('opens an object as a stream, whole, in part, or its head alone', async () => {
+  it('opens an object as a stream: whole, in part, or its head only', async () => {
     const bucket = open()
     await bucket.put('streamed', bytes, png)
     const { etag } = await bucket.head('streamed', 1)
@@ -85,21 +85,21 @@ function itIsABucket(open: () => Bucket): void {
     expect(head).toMatchObject({ etag, lengthBytes: bytes.length, body: undefined })
   })
 
-  it('opens nothing that its reader has already', async () => {
+  it('opens nothing for a matching If-None-Match', async () => {
     const bucket = open()
     await bucket.put('known', bytes, png)
     const { etag } = await bucket.head('known', 1)
     for (const headOnly of [false, true]) {
       const known = await bucket.open('known', { ifNoneMatch: etag, headOnly })
       expect(known).toMatchObject({ unchanged: true, body: undefined })
-      expect([etag, '']).toContain(known.etag) // one of the stores does not say it here
+      expect([etag, '']).toContain(known.etag) // one of the stores omits it here
       const other = await bucket.open('known', { ifNoneMatch: '"other"', headOnly })
       expect(other).toMatchObject({ etag, unchanged: false, lengthBytes: bytes.length })
       await other.body?.toArray()
     }
   })
 
-  it('lists what lies below a prefix, and nothing beside it', async () => {
+  it('lists keys below a prefix only', async () => {
     const bucket = open()
     const keys = ['below/1/a.png', 'below/1/b.png', 'below/12.png', 'below/2/a.png']
     for (const each of keys) await bucket.put(each, bytes, png)
@@ -109,7 +109,7 @@ function itIsABucket(open: () => Bucket): void {
     expect(await bucket.list('below/')).toEqual([])
   })
 
-  it('opens nothing that is missing, and no range outside', async () => {
+  it('opens neither missing objects nor invalid ranges', async () => {
     const bucket = open()
     await bucket.put('streamed', bytes, png)
     const outside = { range: `bytes=${bytes.length}-` }
@@ -118,11 +118,11 @@ function itIsABucket(open: () => Bucket): void {
     await expect(bucket.open('never', { headOnly: true })).rejects.toMatchObject({ kind: 'missing' })
   })
 
-  it('is found by a probe', async () => {
+  it('responds to a probe', async () => {
     expect(await open().probe(5_000)).toBe(true)
   })
 
-  it('may be made again, though it is there', async () => {
+  it('may be created again', async () => {
     await open().ensure()
   })
 }
@@ -135,13 +135,13 @@ function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
   const send = (url: string, body: Buffer, contentType: string, headers: Record<string, string> = {}) =>
     fetch(url, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': contentType, ...headers } })
 
-  it('a PUT of the signed content type, which the store then keeps', async () => {
+  it('a PUT with the signed content type, which the store keeps', async () => {
     const response = await send(await putUrl('signed/é (1).png'), bytes, 'image/png')
     expect(response.status).toBe(200)
     expect(await open().get('signed/é (1).png', { maxBytes })).toEqual(bytes)
   })
 
-  it('no PUT of another content type', async () => {
+  it('no PUT with another content type', async () => {
     expect((await send(await putUrl('typed'), bytes, 'text/html')).status).toBe(403)
     await expect(open().head('typed', 1)).rejects.toMatchObject({ kind: 'missing' })
   })
@@ -166,7 +166,7 @@ function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
     expect((await fetch(url, { method: 'DELETE' })).status).toBe(403)
   })
 
-  it('nothing after the time is over', async () => {
+  it('nothing after its expiry', async () => {
     const presign = createPresigner({ ...store(), region: 'us-east-1', bucket: open().name })
     const hourAgo = new Date(Date.now() - 3_600_000)
     const headers = { 'content-type': 'image/png' }
@@ -193,14 +193,14 @@ function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
     expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes.subarray(10, 20))
   })
 
-  it('a download that is not repeated when the caller has it already', async () => {
+  it('a download with 304 for a matching ETag', async () => {
     await open().put('cached', bytes, png)
     const etag = (await fetch(getUrl('cached'))).headers.get('etag') ?? ''
     expect((await fetch(getUrl('cached'), { headers: { 'if-none-match': etag } })).status).toBe(304)
     expect((await fetch(getUrl('cached'), { headers: { 'if-match': '"other"' } })).status).toBe(412)
   })
 
-  it('no download of what is missing, and none without a signature', async () => {
+  it('no download of a missing object, and none without a signature', async () => {
     expect((await fetch(getUrl('missing'))).status).toBe(404)
     await open().put('private', bytes, png)
     const { origin, pathname } = new URL(getUrl('private'))
@@ -208,7 +208,7 @@ function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
   })
 }
 
-/** The whole suite on a bucket of a store that is there when `findStore` has answered. */
+/** The whole suite on a bucket of the store that `findStore` returns. */
 function itIsAStore(findStore: () => Promise<StoreAccess>): void {
   let store: StoreAccess | undefined
   let bucket: TestBucket | undefined
@@ -235,7 +235,7 @@ function itIsAStore(findStore: () => Promise<StoreAccess>): void {
     expect(await there(bucket).keys('listed/')).toEqual(['listed/a', 'listed/b'])
   })
 
-  it('counts as down rather than as empty where its bucket is gone', async () => {
+  it('counts as down rather than empty without its bucket', async () => {
     const { endpoint, accessKeyId, secretAccessKey } = there(store)
     const gone = openBucket({
       internalEndpoint: endpoint,
@@ -255,7 +255,7 @@ function itIsAStore(findStore: () => Promise<StoreAccess>): void {
     gone.close()
   })
 
-  it('refuses everything under a wrong key, and counts as down rather than as empty', async () => {
+  it('rejects everything with a wrong key, and counts as down rather than empty', async () => {
     const stranger = openBucket({
       internalEndpoint: there(store).endpoint,
       publicEndpoint: there(store).endpoint,
@@ -279,7 +279,7 @@ describe('the store of local mode', () => {
   itIsAStore(async () => sharedStore())
 })
 
-// Its tests are left out, explicitly, where there is no Go to build it with.
+// Without Go to build it, its tests are reported as skipped.
 const versitygw = await installVersitygw((line) => void process.stdout.write(`[servers] ${line}\n`))
 
 describe.skipIf(versitygw === undefined)('versitygw', () => {

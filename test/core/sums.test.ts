@@ -1,4 +1,4 @@
-// Sums and counts are bigint: past 2^31 each of these was `integer out of range`, and the statement around it with it.
+// Sums and counts are bigint: beyond 2^31 each of these failed with `integer out of range`.
 import { readBalance } from '@matte/core/credit/balance'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { readDemand } from '@matte/core/scale/demand-queries'
@@ -15,7 +15,7 @@ const internal = defaultPlans.internal as Plan
 const intMax = 2 ** 31 - 1
 const dayMs = 24 * 60 * 60 * 1_000
 
-describe('past 2^31', () => {
+describe('beyond 2^31', () => {
   const database = useDatabase()
 
   it('a task that waited for 26 days is claimed', async () => {
@@ -25,7 +25,7 @@ describe('past 2^31', () => {
     expect((await claimNext(db, [model]))?.waitedMs).toBeGreaterThanOrEqual(26 * dayMs)
   })
 
-  it('the credits of several lots are added up', async () => {
+  it('credits of several lots are summed', async () => {
     const { db } = database
     const { id: workspaceId } = await givenWorkspace(db)
     for (let lot = 0; lot < 3; lot++) await grantCredits(db, { workspaceId, kind: 'test', amount: intMax })
@@ -39,7 +39,7 @@ describe('past 2^31', () => {
     })
   })
 
-  it("a day's requests and a month's tasks are counted on", async () => {
+  it('a day’s requests and a month’s tasks are counted', async () => {
     const { db } = database
     const { id } = await givenWorkspace(db)
     await addRequests(db, new Map([[id, intMax]]))
@@ -50,7 +50,7 @@ describe('past 2^31', () => {
     expect(usage).toMatchObject({ apiRequests: 2 * intMax, monthlyQuota: { used: intMax + 1 } })
   })
 
-  it('what the pods of a pool did is added up', async () => {
+  it('inference counts of a pool are summed', async () => {
     const { db } = database
     await sql`
         insert into inference_window (pool, revision, replica, at, done, failed, timed_out, unavailable, busy_seconds,

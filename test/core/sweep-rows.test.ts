@@ -1,4 +1,4 @@
-// Rows that cannot be swept, of one workspace: the others' are, also when the first fill a whole round.
+// Unsweepable rows of one workspace do not stop those of others, even when they fill a whole round.
 
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { sweepParts } from '@matte/core/db/sweep'
@@ -18,7 +18,7 @@ const refusal = 'this row is broken'
 describe('a sweep', () => {
   const database = useDatabase()
 
-  /** Every change of the workspace's rows in this table fails from now on, as one of a broken row would. */
+  /** From now on every change of the workspace's rows in this table fails. */
   async function breakRows(table: string, column: string, value: string): Promise<void> {
     const name = sql.raw(`broken_${table}`)
     await sql`
@@ -35,7 +35,7 @@ describe('a sweep', () => {
     }
   })
 
-  it('expires the credits of the others', async () => {
+  it('expires the credits of other workspaces', async () => {
     const { db } = database
     const [broken, well] = [await givenWorkspace(db, { credits: 5 }), await givenWorkspace(db, { credits: 7 })]
     await sql`update credit_lot set expires_at = now() - interval '2 days' where workspace_id = ${broken.id}`.execute(
@@ -48,7 +48,7 @@ describe('a sweep', () => {
     expect(failures).toMatchObject([{ part: 'credits', rows: 1, error: { message: refusal } }])
   })
 
-  it('ends the runs of the others', async () => {
+  it('ends runs of other workspaces', async () => {
     const { db } = database
     const old = async () => givenTask(db, await givenWorkspace(db), { model: ownModel(), ageMs: 2 * dayMs })
     const [broken, well] = [await old(), await old()]
@@ -60,7 +60,7 @@ describe('a sweep', () => {
     expect(await readTask(db, broken.id)).toMatchObject({ status: 'queued' })
   })
 
-  it('hands over the dead letters of the others, and gives up a stream that takes none', async () => {
+  it('hands over dead letters of other workspaces, and gives up on a stream that takes none', async () => {
     const { db } = database
     const letters = await Promise.all(Array.from({ length: 5 }, async () => givenClaimed(db, await givenWorkspace(db))))
     const ids = letters.map(({ id }) => id)
@@ -80,7 +80,7 @@ describe('a sweep', () => {
     expect(counts).toEqual({ letters: 4 })
   })
 
-  it('deletes the old tasks of the others, and announces it to them', async () => {
+  it('deletes and announces old tasks of other workspaces', async () => {
     const { db } = database
     const ended = async () => {
       const task = await givenTask(db, await givenWorkspace(db), { model: ownModel(), ageMs: 2 * dayMs })
@@ -98,7 +98,7 @@ describe('a sweep', () => {
     expect([told.counts.told, told.failures]).toMatchObject([1, [{ part: 'told', rows: 1 }]])
   })
 
-  it('runs the parts after one that fails, and ends between rounds with its signal', async () => {
+  it('runs later parts after a failed one, and stops between rounds at its signal', async () => {
     const stop = new AbortController()
     let rounds = 0
     const { counts, failures } = await sweepParts(

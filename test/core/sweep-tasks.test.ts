@@ -1,4 +1,4 @@
-// What no worker will end: runs that waited too long, and runs whose last attempt died with its worker.
+// Runs that no worker will end: they waited too long, or their worker died at the last attempt.
 import { handOverDeadLetters } from '@matte/core/task/run/hand-over-dead-letters'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
 import { sql } from 'kysely'
@@ -21,7 +21,7 @@ const callbackUrl = 'http://receiver.example/'
 describe('sweepTasks', () => {
   const database = useDatabase()
 
-  it('fails a task that nobody took for too long, and gives its credit back', async () => {
+  it('fails a task that waited too long, and releases its credit', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 2 })
     const old = await givenTask(db, workspace, { model: ownModel(), ageMs: hourMs, callbackUrl })
@@ -33,7 +33,7 @@ describe('sweepTasks', () => {
     expect(await findBrokenRules(db)).toEqual({})
   })
 
-  it('fails a task that was given back again and again for too long', async () => {
+  it('fails a task that was released again and again for too long', async () => {
     const { db } = database
     const task = await givenClaimed(db, await givenWorkspace(db), { ageMs: hourMs })
     await lapseClaim(db, task)
@@ -45,14 +45,14 @@ describe('sweepTasks', () => {
     })
   })
 
-  it('leaves a task alone while a worker has it, however old it is', async () => {
+  it('keeps a task while a worker has it, however old', async () => {
     const { db } = database
     const task = await givenClaimed(db, await givenWorkspace(db), { ageMs: 100 * hourMs })
     expect(await sweepTasks(db, { maxQueueAgeMs: hourMs })).toBe(0)
     expect(await readTask(db, task.id)).toMatchObject({ status: 'processing', claim: task.claim })
   })
 
-  it('fails a task whose fifth attempt died with its worker', async () => {
+  it('fails a task whose worker died at the fifth attempt', async () => {
     const { db } = database
     const task = await givenClaimed(db, await givenWorkspace(db), { callbackUrl })
     await sql`update task set attempt = 5 where id = ${task.id}`.execute(db)
@@ -63,7 +63,7 @@ describe('sweepTasks', () => {
     expect(await readHistory(db, task.id)).toEqual(['queued', 'processing', 'failed', 'dead_letter'])
   })
 
-  it('judges by another time when an operator asks for it', async () => {
+  it('uses another time if an operator gives one', async () => {
     const { db } = database
     const task = await givenTask(db, await givenWorkspace(db), { model: ownModel() })
     const now = new Date(Date.now() + 48 * hourMs)
@@ -71,7 +71,7 @@ describe('sweepTasks', () => {
     expect(await readTask(db, task.id)).toMatchObject({ status: 'failed' })
   })
 
-  it('does each once when every replica sweeps at the same moment', async () => {
+  it('does each once when all replicas sweep at the same moment', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     for (let index = 0; index < 10; index++) {
@@ -85,7 +85,7 @@ describe('sweepTasks', () => {
   })
 })
 
-describe('the hand-over to the dead-letter stream,', () => {
+describe('the hand-over to the dead-letter stream', () => {
   const database = useDatabase()
 
   async function givenDeadLetter() {
@@ -96,7 +96,7 @@ describe('the hand-over to the dead-letter stream,', () => {
     return task
   }
 
-  it('sends each once and writes it into the history', async () => {
+  it('sends each letter once and records it in the history', async () => {
     const { db } = database
     const task = await givenDeadLetter()
     const sent: string[] = []
@@ -107,7 +107,7 @@ describe('the hand-over to the dead-letter stream,', () => {
     expect((await readHistory(db, task.id)).slice(-2)).toEqual(['dead_letter', 'dead_lettered'])
   })
 
-  it('tries again when the stream did not take it, with the same id', async () => {
+  it('retries with the same id when the stream did not take it', async () => {
     const { db } = database
     const task = await givenDeadLetter()
     await expect(handOverDeadLetters(db, () => Promise.reject(new Error('no stream')))).rejects.toThrow('no stream')
@@ -117,7 +117,7 @@ describe('the hand-over to the dead-letter stream,', () => {
     expect(sent).toEqual([`${task.id}:1`])
   })
 
-  it('marks nothing when the task has gone on to another run meanwhile', async () => {
+  it('marks nothing when the task has another run by then', async () => {
     const { db } = database
     const task = await givenDeadLetter()
     const retried = sql`

@@ -1,10 +1,10 @@
-// The state machine as the database itself keeps it: rows that must not exist are refused whatever the code does.
+// State machine constraints of the database: it rejects impossible rows whatever the code does.
 import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { givenClaimed, givenTask, givenWorkspace } from '../support/factories.ts'
 
-describe('a row that must not exist,', () => {
+describe('the database', () => {
   const database = useDatabase()
 
   it.each([
@@ -36,7 +36,7 @@ describe('a row that must not exist,', () => {
   })
 
   it.each(['open_singles = -1', 'queued = -1', 'processing = processing + 1', 'open_singles = 5', 'quota_used = -1'])(
-    'a workspace with %s is refused',
+    'rejects a workspace with %s',
     async (change) => {
       const { db } = database
       const { id } = await givenWorkspace(db)
@@ -47,7 +47,7 @@ describe('a row that must not exist,', () => {
   )
 
   it.each(['available = -1', 'available = available + 1', 'held = held - 1'])(
-    'a lot with %s is refused',
+    'rejects a lot with %s',
     async (change) => {
       const { db } = database
       const { id } = await givenWorkspace(db, { credits: 5 })
@@ -56,7 +56,7 @@ describe('a row that must not exist,', () => {
     },
   )
 
-  it('the ledger takes no change, no deletion and no emptying, by way of another table neither', async () => {
+  it('rejects updates, deletions and truncation of the ledger, also through another table', async () => {
     const { db } = database
     await givenWorkspace(db, { credits: 5 })
     await expect(sql`update credit_entry set amount = 1`.execute(db)).rejects.toThrow(/append-only/)
@@ -65,7 +65,7 @@ describe('a row that must not exist,', () => {
     await expect(sql`truncate workspace cascade`.execute(db)).rejects.toThrow(/append-only/)
   })
 
-  it.each(['succeeded', 'failed', 'canceled'])('a second %s in the history of a run is refused', async (type) => {
+  it.each(['succeeded', 'failed', 'canceled'])('rejects a second %s in the history of a run', async (type) => {
     const { db } = database
     const { id } = await givenTask(db, await givenWorkspace(db))
     const insert = sql`insert into task_event (task_id, run, type) values (${id}, 1, ${type})`
@@ -73,7 +73,7 @@ describe('a row that must not exist,', () => {
     await expect(insert.execute(db)).rejects.toMatchObject({ code: '23505' })
   })
 
-  it('a second delivery of one event to one target is refused', async () => {
+  it('rejects a second delivery of one event to one target', async () => {
     const { db } = database
     const task = await givenTask(db, await givenWorkspace(db))
     const insert = sql`

@@ -1,9 +1,9 @@
-// The order of a workspace's history (A83). Who follows it reads behind the last id that was seen, so no event may
-// become visible behind one with a larger id: each that writes one holds the workspace's row before it has its id.
+// Order of a workspace's history (A83). Readers continue after the last id they have seen, so no event may become
+// visible after one with a larger id. Every writer therefore locks the workspace's row before it draws an id.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
 import type { Db } from '@matte/core/db/database'
-import { eventTypes } from '@matte/core/task/history/list-task-events'
-import { readChanges, readLastEventId } from '@matte/core/task/history/read-changes'
+import { eventTypes } from '@matte/core/task/list-task-events'
+import { readChanges, readLastEventId } from '@matte/core/task/read-changes'
 import { retryTask } from '@matte/core/task/retry-task'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
@@ -30,7 +30,7 @@ import { until } from '../support/until.ts'
 
 const database = useDatabase()
 
-/** Prepares what is needed, and returns what writes events of these types. */
+/** Prepares the data, and returns the functions that write events of these types. */
 type Writer = (db: Db, workspace: TestWorkspace) => Promise<() => Promise<unknown>>
 
 const exhausted = async (db: Db, workspace: TestWorkspace) => {
@@ -145,7 +145,7 @@ async function waitForLocks(db: Db): Promise<number> {
 }
 
 describe('every writer of history', () => {
-  it.each(writers)('%s draws no id before it has the row of the workspace', async (_what, types, prepare) => {
+  it.each(writers)('%s draws no id before it holds the workspace’s lock', async (_what, types, prepare) => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const write = await prepare(db, workspace)
@@ -163,12 +163,12 @@ describe('every writer of history', () => {
     expect(changes.map(({ type }) => type)).toEqual(types)
   })
 
-  it('is above', () => {
+  it('has the larger id', () => {
     expect([...new Set(writers.flatMap(([, types]) => types))].sort()).toEqual([...eventTypes].sort())
   })
 })
 
-it('a process of the version before gives no workspace, and the event has it all the same', async () => {
+it('of the previous version gives no workspace, but the event has it', async () => {
   const { db } = database
   const workspace = await givenWorkspace(db)
   const task = await givenTask(db, workspace)

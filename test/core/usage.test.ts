@@ -1,5 +1,5 @@
-// The statistics of D70 come from the day's counters alone; here those are written as the service writes them, and
-// as they would lie in the table after weeks.
+// Usage statistics (D70) come from the daily counters only. Tests write counters through the service's functions, and
+// rows of past weeks directly.
 
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
@@ -17,7 +17,7 @@ const internal = defaultPlans.internal as Plan
 describe('the usage of a workspace', () => {
   const database = useDatabase()
 
-  /** Counters of a day so many days ago. */
+  /** Counters of a day this many days ago. */
   const givenDay = (
     workspaceId: string,
     daysAgo: number,
@@ -27,7 +27,7 @@ describe('the usage of a workspace', () => {
           values (${workspaceId}, (now() at time zone 'utc')::date - ${daysAgo}::int, ${counters.created},
                   ${counters.succeeded ?? 0}, ${counters.latencyMs ?? 0})`.execute(database.db)
 
-  it('is zero everywhere for a workspace that has done nothing', async () => {
+  it('is zero everywhere for a workspace without activity', async () => {
     const { id } = await givenWorkspace(database.db)
     const usage = await readUsage(database.db, id, internal)
     const { period, monthlyQuota, daily, ...totals } = usage
@@ -49,7 +49,7 @@ describe('the usage of a workspace', () => {
     expectThirtyDays(usage)
   })
 
-  it('counts what the runs of tasks came to, and captured credits only', async () => {
+  it('counts runs by outcome, and captured credits only', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 10 })
     const plan = { ...pro, concurrentTasks: 10 }
@@ -68,7 +68,7 @@ describe('the usage of a workspace', () => {
     expect(usage.daily.at(-1)).toEqual({ ...counts, date: today(), averageLatencyMs: usage.averageLatencyMs })
   })
 
-  it('shows 30 days, and totals of the calendar month only', async () => {
+  it('has 30 days, and totals of the calendar month', async () => {
     const { db } = database
     const { id } = await givenWorkspace(db)
     for (const daysAgo of [0, 29, 30, 31, 40]) await givenDay(id, daysAgo, { created: 1 })
@@ -82,7 +82,7 @@ describe('the usage of a workspace', () => {
     expect(usage.totalTasks).toBe(inMonth.reduce((sum, daysAgo) => sum + (daysAgo === 3 ? 4 : 1), 0))
   })
 
-  it('forgets the quota of another month, and shows no less than nothing of a lowered one', async () => {
+  it('ignores the quota of another month, and never reports a negative rest of a lowered quota', async () => {
     const { db } = database
     const { id } = await givenWorkspace(db)
     await sql`update workspace set quota_used = 7 where id = ${id}`.execute(db)
@@ -108,7 +108,7 @@ describe('the usage of a workspace', () => {
     for (const statement of statements) expect(statement).not.toMatch(/\btask\b|credit_/)
   })
 
-  it('adds requests of many workspaces from several processes at once, losing none', async () => {
+  it('adds requests of many workspaces from several concurrent processes without losing any', async () => {
     const { db } = database
     const ids: string[] = []
     for (let index = 0; index < 20; index++) ids.push((await givenWorkspace(db)).id)
@@ -123,7 +123,7 @@ describe('the usage of a workspace', () => {
     for (const id of ids) expect((await readUsage(db, id, pro)).apiRequests).toBe(4 * 10 * 3)
   })
 
-  it('ignores requests of a workspace that is gone', async () => {
+  it('ignores requests of a deleted workspace', async () => {
     const { db } = database
     const { id } = await givenWorkspace(db)
     const gone = '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'

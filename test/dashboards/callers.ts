@@ -1,5 +1,5 @@
-// Callers of every kind, so that every counter has something to count: cut-outs, bad images, refusals, limits of plans,
-// cancellations, batches; a receiver that takes webhooks and one that is not there.
+// Callers of every kind, so every counter increases: tasks, bad images, rejections, plan limits, cancellations,
+// batches, a webhook receiver, and an unreachable one.
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
@@ -12,15 +12,15 @@ import type { Stack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 
 export type Callers = {
-  /** Ends after what is under way. @throws Error when a call was answered with an error of the service */
+  /** Ends after calls in flight. @throws Error if a call got a server error */
   stop(): Promise<void>
 }
 
 const plans = ['business', 'enterprise'] as const
-/** Nobody listens there. */
+/** An unused port. */
 const absent = 'http://127.0.0.1:1/hook'
 
-/** They call one after the other, each as fast as its tasks end, until they are stopped. */
+/** Callers that run sequentially, each as fast as its tasks end, until stopped. */
 export async function startCallers(stack: Stack): Promise<Callers> {
   const receiver = await startReceiver()
   const clients = [stack.client, ...(await Promise.all(plans.map((plan) => givenClient(stack, plan))))]
@@ -30,7 +30,7 @@ export async function startCallers(stack: Stack): Promise<Callers> {
       while (!stopped) await callOnce(client, receiver.url)
     }),
   )
-  // Reported by stop.
+  // stop() reports it.
   calls.catch(() => undefined)
   return {
     stop: async () => {
@@ -40,7 +40,7 @@ export async function startCallers(stack: Stack): Promise<Callers> {
   }
 }
 
-/** A caller of a workspace that pays. */
+/** A caller of a paying workspace. */
 async function givenClient({ db, process }: Stack, plan: string): Promise<Client> {
   const { id: workspaceId } = await givenWorkspace(db, { plan })
   await grantCredits(db, { workspaceId, kind: 'test', amount: 10_000 })
@@ -71,7 +71,7 @@ async function callOnce(client: Client, receiverUrl: string): Promise<void> {
   })
 }
 
-/** Undefined when the call was refused for a reason of the caller's. */
+/** Undefined if the call was rejected with a client error. */
 async function orRefused<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call

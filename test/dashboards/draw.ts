@@ -1,4 +1,4 @@
-// Pictures of the dashboards, drawn where MATTE_DASHBOARD_PICTURES names a folder; see `make dashboards`.
+// Draws pictures of the dashboards into the folder MATTE_DASHBOARD_PICTURES; see `make dashboards`.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { dashboards } from '@matte/generate/chart/dashboards/document'
@@ -7,10 +7,10 @@ import { askCurves } from './panels.ts'
 import { drawDashboard } from './picture/picture.ts'
 import type { Prometheus } from './prometheus.ts'
 
-/** As many points as a curve has pixels, or so. */
+/** Points per curve, about one per pixel. */
 const points = 180
 
-/** One PNG for each dashboard, of the time from `from` until now, in seconds since 1970. */
+/** One PNG per dashboard, from `from` until now, in seconds since 1970. */
 export async function drawPictures(prometheus: Prometheus, from: number): Promise<void> {
   const folder = process.env.MATTE_DASHBOARD_PICTURES
   if (folder === undefined || folder === '') return

@@ -1,4 +1,4 @@
-// Every panel of the dashboards, asked of a Prometheus with what Grafana puts in for its variables.
+// Runs the queries of every panel against a Prometheus, with Grafana's variables replaced.
 
 import { dashboards } from '@matte/generate/chart/dashboards/document'
 import { toExpression } from '@matte/generate/chart/dashboards/grafana-panel'
@@ -6,16 +6,16 @@ import type { Panel, Query } from '@matte/generate/chart/dashboards/panel'
 import type { Curve } from './picture/drawing.ts'
 import type { Prometheus, Series, Span } from './prometheus.ts'
 
-/** What a Prometheus of these tests has on every series. */
+/** Labels that these tests' Prometheus adds to every series. */
 export const namespace = 'matte-test'
 const job = 'matte'
 
 /** Longer than any run of these tests. */
 const range = '15m'
-/** Of what Prometheus keeps each second. */
+/** Resolution in seconds, Prometheus' scrape interval. */
 const rateInterval = '15s'
 const step = 5
-/** Of a curve, the last minute is looked at. */
+/** Graphs are checked over the last minute. */
 const windowSeconds = 60
 
 type PanelQuery = { readonly name: string; readonly panel: Panel; readonly query: Query }
@@ -26,7 +26,7 @@ export const panelQueries: readonly PanelQuery[] = dashboards.flatMap(({ title, 
   ),
 )
 
-/** What Grafana would send. */
+/** The query as Grafana sends it. */
 export const expand = (query: Query): string =>
   toExpression(query)
     .replaceAll('$__rate_interval', rateInterval)
@@ -34,11 +34,11 @@ export const expand = (query: Query): string =>
     .replaceAll('$namespace', namespace)
     .replaceAll('$release', job)
 
-/** The name that Grafana gives a series; a label that it lacks is empty. */
+/** The series' name in Grafana; a missing label is empty. */
 const nameOf = ({ legend }: Query, { labels }: Series): string =>
   legend.replaceAll(/\{\{(\w+)\}\}/g, (_all, label: string) => labels[label] ?? '').trim()
 
-/** One line for each query that returns nothing to show, or no series with a label that its legend names. */
+/** Queries without data, or without a label of their legend; one line each. */
 export async function listSilent(prometheus: Prometheus, asked: readonly PanelQuery[]): Promise<string[]> {
   const now = Date.now() / 1_000
   const span = { from: now - windowSeconds, to: now, step }
@@ -54,14 +54,14 @@ export async function listSilent(prometheus: Prometheus, asked: readonly PanelQu
   return found.flat()
 }
 
-/** A curve over a span of time, all else as it is now; without series that have no value. */
+/** Graphs over a time span, other panels at the current time; without series that have no value. */
 async function askPanel(prometheus: Prometheus, { panel, query }: Omit<PanelQuery, 'name'>, span: Span) {
   const isCurve = panel.kind === 'lines' || panel.kind === 'stack'
   const found = await (isCurve ? prometheus.queryRange(expand(query), span) : prometheus.query(expand(query)))
   return found.filter(({ points }) => points.some(([, value]) => Number.isFinite(value)))
 }
 
-/** What a panel shows, for its picture. */
+/** Series of a panel, for its picture. */
 export async function askCurves(prometheus: Prometheus, panel: Panel, span: Span): Promise<readonly Curve[]> {
   const asked = panel.queries.map(async (query) =>
     (await askPanel(prometheus, { panel, query }, span)).map((one) => ({

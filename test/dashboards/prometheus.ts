@@ -1,4 +1,4 @@
-// A real Prometheus as a child: it scrapes our processes each second and answers PromQL.
+// A real Prometheus as a child process: it scrapes Matte's processes each second and answers PromQL.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,16 +14,16 @@ export type Series = { readonly labels: Readonly<Record<string, string>>; readon
 export type Span = { readonly from: number; readonly to: number; readonly step: number }
 
 export type Prometheus = {
-  /** Reads these from now on, each as a pod of its own; one that has gone is down. */
+  /** Sets the scrape targets, each as a separate pod; a stopped one is down. */
   watch(processes: readonly TestProcess[]): void
-  /** An instant query. @throws Error with Prometheus's own words */
+  /** An instant query. @throws Error with Prometheus' message */
   query(promql: string): Promise<readonly Series[]>
-  /** Times in seconds since 1970. @throws Error with Prometheus's own words */
+  /** Times in seconds since 1970. @throws Error with Prometheus' message */
   queryRange(promql: string, span: Span): Promise<readonly Series[]>
   stop(): Promise<void>
 }
 
-/** Why tests of these files cannot run here, reported once. */
+/** Reason why tests of these files cannot run, reported once. */
 export function findMissingPrometheus(matching: string): string | undefined {
   try {
     execFileSync('prometheus', ['--version'], { stdio: 'ignore' })
@@ -35,7 +35,7 @@ export function findMissingPrometheus(matching: string): string | undefined {
   }
 }
 
-/** `namespace` is on every series, as the chart's monitors put it; `rules` is the text of a rule file. */
+/** Adds `namespace` to every series, like the chart's monitors. `rules` is the text of a rules file. */
 type Options = { readonly namespace: string; readonly rules?: string }
 
 export async function startPrometheus(dir: string, { namespace, rules }: Options): Promise<Prometheus> {
@@ -77,7 +77,7 @@ export async function startPrometheus(dir: string, { namespace, rules }: Options
   }
 }
 
-/** The release's name is the `job`, as with the chart's monitors. */
+/** `job` is the release's name, as with the chart's monitors. */
 const buildConfig = (targets: string, hasRules: boolean): string =>
   JSON.stringify({
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },

@@ -1,5 +1,5 @@
-// Every panel that needs no cluster, against a Prometheus that scrapes the three processes under load. Those of the
-// operator are in test/e2e/dashboards.test.ts.
+// Every panel that needs no cluster, against a Prometheus that scrapes the processes under load. Panels of the operator
+// are in test/e2e/dashboards.test.ts.
 import { join } from 'node:path'
 import { dashboards } from '@matte/generate/chart/dashboards/document'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -40,7 +40,7 @@ describe.skipIf(findMissingPrometheus('test/dashboards'))('the dashboards of a s
     )
   })
 
-  it.each(dashboards)('understand every query of $title', async ({ title }) => {
+  it.each(dashboards)('run every query of $title', async ({ title }) => {
     for (const { query } of panelQueries.filter(({ name }) => name.startsWith(title))) {
       expect(await prometheus.query(expand(query)), query.expr).toBeInstanceOf(Array)
     }

@@ -1,4 +1,4 @@
-// Several dispatchers at once, beside owners who cancel and move: no bound is passed, nothing deadlocks or is starved.
+// Several dispatchers claim while owners cancel and move endpoints: every limit holds, nothing deadlocks or starves.
 import type { Db } from '@matte/core/db/database'
 import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { cancelEndpointDeliveries } from '@matte/core/webhook/delivery-queries'
@@ -24,7 +24,7 @@ const givenEndpoint = (db: Db, workspaceId: string, url: string) =>
     description: null,
   })
 
-/** Deliveries that have fallen due since they were written, as after a retry's pause; the oldest first. */
+/** Deliveries that are due, oldest first, as after a retry delay. */
 const givenFallen = async (db: Db, count: number, endpoint?: { id: string; workspaceId: string }) => {
   const workspaceId = endpoint?.workspaceId ?? (await givenWorkspace(db)).id
   await sql`
@@ -35,7 +35,7 @@ const givenFallen = async (db: Db, count: number, endpoint?: { id: string; works
   return workspaceId
 }
 
-describe('claims', () => {
+describe('concurrent claims', () => {
   const database = useDatabase()
 
   beforeEach(async () => {
@@ -48,7 +48,7 @@ describe('claims', () => {
     return own.db
   }
 
-  it('never pass a bound and never deadlock with records, cancels and moves, and leave nothing behind', async () => {
+  it('keep every limit and never deadlock with records, cancels and moves', async () => {
     const bounds = { perTargetInFlight: 2, perWorkspaceInFlight: 5 }
     const workspaces = await Promise.all(Array.from({ length: 3 }, () => givenWorkspace(database.db)))
     const endpoints = await Promise.all(
@@ -102,7 +102,7 @@ describe('claims', () => {
     expect(rows).toEqual([{ status: 'delivered', count: 180 }])
   })
 
-  it('find what has fallen due behind thousands to a receiver that hangs', async () => {
+  it('find due deliveries behind thousands for a hanging receiver', async () => {
     await givenFallen(database.db, 2_500)
     const late = await givenFallen(database.db, 1)
     await sql`update delivery set due_at = now() where workspace_id = ${late}`.execute(database.db)
@@ -111,7 +111,7 @@ describe('claims', () => {
     expect(claimed.map(({ workspaceId }) => workspaceId)).toContain(late)
   })
 
-  it('give each host of a workspace its turn, whatever waits for the others', async () => {
+  it('take turns between the hosts of a workspace, however many deliveries wait', async () => {
     const workspace = await givenWorkspace(database.db)
     const hosts = Array.from({ length: 20 }, (_, n) => `https://h${n}.example/`)
     for (const host of hosts) await givenDelivery(database.db, host, workspace)
@@ -120,7 +120,7 @@ describe('claims', () => {
     for (let claims = 0; claims < 500 && seen.size < hosts.length; claims++) {
       for (const { id, targetHost } of await claimDueDeliveries(database.db, options)) {
         seen.add(targetHost)
-        // As if it was delivered, and the next one to its host written.
+        // As if it was delivered and the next one to its host was written.
         await sql`update delivery set claim = null, claimed_until = null, due_at = now() where id = ${id}
           `.execute(database.db)
       }
@@ -128,7 +128,7 @@ describe('claims', () => {
     expect(seen.size).toBe(hosts.length)
   })
 
-  it('wait for no other workspace’s, whose dispatcher is stopped in the middle of one', async () => {
+  it('do not wait for another workspace whose dispatcher stopped in the middle of a claim', async () => {
     const { workspaceId: stopped } = await givenDelivery(database.db, 'https://a.example/')
     const { promise: continued, resolve: go } = Promise.withResolvers<void>()
     const { promise: reached, resolve: isReached } = Promise.withResolvers<void>()
@@ -147,7 +147,7 @@ describe('claims', () => {
     onTestFinished(() => query.mockRestore())
     const first = claimDueDeliveries(connect(), claimOptions)
     await reached
-    // It has begun to claim, and its workspace is locked; another one's delivery falls due.
+    // The stopped claim holds the lock of its workspace; a delivery of another workspace becomes due.
     await sql`update delivery set due_at = now() + interval '1 hour'`.execute(database.db)
     const other = await givenDelivery(database.db, 'https://a.example/')
     const claimed = await claimDueDeliveries(connect(), claimOptions)

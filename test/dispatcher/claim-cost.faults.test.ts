@@ -1,6 +1,6 @@
-// What a claim costs the database, in pages that it reads by the database's own count, over all of its statements and
-// the look before it. It follows what may be claimed, not what is pending; and it does so whatever the planner knows,
-// since a queue is empty at one moment and long at the next.
+// Cost of a claim in pages read, counted by PostgreSQL over all of its statements. The cost depends on how many
+// deliveries can be claimed, not on how many are pending, and holds with stale statistics too, because the queue can
+// grow from empty to long at any moment.
 import type { Db } from '@matte/core/db/database'
 import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { readDueState } from '@matte/core/webhook/delivery-queries'
@@ -10,7 +10,7 @@ import { connectTo, useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { claimOptions } from './given.ts'
 
-/** As a dispatcher with 32 slots claims, the fewest that there can be. */
+/** Arguments of a dispatcher with 32 slots, the minimum. */
 const options = { ...claimOptions, limit: 32, perWorkspaceInFlight: 8 }
 const many = 100_000
 
@@ -19,11 +19,11 @@ type Pending = {
   readonly host: string
   readonly dueAt: string
   readonly owner?: string
-  /** `pending` unless given. */
+  /** Default: `pending`. */
   readonly status?: 'paused'
 }
 
-/** `host`, `dueAt` and `owner` are SQL, in which `n` is the row's number. */
+/** `host`, `dueAt` and `owner` are SQL expressions; `n` is the row number. */
 async function givenPending(db: Db, { count, host, dueAt, owner, status }: Pending): Promise<void> {
   const { id } = await givenWorkspace(db)
   await sql`
@@ -42,7 +42,7 @@ async function givenNamedWorkspaces(db: Db): Promise<void> {
 
 type Cost = { readonly pages: number; readonly claimed: readonly ClaimedDelivery[] }
 
-/** `db` is one connection: what another has read would be counted when it says so. */
+/** `db` is a single connection: another connection would report its reads later. */
 async function claimAndCount(db: Db): Promise<Cost> {
   const count = async (): Promise<number> => {
     await sql`select pg_stat_force_next_flush()`.execute(db)
@@ -60,8 +60,8 @@ async function claimAndCount(db: Db): Promise<Cost> {
 const hosts = `'h' || n || '.example:443'`
 const [due, notDue] = [`now() - n * interval '1 ms'`, `now() + interval '1 hour'`]
 
-// What is there, how much of it is compared with 100,000, what a claim takes, and how much more it may cost: the
-// indexes of so many rows are two or three pages high and not one.
+// Each case: rows, smaller number of rows to compare with 100,000, deliveries claimed, and pages that the claim may
+// cost more, because indexes of 100,000 rows are two or three pages high.
 const cases = [
   { name: 'hosts with nothing due', few: 0, host: hosts, dueAt: notDue, taken: 1, ratio: 2 },
   {
@@ -86,10 +86,10 @@ const cases = [
   },
 ]
 
-describe('a claim costs', () => {
+describe('the cost of a claim', () => {
   const database = useDatabase()
 
-  it.each(cases)('the same for 100,000 $name', async ({ few, taken, ratio, ...pending }) => {
+  it.each(cases)('stays the same for 100,000 $name', async ({ few, taken, ratio, ...pending }) => {
     const own = connectTo(database.url, 1)
     onTestFinished(() => own.stop())
     const { db } = own
@@ -108,7 +108,7 @@ describe('a claim costs', () => {
       return pages
     }
     const fewer = await costOf(few, false)
-    // With the statistics of an empty table the planner errs most.
+    // The planner is worst with the statistics of an empty table.
     for (const isKnown of [false, true]) expect(await costOf(many, isKnown)).toBeLessThan(ratio * fewer)
   })
 })

@@ -1,4 +1,5 @@
-// What falls due of credits, from its cause to the signed delivery; and once, whatever runs at once or dies half-way.
+// Credit events from their cause to the signed delivery. Each is sent once, also with several replicas or after a
+// crash.
 import { readAlertSettings, writeAlertSettings } from '@matte/core/credit/alert-settings'
 import { announceLowBalances } from '@matte/core/credit/due/announce-low-balance'
 import { warnOfExpiry } from '@matte/core/credit/due/warn-of-expiry'
@@ -44,7 +45,7 @@ async function end(model: string): Promise<void> {
   await finishTask(database.db, claim, success(claim))
 }
 
-/** Tasks of the workspace that succeed, one after the other. */
+/** Succeeds so many tasks of the workspace, one after the other. */
 async function spend(workspace: Paying, credits: number): Promise<void> {
   for (let spent = 0; spent < credits; spent++) await end((await begin(workspace)).model)
 }
@@ -52,7 +53,7 @@ async function spend(workspace: Paying, credits: number): Promise<void> {
 const grant = (workspaceId: string, wanted: Partial<Grant> & { amount: number }) =>
   grantCredits(database.db, { workspaceId, kind: 'test', ...wanted })
 
-/** What was published of the workspace, as people are told of it. */
+/** Notifications of the workspace. */
 async function published(workspaceId: string, event: string) {
   const rows = await database.db
     .selectFrom('notification_due')
@@ -64,7 +65,7 @@ async function published(workspaceId: string, event: string) {
   return rows.map(({ fields }) => fields)
 }
 
-/** A receiver that the workspace has as an endpoint for everything, and a dispatcher with these loops. */
+/** A receiver, registered as an endpoint for all events, and a dispatcher with these loops. */
 async function givenReceiver(workspaceId: string) {
   const receiver = await startReceiver()
   const dispatcher = createDispatcher(database.db)
@@ -102,7 +103,7 @@ describe('credits.low_balance', () => {
   const event = 'credits.low_balance'
   const pass = () => announceLowBalances(processDb('dispatcher', database.db))
 
-  it('arrives, signed, after the task that leaves fewer than the threshold', async () => {
+  it('is delivered, signed, after the task that takes the balance below the threshold', async () => {
     const workspace = await paying(11)
     const place = await givenReceiver(workspace.id)
     await spend(workspace, 1)
@@ -112,7 +113,7 @@ describe('credits.low_balance', () => {
     expect(Object.keys(body)).toEqual(['event', 'balance', 'message'])
   })
 
-  it('comes once, until credits are granted again', async () => {
+  it('is sent once until credits are granted again', async () => {
     const workspace = await paying(12)
     await spend(workspace, 2)
     await pass()
@@ -129,7 +130,7 @@ describe('credits.low_balance', () => {
     expect(await published(workspace.id, event)).toMatchObject([{ balance: 9 }, { balance: 9 }])
   })
 
-  it('is not armed by a grant that was made before', async () => {
+  it('is not rearmed by a grant that was made before the event', async () => {
     const workspace = await paying(10)
     await grant(workspace.id, { amount: 1, source: 'a' })
     await spend(workspace, 2)
@@ -140,7 +141,7 @@ describe('credits.low_balance', () => {
     expect(await published(workspace.id, event)).toHaveLength(1)
   })
 
-  it('is about the whole balance, not about one lot', async () => {
+  it('counts the balance of all lots together', async () => {
     const workspace = await paying(2)
     await grant(workspace.id, { amount: 100, priority: 90 })
     await spend(workspace, 2)
@@ -154,7 +155,7 @@ describe('credits.low_balance', () => {
     ["an operator's correction", lowering.correct],
     ['a batch that is accepted', lowering.holdBatch],
     ['a release after the lot has lapsed', lowering.releaseLapsed],
-  ])('comes from %s, once', async (_what, lower) => {
+  ])('is sent once after %s', async (_what, lower) => {
     const workspace = await paying(0)
     await lower(database.db, workspace)
     await pass()
@@ -163,7 +164,7 @@ describe('credits.low_balance', () => {
     expect(await published(workspace.id, event)).toMatchObject([{ balance: 9 }])
   })
 
-  it('is not sent for what is released again, for a grant that stays below, or for a threshold of 0', async () => {
+  it('is not sent for released credits, for a grant that stays below the threshold, or with a threshold of 0', async () => {
     const held = await paying(10)
     await cancelTask(database.db, held.id, (await begin(held)).id)
     await pass()
@@ -182,7 +183,7 @@ describe('credits.low_balance', () => {
     expect(await published(silent.id, event)).toEqual([])
   })
 
-  it('has a threshold of 3 on Free, below its grant, which its members change', async () => {
+  it('has a threshold of 3 on Free, which is below the grant, and members can change it', async () => {
     const { id } = await givenWorkspace(database.db, { plan: 'free', credits: 10 })
     const free = { id, plan: { ...planNamed(defaultPlans, 'free'), concurrentTasks: 3 } }
     expect(await readAlertSettings(database.db, id)).toMatchObject({ lowBalanceThreshold: 3 })
@@ -200,7 +201,7 @@ describe('credits.low_balance', () => {
     expect(await published(id, event)).toMatchObject([{ balance: 2 }, { balance: 9 }])
   })
 
-  it('comes once of several replicas', async () => {
+  it('is sent once with several replicas', async () => {
     const workspace = await paying(10)
     await spend(workspace, 1)
     const replicas = Array.from({ length: 4 }, () => connectTo(database.url, 2))
@@ -210,7 +211,7 @@ describe('credits.low_balance', () => {
     expect(await published(workspace.id, event)).toHaveLength(1)
   })
 
-  it('comes once whichever statement the process dies at', async () => {
+  it('is sent once, whichever statement the process dies at', async () => {
     const workspace = await paying(10)
     await spend(workspace, 1)
     await withEveryCrash(database.db, announceLowBalances)
@@ -218,7 +219,7 @@ describe('credits.low_balance', () => {
     expect(await published(workspace.id, event)).toHaveLength(1)
   })
 
-  it('is armed by a grant that waits for the announcement', async () => {
+  it('is rearmed by a grant that waits for the announcement', async () => {
     const workspace = await paying(10)
     await spend(workspace, 1)
     let granting: Promise<unknown> | undefined
@@ -243,7 +244,7 @@ describe('credits.expiration_warning', () => {
   const event = 'credits.expiration_warning'
   const pass = () => warnOfExpiry(processDb('dispatcher', database.db))
 
-  it('arrives, signed, so many days before a lot ends as the workspace has set', async () => {
+  it('is delivered, signed, as many days before a lot ends as the workspace has set', async () => {
     const workspace = await paying(0)
     const expiresAt = inDays(6.5)
     await grant(workspace.id, { amount: 40, expiresAt })
@@ -254,7 +255,7 @@ describe('credits.expiration_warning', () => {
     expect(body).toEqual({ event, credits: 40, expiry_date, message })
   })
 
-  it('is not sent too early, nor of what is spent, has ended or was announced before', async () => {
+  it('is not sent early, nor for lots that are spent, ended or already announced', async () => {
     const { id } = await paying(0)
     await grant(id, { amount: 1, expiresAt: inDays(7.5) })
     const spent = await grant(id, { amount: 1, expiresAt: inDays(2) })
@@ -267,7 +268,7 @@ describe('credits.expiration_warning', () => {
     expect(await published(id, event)).toEqual([])
   })
 
-  it('comes once a lot of several replicas, and whichever statement a process dies at', async () => {
+  it('is sent once per lot with several replicas, and whichever statement a process dies at', async () => {
     const { id } = await paying(0)
     await grant(id, { amount: 1, expiresAt: inDays(1) })
     await grant(id, { amount: 2, expiresAt: inDays(2) })

@@ -1,4 +1,4 @@
-// The life of a delivery in the database: made once, claimed fairly, recorded once, retried on the dot.
+// Life of a delivery in the database: created once, claimed fairly, recorded once, retried on schedule.
 import type { Db } from '@matte/core/db/database'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
@@ -30,7 +30,7 @@ describe('deliveries', () => {
     await sql`truncate delivery cascade`.execute(db)
   })
 
-  describe('the deliveries of a task', () => {
+  describe('deliveries of a task', () => {
     const task = {
       event: 'task.failed',
       run: 1,
@@ -39,7 +39,7 @@ describe('deliveries', () => {
       traceparent: null,
     } as const
 
-    it('writes the bytes to be sent, and the host that they go to', async () => {
+    it('store the bytes to send and the target host', async () => {
       const { taskId } = await givenDelivery(db, 'https://Receiver.example/hook?a=1')
       expect(await readDelivery(db, taskId)).toMatchObject({
         event: 'task.succeeded',
@@ -52,14 +52,14 @@ describe('deliveries', () => {
       })
     })
 
-    it('writes nothing without a callback URL', async () => {
+    it('are not created without a callback URL', async () => {
       const workspace = await givenWorkspace(db)
       const { id: taskId } = await givenTask(db, workspace)
       await createTaskDeliveries(db, { ...task, taskId, workspaceId: workspace.id, callbackUrl: null })
       expect(await db.selectFrom('delivery').select('id').execute()).toEqual([])
     })
 
-    it('writes one row for a run, and another for the next', async () => {
+    it('are created once per run', async () => {
       const workspace = await givenWorkspace(db)
       const { id: taskId } = await givenTask(db, workspace)
       const common = { ...task, taskId, workspaceId: workspace.id, callbackUrl: url }
@@ -67,14 +67,14 @@ describe('deliveries', () => {
       expect(await db.selectFrom('delivery').select('run').orderBy('run').execute()).toEqual([{ run: 1 }, { run: 2 }])
     })
 
-    it('does not fail a task for a URL that cannot be read', async () => {
+    it('are created without an error when the URL cannot be parsed', async () => {
       const { taskId } = await givenDelivery(db, 'nonsense')
       expect(await readDelivery(db, taskId)).toMatchObject({ target_host: 'unusable' })
     })
   })
 
   describe('claimDueDeliveries', () => {
-    it('takes what is due, counts the attempt, and has the time of the database', async () => {
+    it('claims due deliveries, counts the attempt and returns the database time', async () => {
       const { workspaceId, taskId } = await givenDelivery(db, url)
       const [claimed, ...others] = await claimDueDeliveries(db, claimOptions)
       const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(db)
@@ -85,13 +85,13 @@ describe('deliveries', () => {
       expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
     })
 
-    it('leaves what is not due yet', async () => {
+    it('skips deliveries that are not due', async () => {
       await givenDelivery(db, url)
       await sql`update delivery set due_at = now() + interval '1 hour'`.execute(db)
       expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
     })
 
-    it('takes a lapsed claim again, as the same attempt', async () => {
+    it('takes over a lapsed claim as the same attempt', async () => {
       await givenDelivery(db, url)
       const first = await claimOne(db)
       await lapseClaims(db)
@@ -100,7 +100,7 @@ describe('deliveries', () => {
       expect(second.claim).not.toBe(first.claim)
     })
 
-    it('has at most four of a workspace in flight to one host, however many claim at once', async () => {
+    it('keeps at most four deliveries of a workspace in flight to one host with concurrent claims', async () => {
       const workspace = await givenWorkspace(db)
       for (let i = 0; i < 12; i++) await givenDelivery(db, `${url}/${i}`, workspace)
       for (let i = 0; i < 3; i++) await givenDelivery(db, 'https://other.example/', workspace)
@@ -116,7 +116,7 @@ describe('deliveries', () => {
       ])
     })
 
-    it('lets workspaces take turns, those with least in flight first', async () => {
+    it('serves workspaces in turn, those with the fewest in flight first', async () => {
       const busy = await givenWorkspace(db)
       for (let i = 0; i < 30; i++) await givenDelivery(db, `https://h${i}.example/`, busy)
       const quiet = [await givenDelivery(db, url), await givenDelivery(db, url)].map((each) => each.workspaceId)
@@ -127,7 +127,7 @@ describe('deliveries', () => {
       expect(second.map((each) => each.taskId)).toEqual([late.taskId])
     })
 
-    it('bounds what one workspace has in flight over all its hosts', async () => {
+    it('limits deliveries in flight of a workspace over all hosts', async () => {
       const workspace = await givenWorkspace(db)
       for (let i = 0; i < 10; i++) await givenDelivery(db, `https://h${i}.example/`, workspace)
       const options = { ...claimOptions, perWorkspaceInFlight: 6 }
@@ -135,7 +135,7 @@ describe('deliveries', () => {
       expect(await claimDueDeliveries(db, options)).toHaveLength(0)
     })
 
-    it('never gives one delivery to two', async () => {
+    it('never gives one delivery to two claimers', async () => {
       for (let i = 0; i < 40; i++) await givenDelivery(db, `https://h${i}.example/`)
       const claims = await Promise.all(
         Array.from({ length: 10 }, () => claimDueDeliveries(db, { ...claimOptions, limit: 7 })),
@@ -147,7 +147,7 @@ describe('deliveries', () => {
   })
 
   describe('recordAttempt', () => {
-    it('ends the delivery with the first success', async () => {
+    it('ends the delivery at the first success', async () => {
       const { taskId } = await givenDelivery(db, url)
       expect(await recordAttempt(db, await claimOne(db), { ...delivered, ...now, policy })).toBe('delivered')
       expect(await readDelivery(db, taskId)).toMatchObject({ status: 'delivered', attempt: 1, claim: null })
@@ -156,7 +156,7 @@ describe('deliveries', () => {
       ])
     })
 
-    it('has twelve retries fall due exactly 2, 4, 8, 16, 32 and then 60 minutes after the attempt before', async () => {
+    it('schedules twelve retries exactly 2, 4, 8, 16, 32 and then 60 minutes after the previous attempt', async () => {
       const { taskId } = await givenDelivery(db, url)
       const minutes: number[] = []
       for (let attempt = 1; attempt <= 13; attempt++) {
@@ -176,7 +176,7 @@ describe('deliveries', () => {
       expect((await readDelivery(db, taskId)).completed_at).not.toBeNull()
     })
 
-    it('counts from the end of the attempt, not from a record that came late', async () => {
+    it('counts the delay from the end of the attempt, not from a late record', async () => {
       const { taskId } = await givenDelivery(db, url)
       await recordAttempt(db, await claimOne(db), { ...failed, endedAgoMs: 90_000, policy })
       const { due_at } = await readDelivery(db, taskId)
@@ -187,7 +187,7 @@ describe('deliveries', () => {
       expect(await readDueState(db, 10)).toMatchObject({ waiting: 0 })
     })
 
-    it('writes nothing for a claim that somebody else has taken over', async () => {
+    it('writes nothing for a claim that another dispatcher has taken over', async () => {
       const { taskId } = await givenDelivery(db, url)
       const stopped = await claimOne(db)
       await lapseClaims(db)
@@ -199,7 +199,7 @@ describe('deliveries', () => {
       expect(await readAttempts(db, taskId)).toMatchObject([{ attempt: 1, error: null }])
     })
 
-    it('takes the record of a lapsed claim that nobody has taken over', async () => {
+    it('accepts the record of a lapsed claim that no dispatcher has taken over', async () => {
       await givenDelivery(db, url)
       const claimed = await claimOne(db)
       await lapseClaims(db)
@@ -208,7 +208,7 @@ describe('deliveries', () => {
     })
   })
 
-  it('keeps the answer to the latest attempt alone', async () => {
+  it('keeps only the response to the latest attempt', async () => {
     const { taskId } = await givenDelivery(db, url)
     const { taskId: other } = await givenDelivery(db, url)
     for (const responseBody of ['one', 'two', 'three']) {
@@ -222,7 +222,7 @@ describe('deliveries', () => {
     }
   })
 
-  it('gives a claim back uncounted and due', async () => {
+  it('releases a claim: due again, attempt not counted', async () => {
     const { taskId } = await givenDelivery(db, url)
     const claimed = await claimOne(db)
     await giveBackDelivery(db, claimed)
@@ -232,7 +232,7 @@ describe('deliveries', () => {
     expect(await readDelivery(db, taskId)).toMatchObject({ attempt: 1 })
   })
 
-  it('cancels what is undelivered of earlier runs, in flight or not, and nothing else', async () => {
+  it('cancels undelivered deliveries of earlier runs, in flight or not, and nothing else', async () => {
     const workspace = await givenWorkspace(db)
     const { id: taskId } = await givenTask(db, workspace)
     const common = {
@@ -255,7 +255,7 @@ describe('deliveries', () => {
     if (first) expect(await recordAttempt(db, first, { ...failed, ...now, policy })).toBeUndefined()
   })
 
-  it('says what waits, how long, and what comes next', async () => {
+  it('reports pending deliveries, the age of the oldest, and the next due time', async () => {
     expect(await readDueState(db, 10)).toEqual({ waiting: 0, oldestDueAgeMs: 0, nextDueInMs: null })
     const workspace = await givenWorkspace(db)
     for (let i = 0; i < 5; i++) await givenDelivery(db, `${url}/${i}`, workspace)

@@ -9,17 +9,17 @@ import type { Line } from './in-process.ts'
 
 export type DispatcherProcess = {
   readonly healthUrl: string
-  /** Every line that it logged. */
+  /** All lines logged so far. */
   readonly lines: readonly Line[]
   readonly errors: readonly string[]
   kill(signal: NodeJS.Signals): void
-  /** The exit code, or the signal that ended it. */
+  /** Exit code, or the signal that ended the process. */
   readonly exited: Promise<number | string>
 }
 
 const main = fileURLToPath(import.meta.resolve('@matte/dispatcher/main'))
 
-/** The dispatcher as it is deployed, without NATS unless `env` names one: the timer is enough. */
+/** Starts the dispatcher as deployed, without NATS unless `env` has its URL: the timer is enough. */
 export async function spawnDispatcher(env: Readonly<Record<string, string>>): Promise<DispatcherProcess> {
   const [port = 0] = await freePorts(1)
   const child: ChildProcess = spawn(process.execPath, [main], {

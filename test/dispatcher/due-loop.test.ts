@@ -1,7 +1,7 @@
-// Dispatchers in this process, real receivers, a real database: what arrives, when, and what is recorded of it.
+// Dispatchers in this process with real receivers and a real database: requests, their times, and their records.
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { getCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
+import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { deliver } from '@matte/dispatcher/deliver'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -42,7 +42,7 @@ const untilStatus = (taskId: string, status: string) =>
     return delivery.status === status && delivery
   })
 
-/** Of `task.succeeded`, by outcome. */
+/** `task.succeeded` deliveries by outcome. */
 const endedOf = async (metrics: Dispatcher['metrics']): Promise<Record<string, number>> => {
   const sample = /^matte_deliveries_ended_total{event="task\.succeeded",outcome="(\w+)",.*} (\d+)$/gm
   return Object.fromEntries(
@@ -72,7 +72,7 @@ it('sends the stored bytes, signed with the secret of the workspace in both sche
   })
 })
 
-it('tries again when it is due, signed afresh under the same id, and stops at the first success', async () => {
+it('retries when due, signed again under the same id, and stops at the first success', async () => {
   const receiver = await givenReceiver((response) => response.writeHead(receiver.received.length < 5 ? 500 : 204).end())
   const { taskId } = await givenDelivery(database.db, receiver.url)
   const { lines, metrics } = await dispatch({ retry: { maxRetries: 12, retryUnitMs: 20 } })
@@ -86,7 +86,7 @@ it('tries again when it is due, signed afresh under the same id, and stops at th
     const begunAtMs = attempt.at.getTime() - attempt.duration_ms
     const dueAtMs = (attempts[i]?.at.getTime() ?? 0) + 20 * 2 ** (i + 1)
     expect(begunAtMs - dueAtMs).toBeGreaterThanOrEqual(-2) // both are rounded to milliseconds
-    expect(begunAtMs - dueAtMs).toBeLessThan(5_000) // D64: it leaves within 5 s
+    expect(begunAtMs - dueAtMs).toBeLessThan(5_000) // D64: within 5 s
   })
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   expect(lines.filter(({ msg }) => msg === 'delivery attempted')).toMatchObject([
@@ -101,7 +101,7 @@ it('gives up after the thirteenth failure', async () => {
   const { taskId } = await givenDelivery(database.db, receiver.url)
   const { due, metrics } = await dispatch()
   await until('the delivery is exhausted', async () => {
-    due.wake() // or each retry, due in milliseconds here, waits for the next look
+    due.wake() // otherwise each retry, due in milliseconds here, waits for the next poll
     return (await readDelivery(database.db, taskId)).status === 'exhausted'
   })
   expect(receiver.received).toHaveLength(13)
@@ -111,7 +111,7 @@ it('gives up after the thirteenth failure', async () => {
   expect(await endedOf(metrics)).toEqual({ delivered: 0, exhausted: 1, canceled: 0 })
 })
 
-it('records a target that must not be dialled as refused, and never dials it', async () => {
+it('records a forbidden target as refused and never connects to it', async () => {
   const receiver = await givenReceiver()
   const { taskId } = await givenDelivery(database.db, receiver.url)
   await dispatch({ allowedTargets: () => [], retry: { maxRetries: 0, retryUnitMs: 1 } })
@@ -122,7 +122,7 @@ it('records a target that must not be dialled as refused, and never dials it', a
   ])
 })
 
-it('keeps a hanging receiver from delaying others, with four of its deliveries in flight at most', async () => {
+it('does not delay other receivers behind a hanging one, which gets at most four at a time', async () => {
   const hanging = await givenReceiver(() => undefined)
   const quick = await givenReceiver()
   const one = await givenWorkspace(database.db)
@@ -143,7 +143,7 @@ it('keeps a hanging receiver from delaying others, with four of its deliveries i
   }
 })
 
-it('lets an attempt in flight end when it is stopped, and begins no other', async () => {
+it('finishes attempts in flight during stop and begins no other', async () => {
   const answers: ServerResponse[] = []
   const receiver = await givenReceiver((response) => answers.push(response))
   const first = await givenDelivery(database.db, receiver.url)
@@ -158,7 +158,7 @@ it('lets an attempt in flight end when it is stopped, and begins no other', asyn
   expect(await readDelivery(database.db, second.taskId)).toMatchObject({ status: 'pending', attempt: 0, claim: null })
 })
 
-it('records an answer that came while the database was away, and sends nothing twice', async () => {
+it('records a response that arrived during a database outage, and sends nothing twice', async () => {
   const own = connectTo(database.url)
   ends.push(async () => own.stop())
   const receiver = await givenReceiver((response) => {
@@ -179,7 +179,7 @@ it('records an answer that came while the database was away, and sends nothing t
   expect(await readAttempts(database.db, taskId)).toHaveLength(1)
 })
 
-it('counts each round of claims that fails, and goes on when the database is right again', async () => {
+it('counts failed rounds of claims and continues when the database is back', async () => {
   const receiver = await givenReceiver()
   const { taskId } = await givenDelivery(database.db, receiver.url)
   await sql`alter table delivery rename to away`.execute(database.db)
@@ -192,7 +192,7 @@ it('counts each round of claims that fails, and goes on when the database is rig
   await untilStatus(taskId, 'delivered')
 })
 
-it('sends nothing under a claim that may have lapsed, as after a process was stopped and continued', async () => {
+it('sends nothing under a claim that may have lapsed, as after SIGSTOP and SIGCONT', async () => {
   const receiver = await givenReceiver()
   const { taskId } = await givenDelivery(database.db, receiver.url)
   const { deps } = createDispatcher(database.db)
@@ -204,7 +204,7 @@ it('sends nothing under a claim that may have lapsed, as after a process was sto
   expect(await readAttempts(database.db, taskId)).toEqual([])
 })
 
-it('fails the attempt when the secret cannot be opened, and sends once its master key is back', async () => {
+it('fails the attempt when the secret cannot be decrypted, and delivers once its master key is back', async () => {
   const receiver = await givenReceiver()
   const { workspaceId, taskId } = await givenDelivery(database.db, receiver.url)
   const gone = new Map([['gone', Buffer.alloc(32, 1)]])
@@ -230,7 +230,7 @@ it('fails the attempt when the secret cannot be opened, and sends once its maste
   expect(receiver.received).toHaveLength(1)
 })
 
-it('starts and stops at any moment without leaving a claim behind', async () => {
+it('leaves no claim behind when it starts and stops at random moments', async () => {
   const receiver = await givenReceiver()
   const tasks = []
   for (let i = 0; i < 30; i++) tasks.push(await givenDelivery(database.db, receiver.url))

@@ -1,10 +1,10 @@
-// The dispatcher's loops that ask the payment provider: a stranger's orders delay nothing of others.
+// Loops of the dispatcher that call the payment provider: orders of one workspace do not delay others.
 import type { Db } from '@matte/core/db/database'
-import type { PaymentProvider } from '@matte/core/payment/provider/provider'
-import { ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
-import { createRefund } from '@matte/core/payment/refunds'
-import { cancelSubscription } from '@matte/core/payment/subscriptions'
 import { duePayments } from '@matte/dispatcher/due/payments'
+import type { PaymentProvider } from '@matte/people/payment/provider/provider'
+import { ProviderUnavailable } from '@matte/people/payment/provider/provider-errors'
+import { createRefund } from '@matte/people/payment/refunds'
+import { cancelSubscription } from '@matte/people/payment/subscriptions'
 import pino from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import { buyFor, givenBuyer, orderFor, wanted } from '../core/payment-buyers.ts'
@@ -33,8 +33,8 @@ async function start({ deps }: PaymentWorld): Promise<void> {
 const setDue = (db: Db, workspaceId: string, at: Date) =>
   db.updateTable('payment_order').set({ check_at: at }).where('workspace_id', '=', workspaceId).execute()
 
-describe('the loops that ask the provider', () => {
-  it('make a refund and end a plan while the provider hangs over orders of a stranger', async () => {
+describe('the loops that call the payment provider', () => {
+  it('refund and end plans while the provider hangs on orders of another workspace', async () => {
     const { db } = database
     const hanging = Promise.withResolvers<undefined>()
     const asked = Promise.withResolvers<void>()
@@ -59,7 +59,7 @@ describe('the loops that ask the provider', () => {
     world.pass(dayMs / 12)
     isHanging = true
     await start(slow)
-    // First of the ends, which run in reverse.
+    // Cleanups run in reverse, so this one runs first.
     ends.push(() => hanging.resolve(undefined))
     await asked.promise
     await until('the plan has ended', async () => (await readEnd(db, ending.workspaceId)).plan === 'free')
@@ -67,7 +67,7 @@ describe('the loops that ask the provider', () => {
     await until('the refund is made', made)
   })
 
-  it('ask about one order of each workspace in turn, and later about those that had no answer', async () => {
+  it('check one order of each workspace in turn, and check unanswered orders later', async () => {
     const { db } = database
     const world = paymentWorld(db)
     const [many, few] = [await givenBuyer(db), await givenBuyer(db)]

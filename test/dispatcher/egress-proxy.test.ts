@@ -1,4 +1,4 @@
-// Webhooks by way of the operator's proxy (D67): what it is asked for, what it is not, and whose fault a failure is.
+// Webhooks through the operator's proxy (D67): requests to the proxy, direct connections, and attribution of failures.
 
 import { connect, Socket } from 'node:net'
 import { writeSetting } from '@matte/core/setting/setting-queries'
@@ -46,11 +46,11 @@ const client = (
 const post = (http: HttpClient, url: string, allowedTargets: string[] = []) =>
   http.post({ url, headers: {}, body: '{"a":1}', allowedTargets, signal: never })
 
-/** The internet in small: whatever the proxy is asked for is this receiver. */
+/** A small internet: every address that the proxy connects to is this receiver. */
 const proxyTo = (receiver: Receiver) => given(startEgressProxy(() => ({ port: receiver.port })))
 
 describe('with an egress proxy', () => {
-  it('asks it for the vetted address, and keeps the connection', async () => {
+  it('sends CONNECT for the vetted address and keeps the connection', async () => {
     const receiver = await given(startReceiver())
     const proxy = await proxyTo(receiver)
     const http = await client(proxy)
@@ -60,13 +60,13 @@ describe('with an egress proxy', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/one', '/two', '/three'])
     expect(receiver.received[0]?.headers.host).toBe('receiver.example')
     for (const asked of proxy.asked) expect(asked).toEqual({ authority: `${first}:80`, authorization: undefined })
-    // A connection is free for the next request a moment after its answer, so the second may have one of its own.
+    // A connection is free only a moment after its response, so the second request may open another.
     expect(receiver.received[2]?.connection).toBe(1)
     expect(proxy.asked.length).toBeLessThan(3)
     expect(receiver.received[0]?.headers).not.toHaveProperty('proxy-authorization')
   })
 
-  it('speaks TLS through it, for the name in the URL', async () => {
+  it('speaks TLS through the tunnel, for the host name of the URL', async () => {
     const receiver = await given(startReceiver(undefined, { tls: true }))
     const proxy = await proxyTo(receiver)
     const http = await client(
@@ -88,14 +88,14 @@ describe('with an egress proxy', () => {
     ['a private address', 'http://169.254.169.254/latest', [first]],
     ['a denied network', 'http://receiver.example/', ['198.41.0.4']],
     ['a denied port', 'http://receiver.example:25/', [first]],
-  ])('never asks it for %s', async (_what, url, addresses) => {
+  ])('never sends CONNECT for %s', async (_what, url, addresses) => {
     const proxy = await given(startEgressProxy(() => 'silence'))
     const http = await client(proxy, { resolve: async () => addresses, deniedNetworks: ['198.41.0.0/24'] })
     expect(await post(http, url)).toMatchObject({ error: 'TARGET_REFUSED', statusCode: null })
     expect(proxy.asked).toEqual([])
   })
 
-  it('asks it for public addresses on a port that only the operator has allowed', async () => {
+  it('sends CONNECT for public addresses on a port that the operator allows', async () => {
     const receiver = await given(startReceiver())
     const proxy = await proxyTo(receiver)
     const http = await client(proxy, { resolve: () => Promise.reject(new Error('SERVFAIL')) })
@@ -104,7 +104,7 @@ describe('with an egress proxy', () => {
     expect(proxy.asked).toEqual([{ authority: allowed, authorization: undefined }])
   })
 
-  it('dials directly what only the operator has allowed', async () => {
+  it('connects directly to targets that only the operator allows', async () => {
     const receiver = await given(startReceiver())
     const proxy = await given(startEgressProxy(() => 'silence'))
     expect(await post(await client(proxy), receiver.url, ['127.0.0.1:*'])).toMatchObject({ error: null })
@@ -132,21 +132,21 @@ describe('with an egress proxy', () => {
     [404, 'INTERNAL'],
     [302, 'INTERNAL'],
     [100, 'INTERNAL'],
-  ])('that answers %i the attempt ends as %s', async (status, error) => {
+  ])('answering %i ends the attempt as %s', async (status, error) => {
     const proxy = await given(startEgressProxy(() => ({ status })))
     const result = await post(await client(proxy), 'http://receiver.example/')
     expect(result).toMatchObject({ error, statusCode: null, responseBody: null })
     expect(String((result.cause as Error).cause)).toContain(`the egress proxy answered ${status}`)
   })
 
-  it('that is out of reach, or no proxy, the fault is ours and no receiver’s', async () => {
+  it('that is unreachable or no proxy counts as our own failure, not the receiver’s', async () => {
     const [port = 0] = await freePorts(1)
     expect(await post(await client({ port }), 'http://receiver.example/')).toMatchObject({ error: 'INTERNAL' })
     const raw = await given(startRawReceiver((socket) => socket.end('220 smtp.example ready\r\n')))
     expect(await post(await client(raw), 'http://receiver.example/')).toMatchObject({ error: 'INTERNAL' })
   })
 
-  it('whose machine is gone, or that a packet filter hides, the fault is ours too', async () => {
+  it('on a dead or filtered host counts as our own failure too', async () => {
     const sockets: Socket[] = []
     const dial = (): Socket => {
       const socket = new Socket()
@@ -158,14 +158,14 @@ describe('with an egress proxy', () => {
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true])
   })
 
-  it('that hangs, the attempt ends with its time, and so does its connection', async () => {
+  it('that hangs ends the attempt at its deadline and closes the connection', async () => {
     const proxy = await given(startRawReceiver(() => undefined))
     const http = await client({ port: proxy.port }, { timeoutMs: 300 })
     expect(await post(http, 'http://receiver.example/')).toMatchObject({ error: 'TIMEOUT' })
     await until('the connection is closed', () => proxy.connections.size === 0)
   })
 
-  it('that refuses and keeps the connection, it is closed', async () => {
+  it('that refuses and keeps the connection open is disconnected', async () => {
     const refusal = 'HTTP/1.1 502 No\r\n\r\n'
     const proxy = await given(startRawReceiver((socket) => socket.once('data', () => socket.write(refusal))))
     const http = await client({ port: proxy.port })
@@ -174,8 +174,11 @@ describe('with an egress proxy', () => {
   })
 })
 
-describe('the time for one address', () => {
-  /** Answers at port 1 at once, at 2 never, at 3 once somebody has gone on from 2 to 4: longer than one address has. */
+describe('the time limit of one address', () => {
+  /**
+   * Responds at port 1 immediately, never at 2, and at 3 after a caller has moved on from 2 to 4, which is past the
+   * limit.
+   */
   async function givenWay() {
     const held: Socket[] = []
     const grant = (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\n')
@@ -195,7 +198,7 @@ describe('the time for one address', () => {
       const socket = await connectByProxy(way, { addresses, port }, never)
       return given({ socket, close: async () => void socket.destroy() })
     }
-    /** Over when the time of an address that was asked for later has passed. */
+    /** Resolves when the time limit of an address that was tried later has passed. */
     const untilItHasPassed = async () => {
       await expect(
         connectByProxy(way, { addresses: [first, first], port: 2 }, AbortSignal.timeout(500)),
@@ -205,14 +208,14 @@ describe('the time for one address', () => {
     return { open, untilItHasPassed }
   }
 
-  it('does not end a tunnel that is there', async () => {
+  it('does not end an established tunnel', async () => {
     const { open, untilItHasPassed } = await givenWay()
     const { socket } = await open([first, second], 1)
     await untilItHasPassed()
     expect(socket.destroyed).toBe(false)
   })
 
-  it('is without end for the last one', async () => {
+  it('does not apply to the last address', async () => {
     const { open, untilItHasPassed } = await givenWay()
     const opening = open([first], 3)
     await untilItHasPassed()
@@ -220,7 +223,7 @@ describe('the time for one address', () => {
   })
 })
 
-describe('the dispatcher with WEBHOOK_EGRESS_PROXY', () => {
+describe('a dispatcher with WEBHOOK_EGRESS_PROXY', () => {
   const database = useDatabase()
   const givenDispatcher = async (env: Record<string, string>) => {
     const dispatcher = await spawnDispatcher({ DATABASE_URL: database.url, ...env })
@@ -231,7 +234,7 @@ describe('the dispatcher with WEBHOOK_EGRESS_PROXY', () => {
     return given({ ...dispatcher, close })
   }
 
-  it('delivers through it, and logs no password', async () => {
+  it('delivers through the proxy and logs no password', async () => {
     await writeSetting(database.db, 'webhooks.allowedTargets', [])
     const receiver = await given(startReceiver())
     const proxy = await proxyTo(receiver)
@@ -246,7 +249,7 @@ describe('the dispatcher with WEBHOOK_EGRESS_PROXY', () => {
     for (const secret of ['crEt', 'bWF0dGU6']) expect(said).not.toContain(secret)
   })
 
-  it('that is down, records an error of ours and tries again', async () => {
+  it('records our own error and retries while the proxy is down', async () => {
     const [port = 0] = await freePorts(1)
     const { taskId } = await givenDelivery(database.db, `http://${first}/hook`)
     await givenDispatcher({ WEBHOOK_EGRESS_PROXY: `http://127.0.0.1:${port}` })

@@ -10,10 +10,10 @@ export type EgressProxy = {
   close(): Promise<void>
 }
 
-/** A status, `silence`, or the port of this machine that stands for the internet. */
+/** A status, `silence`, or the local port that plays the internet. */
 type Verdict = { readonly status: number } | 'silence' | { readonly port: number }
 
-/** A real proxy on the loopback that knows CONNECT alone; `judge` says what becomes of each. */
+/** A real proxy on loopback that supports only CONNECT; `judge` chooses the response. */
 export async function startEgressProxy(judge: (authority: string) => Verdict): Promise<EgressProxy> {
   const asked: Asked[] = []
   const open = new Set<Socket>()

@@ -1,5 +1,5 @@
-// Events and webhook endpoints: which targets an event gets, and what a dispatcher does with an endpoint that has
-// rotated its secret, moved, or is no more.
+// Events and webhook endpoints: targets of an event, and deliveries to an endpoint that was rotated, moved, disabled or
+// deleted.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
@@ -33,7 +33,7 @@ const givenEndpoint = (
     description: null,
   })
 
-/** An event that belongs to no task; a key of its own unless given. */
+/** An event without a task; with a fresh key unless given. */
 const announce = (
   db: Db,
   workspaceId: string,
@@ -62,7 +62,7 @@ describe('createEventDeliveries', () => {
     return rows.map((row) => [row.endpoint_id, row.target_url])
   }
 
-  it('goes to every enabled endpoint that subscribes to it, by name or by naming none', async () => {
+  it('creates a delivery for every enabled endpoint that subscribes to the event, by name or by default', async () => {
     const all = await givenEndpoint(db, workspaceId, { url: 'https://a.example/' })
     const named = await givenEndpoint(db, workspaceId, { url: 'https://b.example/', events: ['welcome'] })
     await givenEndpoint(db, workspaceId, { url: 'https://c.example/', events: ['task.failed'] })
@@ -78,7 +78,7 @@ describe('createEventDeliveries', () => {
     ])
   })
 
-  it('goes to a callback URL beside them', async () => {
+  it('creates deliveries for endpoints and the callback URL', async () => {
     const { id } = await givenEndpoint(db, workspaceId)
     await announce(db, workspaceId, { callbackUrl: 'https://callback.example/x' })
     expect(await targets()).toEqual([
@@ -88,7 +88,7 @@ describe('createEventDeliveries', () => {
   })
 
   it.each(['https://receiver.example/hook', 'HTTPS://Receiver.example:443/./hook'])(
-    'sends once to a target that is callback %s and endpoint, as the endpoint’s',
+    'sends once to a target that is both callback %s and endpoint, as the endpoint’s delivery',
     async (callbackUrl) => {
       const { id } = await givenEndpoint(db, workspaceId)
       await announce(db, workspaceId, { callbackUrl })
@@ -96,7 +96,7 @@ describe('createEventDeliveries', () => {
     },
   )
 
-  it('does so also when the endpoint has not subscribed, but takes one that has first', async () => {
+  it('merges them even if the endpoint has not subscribed, but prefers an endpoint that has', async () => {
     const other = await givenEndpoint(db, workspaceId, { events: ['task.failed'] })
     await announce(db, workspaceId, { callbackUrl: target })
     expect(await targets()).toEqual([[other.id, target]])
@@ -106,7 +106,7 @@ describe('createEventDeliveries', () => {
     expect(await targets()).toEqual([[subscribed.id, target]])
   })
 
-  it('keeps the event for a disabled endpoint that subscribes to it as paused, once', async () => {
+  it('keeps the event for a subscribed disabled endpoint as one paused delivery', async () => {
     const paused = () =>
       db.selectFrom('delivery').select(['endpoint_id', 'event']).where('status', '=', 'paused').execute()
     const all = await givenEndpoint(db, workspaceId)
@@ -114,19 +114,19 @@ describe('createEventDeliveries', () => {
     for (const { id } of [all, other]) await changeEndpoint(db, { workspaceId, id }, { status: 'disabled' })
     for (const key of ['same', 'same']) await announce(db, workspaceId, { key })
     expect([await targets(), await paused()]).toEqual([[], [{ endpoint_id: all.id, event: 'welcome' }]])
-    // The target hears of the event by the callback.
+    // The target receives the event as a callback.
     await announce(db, workspaceId, { callbackUrl: target })
     expect([await targets(), (await paused()).length]).toEqual([[[null, target]], 1])
   })
 
-  it('takes a callback that equals a disabled endpoint for what it is', async () => {
+  it('treats a callback equal to a disabled endpoint as a callback', async () => {
     const { id } = await givenEndpoint(db, workspaceId)
     await changeEndpoint(db, { workspaceId, id }, { status: 'disabled' })
     await announce(db, workspaceId, { callbackUrl: target })
     expect(await targets()).toEqual([[null, target]])
   })
 
-  it('writes the same occurrence once, and another beside it', async () => {
+  it('writes an occurrence once, and a second occurrence separately', async () => {
     await givenEndpoint(db, workspaceId)
     for (const key of ['2026-11-20', '2026-11-20', '2026-11-21']) await announce(db, workspaceId, { key })
     expect(await targets()).toHaveLength(2)
@@ -134,7 +134,7 @@ describe('createEventDeliveries', () => {
     expect(await targets()).toHaveLength(3)
   })
 
-  it('writes a task’s event once a run and endpoint', async () => {
+  it('writes an event of a task once per run and endpoint', async () => {
     const { id: taskId } = await givenTask(db, { id: workspaceId, plan: (await givenWorkspace(db)).plan })
     await givenEndpoint(db, workspaceId)
     const common = { workspaceId, event: 'task.failed', body: '{}', callbackUrl: null }
@@ -142,7 +142,7 @@ describe('createEventDeliveries', () => {
     expect(await targets()).toHaveLength(2)
   })
 
-  it('leaves in the endpoint when and how its latest attempt ended', async () => {
+  it('records time and outcome of the latest attempt in the endpoint', async () => {
     const { id } = await givenEndpoint(db, workspaceId)
     await announce(db, workspaceId)
     await announce(db, workspaceId)
@@ -152,7 +152,7 @@ describe('createEventDeliveries', () => {
     await recordAttempt(db, first, { ...outcome, error: 'TIMEOUT', endedAgoMs: 0, policy })
     const failed = await findEndpoint(db, workspaceId, id)
     expect(failed).toMatchObject({ last_delivery_status: 'failed', last_delivery_at: expect.any(Date) })
-    // It ended before the other did and is recorded after it.
+    // This attempt ended first and is recorded second.
     await recordAttempt(db, second, { ...outcome, error: null, endedAgoMs: 60_000, policy })
     expect(await findEndpoint(db, workspaceId, id)).toEqual(failed)
     await announce(db, workspaceId)
@@ -161,7 +161,7 @@ describe('createEventDeliveries', () => {
   })
 })
 
-describe('a dispatcher', () => {
+describe('a dispatcher with endpoints', () => {
   const database = useDatabase()
   const ends: (() => Promise<void>)[] = []
   afterEach(async () => {
@@ -204,7 +204,7 @@ describe('a dispatcher', () => {
     )
   })
 
-  it('signs with the secret before while the two overlap, and by Standard Webhooks with both', async () => {
+  it('signs with both secrets during the overlap in Standard Webhooks, and with the old one in the other scheme', async () => {
     const { receiver, workspaceId, endpoint } = await given()
     const { id: endpointId, signingSecret: previous } = endpoint
     const rotated = await rotateEndpointSecret(database.db, masterKeys, {
@@ -221,7 +221,7 @@ describe('a dispatcher', () => {
     expect(headers['webhook-signature']).toBe(`${standard(rotated.signingSecret)} ${standard(previous)}`)
   })
 
-  it('signs with the new one alone once the overlap has ended', async () => {
+  it('signs with the new secret only after the overlap', async () => {
     const { receiver, workspaceId, endpoint } = await given()
     const { id } = endpoint
     const { signingSecret } = await rotateEndpointSecret(database.db, masterKeys, {
@@ -238,7 +238,7 @@ describe('a dispatcher', () => {
     expect(headers['webhook-signature']).not.toContain(' ')
   })
 
-  it('dials where the endpoint is now, also when its delivery has not heard of the move', async () => {
+  it('sends to the current URL of the endpoint, also if the delivery has the old one', async () => {
     const { receiver, workspaceId, endpoint } = await given()
     const moved = await startReceiver()
     ends.push(() => moved.close())
@@ -258,9 +258,9 @@ describe('a dispatcher', () => {
   it.each([
     ['disabled', 'paused'],
     ['deleted', 'canceled'],
-  ])('sends nothing to one that is %s: what waits is %s', async (how, status) => {
+  ])('sends nothing to an endpoint that is %s: its deliveries become %s', async (how, status) => {
     const { receiver, endpoint } = await given()
-    // As when the event was written at the very moment of the change: the delivery is pending all the same.
+    // As when the event was written at the moment of the change: the delivery is still pending.
     await (how === 'disabled'
       ? sql`update webhook_endpoint set status = 'disabled', disabled_reason = 'OWNER' where id = ${endpoint.id}`
       : sql`update webhook_endpoint set deleted_at = now() where id = ${endpoint.id}`
@@ -275,7 +275,7 @@ describe('a dispatcher', () => {
     expect(ended?.[1]).toBe(status === 'canceled' ? '1' : '0')
   })
 
-  it('never writes a secret into its log', async () => {
+  it('never logs a secret', async () => {
     const { endpoint } = await given()
     const { lines } = await dispatch()
     await untilStatus(endpoint.id, 'delivered')

@@ -1,12 +1,13 @@
-// Webhook endpoints that fail for days (D65): notices to the people of the workspace, and the end.
+// Webhook endpoints that fail for days (D65): notices to members of the workspace, then disabling.
 import { randomUUID } from 'node:crypto'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
 import { recoverDeliveries } from '@matte/core/webhook/delivery/recover-deliveries'
 import { recordAttempt, setAsideDelivery } from '@matte/core/webhook/end-attempt'
+import { disableFailingEndpoints } from '@matte/core/webhook/endpoint/disable-failing-endpoints'
 import { changeEndpoint, createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
-import { judgeFailing } from '@matte/core/webhook/failing/judge-failing'
+import { mailEndpointNotices } from '@matte/people/notification/endpoint-notices'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -27,7 +28,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-/** A workspace with an owner, an admin and a member, and an endpoint of it. */
+/** A workspace with an owner, an admin, a member and an endpoint. */
 async function given(url = 'https://receiver.example/secret-path') {
   const { db } = database
   const { id: workspaceId } = await givenWorkspace(db)
@@ -58,7 +59,7 @@ const announce = (workspaceId: string) =>
     of: { key: randomUUID() },
   })
 
-/** As if so much time had passed since everything that happened to the endpoint. */
+/** Moves everything that happened to the endpoint back by this time. */
 const letAge = (id: string, hours: number) =>
   sql`
     update webhook_endpoint
@@ -67,16 +68,16 @@ const letAge = (id: string, hours: number) =>
            last_delivery_at = last_delivery_at - ${hours} * interval '1 hour'
      where id = ${id}`.execute(database.db)
 
-const judge = () => judgeFailing(processDb('dispatcher', database.db), masterKeys)
-/** Template and role of each. */
+const judge = () => disableFailingEndpoints(processDb('dispatcher', database.db), mailEndpointNotices(masterKeys))
+/** Template and role of each notice. */
 const mails = async (): Promise<string[]> => {
   const rows = await database.db.selectFrom('mail').select(['template', 'to_address']).execute()
   return rows.map(({ template, to_address }) => `${template} ${to_address?.split('@')[0]}`).sort()
 }
 const toBoth = (template: string) => [`${template} admin`, `${template} owner`]
 
-describe('an endpoint that fails', () => {
-  it('is told of after one day and after three, once each, to owners and admins', async () => {
+describe('a failing endpoint', () => {
+  it('sends notices after one day and after three, once each, to owners and admins', async () => {
     const { id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 23)
@@ -92,7 +93,7 @@ describe('an endpoint that fails', () => {
     expect(await read()).toMatchObject({ status: 'enabled', failing_notices: 2 })
   })
 
-  it('gets one notice where two are due, as after days without a dispatcher', async () => {
+  it('sends one notice when two are due, as after days without a dispatcher', async () => {
     const { id, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 80)
@@ -100,12 +101,12 @@ describe('an endpoint that fails', () => {
     expect(await mails()).toEqual(toBoth('endpoint-failing'))
   })
 
-  it('is disabled by a failure five days after the first; what failed or was never tried is recoverable', async () => {
+  it('is disabled by a failure five days after the first; failed and pending deliveries stay recoverable', async () => {
     const { workspaceId, id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 24 * 6)
     await judge()
-    // Nothing was sent meanwhile: that is no failure.
+    // No attempt was made meanwhile, which is not a failure.
     expect(await read()).toMatchObject({ status: 'enabled' })
     await attempt('TIMEOUT', 12)
     await announce(workspaceId)
@@ -137,7 +138,7 @@ describe('an endpoint that fails', () => {
       ({ workspaceId, id }: Awaited<ReturnType<typeof given>>) =>
         changeEndpoint(database.db, { workspaceId, id }, { status: 'enabled' }),
     ],
-  ])('starts from zero again with %s', async (_what, act) => {
+  ])('starts from zero again after %s', async (_what, act) => {
     const one = await given()
     await one.attempt('TIMEOUT')
     await letAge(one.id, 24 * 6)
@@ -149,13 +150,13 @@ describe('an endpoint that fails', () => {
     expect(await one.read()).toMatchObject({ status: 'enabled' })
   })
 
-  it('is not blamed for errors of ours', async () => {
+  it('does not count our own errors', async () => {
     const { read, attempt } = await given()
     await attempt('INTERNAL')
     expect(await read()).toMatchObject({ failing_since: null })
   })
 
-  it('is not disabled by an error of ours after days of failures', async () => {
+  it('is not disabled by our own error after days of failures', async () => {
     const { id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 24 * 6)
@@ -164,7 +165,7 @@ describe('an endpoint that fails', () => {
     expect(await read()).toMatchObject({ status: 'enabled' })
   })
 
-  it('starts from zero again with a success that is recorded after a later failure', async () => {
+  it('starts from zero again after a success that is recorded later than a following failure', async () => {
     const { id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 24 * 6)
@@ -174,7 +175,7 @@ describe('an endpoint that fails', () => {
     expect(await read()).toMatchObject({ status: 'enabled', failing_notices: 0, failing_since: expect.any(Date) })
   })
 
-  it('starts from zero again after a success that a dispatcher of the version before recorded', async () => {
+  it('starts from zero again after a success that a dispatcher of the previous version recorded', async () => {
     const { id, read, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 24 * 6)
@@ -187,7 +188,7 @@ describe('an endpoint that fails', () => {
     expect(await read()).toMatchObject({ status: 'enabled', failing_notices: 0 })
   })
 
-  it('is not told of to somebody whose account is erased meanwhile', async () => {
+  it('sends no notice to an account that is erased meanwhile', async () => {
     const { workspaceId, id, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 30)
@@ -215,7 +216,7 @@ describe('an endpoint that fails', () => {
     expect(await mails()).toEqual(['endpoint-failing admin'])
   })
 
-  it('leaves what has failed to be recovered, also when a dispatcher claims it in the moment of the end', async () => {
+  it('leaves failed deliveries recoverable, also if a dispatcher claims one at the moment of disabling', async () => {
     const { workspaceId, id, attempt } = await given()
     const { db } = database
     await attempt('TIMEOUT', 12)
@@ -231,7 +232,7 @@ describe('an endpoint that fails', () => {
     ])
   })
 
-  it('is judged by one of eight replicas alone', async () => {
+  it('is evaluated by one of eight replicas', async () => {
     const { id, attempt } = await given()
     await attempt('TIMEOUT')
     await letAge(id, 30)
@@ -241,8 +242,8 @@ describe('an endpoint that fails', () => {
   })
 })
 
-describe('a dispatcher', () => {
-  it('disables an endpoint that has failed for days when it fails again', async () => {
+describe('a dispatcher with a failing endpoint', () => {
+  it('disables it at the next failure after five days', async () => {
     await writeSetting(database.db, 'webhooks.allowedTargets', ['127.0.0.1:*'])
     const receiver = await startReceiver((response) => response.writeHead(500).end())
     ends.push(() => receiver.close())
@@ -258,7 +259,7 @@ describe('a dispatcher', () => {
     })
     await failed
     await until('the receiver was asked', () => receiver.received.length > 0)
-    // The loop judges once a minute; a start judges at once.
+    // The loop runs once a minute, and once at start.
     const second = await spawnDispatcher({ DATABASE_URL: database.url })
     ends.push(async () => {
       second.kill('SIGKILL')

@@ -1,11 +1,11 @@
-// The client of receivers that tests give posts to, and what is closed after each of them.
+// HTTP clients for tests that post to receivers; each is closed after its test.
 import { createHttpClient, type HttpClient } from '@matte/dispatcher/egress/http-client'
 import type { RouteOptions } from '@matte/dispatcher/egress/receiver-routes'
 import { afterEach } from 'vitest'
 
 const opened: { close(): Promise<void> }[] = []
 
-/** Once in each file: what was opened in a test is closed after it. */
+/** Call once per file: closes clients after each test. */
 export const closeAfterEach = (): void =>
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((each) => each.close()))

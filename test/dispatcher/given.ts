@@ -5,12 +5,12 @@ import { createEventDeliveries, toDeliveries } from '@matte/core/webhook/create-
 import { sql } from 'kysely'
 import { givenTask, givenWorkspace, type TestWorkspace } from '../support/factories.ts'
 
-/** Claims as the dispatcher makes them, unless a test says otherwise. */
+/** Claims as the dispatcher does; a test can override each argument. */
 export const claimOptions = { limit: 100, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 100 }
 
 export const masterKeysText = `first:${randomBytes(32).toString('base64')}`
 
-/** A succeeded task's delivery to `callbackUrl`, due now. */
+/** Delivery of a succeeded task to `callbackUrl`, due now. */
 export async function givenDelivery(db: Db, callbackUrl: string, workspace?: TestWorkspace) {
   const owner = workspace ?? (await givenWorkspace(db))
   const { id: taskId } = await givenTask(db, owner, { callbackUrl })
@@ -34,11 +34,11 @@ export const readAttempts = (db: Db, taskId: string) =>
     .orderBy('a.attempt')
     .execute()
 
-/** As if time had passed: everything pending is due now. */
+/** Makes all pending deliveries due now. */
 export const makeDue = (db: Db) =>
   db.updateTable('delivery').set({ due_at: sql`now()` }).where('status', '=', 'pending').execute()
 
-/** As if the dispatcher that holds them had died long ago. */
+/** Lets all claims lapse, as if their dispatcher had died long ago. */
 export const lapseClaims = (db: Db) =>
   db.updateTable('delivery').set({ claimed_until: sql`now()` }).where('claim', 'is not', null).execute()
 

@@ -1,6 +1,6 @@
-// Where the dispatcher can be led, and what it trusts. The receivers are real sockets.
+// The guard against requests to private addresses (SSRF), and TLS verification. The receivers are real sockets.
 import { connect } from 'node:net'
-import type { Dial } from '@matte/dispatcher/egress/dial'
+import type { Dial } from '@matte/dispatcher/egress/connect-by-proxy'
 import { describe, expect, it } from 'vitest'
 import { until } from '../support/until.ts'
 import { client, closeAfterEach, given, post, toLoopback } from './given-client.ts'
@@ -45,7 +45,7 @@ describe('the guard', () => {
     ['public and IPv6 loopback', [publicAddress, '::1']],
     ['public and unique local', ['2606:4700:4700::1111', 'fd00::1']],
     ['two thousand public ones and a private one', [...many, '192.168.0.1']],
-  ])('refuses a name whole when its answer is %s', async (_what, answers) => {
+  ])('refuses a name if any address in the answer is forbidden: %s', async (_what, answers) => {
     const receiver = await given(startReceiver())
     const internet = internetOf(receiver)
     const http = await client({ ...internet, resolve: answering(answers).resolve })
@@ -53,7 +53,7 @@ describe('the guard', () => {
     expect(internet.dialled).toEqual([])
   })
 
-  it('asks once and dials what it judged, though the name would change its answer', async () => {
+  it('resolves once and connects to the vetted address, even if the name changes its answer', async () => {
     const receiver = await given(startReceiver())
     const internet = internetOf(receiver)
     const { resolve, asked } = answering([publicAddress], ['127.0.0.1'])
@@ -63,7 +63,7 @@ describe('the guard', () => {
     expect(internet.dialled).toEqual([`${publicAddress}:${receiver.port}`])
   })
 
-  it('judges a name again for every new connection', async () => {
+  it('resolves and vets a name again for every new connection', async () => {
     const receiver = await given(startReceiver((response) => response.writeHead(200, { connection: 'close' }).end()))
     const http = await client({ ...internetOf(receiver), ...answering([publicAddress], ['127.0.0.1']) })
     expect(await post(http, 'http://receiver.example/')).toMatchObject({ error: null })
@@ -72,7 +72,7 @@ describe('the guard', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('judges the peer of the connected socket once more', async () => {
+  it('checks the peer address of the connected socket again', async () => {
     const receiver = await given(startReceiver())
     const dial: Dial = () => connect({ host: '127.0.0.1', port: receiver.port })
     const http = await client({ dial, resolve: answering([publicAddress]).resolve })
@@ -80,7 +80,7 @@ describe('the guard', () => {
     expect(receiver.received).toEqual([])
   })
 
-  it("refuses the operator's denied networks, as address and as answer", async () => {
+  it('refuses networks that the operator denies, as literal address and as DNS answer', async () => {
     const receiver = await given(startReceiver())
     const internet = internetOf(receiver)
     const http = await client({ ...internet, ...answering([publicAddress]), deniedNetworks: ['93.184.0.0/16'] })
@@ -89,7 +89,7 @@ describe('the guard', () => {
     expect(internet.dialled).toEqual([])
   })
 
-  it('discloses nothing of the resolver or of addresses in what is recorded', async () => {
+  it('records no details of the resolver or of addresses', async () => {
     const resolve = () => Promise.reject(new Error('queryA ESERVFAIL receiver.example at 10.96.0.10'))
     const { cause: _log, ...recorded } = await post(await client({ resolve }), 'http://receiver.example/')
     expect(recorded).toEqual({
@@ -100,12 +100,12 @@ describe('the guard', () => {
     })
   })
 
-  it('ends a resolver that hangs at the deadline', async () => {
+  it('ends a hanging DNS query at the deadline', async () => {
     const http = await client({ timeoutMs: 300, resolve: () => new Promise(() => undefined) })
     expect(await post(http, 'http://receiver.example/')).toMatchObject({ error: 'TIMEOUT' })
   })
 
-  it('forgets an allowed target at once, kept connections included', async () => {
+  it('drops an allowed target immediately, including its idle connections', async () => {
     const receiver = await given(startReceiver((response) => response.end('ok')))
     const http = await client()
     expect(await post(http, receiver.url, toLoopback)).toMatchObject({ error: null })
@@ -113,7 +113,7 @@ describe('the guard', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('reads no proxy variables', async () => {
+  it('ignores proxy variables', async () => {
     const proxy = await given(startReceiver())
     const receiver = await given(startReceiver())
     const names = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'] as const
@@ -128,7 +128,7 @@ describe('the guard', () => {
 })
 
 describe('TLS', () => {
-  it('asks for the name of the URL while an address is dialled, and trusts the certificate for that name', async () => {
+  it('uses the host name of the URL for SNI and certificate checks', async () => {
     const receiver = await given(startReceiver(undefined, { tls: true }))
     const internet = internetOf(receiver)
     const resolve = answering([publicAddress]).resolve

@@ -3,13 +3,13 @@ import { Agent, request } from 'undici'
 import { expect, it } from 'vitest'
 import { startReceiver } from './receiver.ts'
 
-it('comes to the second of the judged addresses when the first is dead', async () => {
+it('connects to the second vetted address when the first is dead', async () => {
   const receiver = await startReceiver()
   const peers: string[] = []
   const agent = new Agent({
     allowH2: false,
     connect: guardedConnector({
-      // Nobody listens at the first, though it is this machine too.
+      // Nothing listens at the first address, which also belongs to this machine.
       addressesOf: async () => ['127.0.0.2', '127.0.0.1'],
       isPeerAllowed: (address) => peers.push(address) > 0,
       connectTimeoutMs: 30_000,

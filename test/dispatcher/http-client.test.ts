@@ -1,4 +1,4 @@
-// What a receiver can do to the dispatcher. The receivers are real sockets.
+// Misbehaving receivers against the HTTP client of the dispatcher. The receivers are real sockets.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -10,7 +10,7 @@ import { answering, internetOf, publicAddress } from './small-internet.ts'
 
 closeAfterEach()
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
     [200, null],
     [204, null],
@@ -26,7 +26,7 @@ describe('an answer', () => {
   })
 
   it.each([301, 302, 303, 307, 308])(
-    'that redirects with %i is a failure, and its target is never visited',
+    'redirecting with %i is a failure, and the client does not follow it',
     async (status) => {
       const second = await given(startReceiver())
       const first = await given(startReceiver((response) => response.writeHead(status, { location: second.url }).end()))
@@ -40,11 +40,11 @@ describe('an answer', () => {
     const http = await client()
     for (let i = 0; i < 20; i++) await post(http, `${receiver.url}/${i}`, toLoopback)
     expect(receiver.received).toHaveLength(20)
-    // A second one is made when the first still reads the end of an answer.
+    // The client opens a second connection while it still reads the end of a response on the first.
     expect(new Set(receiver.received.map(({ connection }) => connection)).size).toBeLessThanOrEqual(2)
   })
 
-  it('is kept as text, at most 16 KiB of it and without NUL', async () => {
+  it('is stored as text, at most 16 KiB and without NUL', async () => {
     const receiver = await given(
       startReceiver((response, { path }) => response.end(path === '/long' ? 'é'.repeat(20_000) : 'a\0b')),
     )
@@ -53,13 +53,13 @@ describe('an answer', () => {
     expect((await post(http, `http://${publicAddress}/long`)).responseBody).toBe('é'.repeat(8_192))
   })
 
-  it('is not kept from a target that only the operator lets through', async () => {
+  it('is not stored if only the operator allows the target', async () => {
     const receiver = await given(startReceiver((response) => response.end('secret of the cluster')))
     const result = await post(await client(), receiver.url, toLoopback)
     expect(result).toMatchObject({ statusCode: 200, error: null, responseBody: null })
   })
 
-  it('is kept from an allowed target that is public all the same', async () => {
+  it('is stored from an allowed target that is public as well', async () => {
     const receiver = await given(startReceiver((response) => response.end('hello')))
     const http = await client({ ...internetOf(receiver), resolve: answering([publicAddress]).resolve })
     const result = await post(http, 'http://receiver.example/', { allowedTargets: ['receiver.example:80'] })
@@ -67,7 +67,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a receiver that misbehaves', () => {
+describe('a misbehaving receiver', () => {
   const misbehaving: Record<string, (socket: Socket) => void> = {
     'accepts and never answers': () => undefined,
     'sends its headers byte by byte': (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nX-Slow: ', 'a'),
@@ -79,7 +79,7 @@ describe('a receiver that misbehaves', () => {
   }
 
   for (const [what, behave] of Object.entries(misbehaving)) {
-    it(`and ${what} ends at the deadline, and so does its connection`, async () => {
+    it(`that ${what} hits the deadline, and its connection closes`, async () => {
       const receiver = await given(startRawReceiver((socket) => void socket.once('data', () => behave(socket))))
       const result = await post(await client({ timeoutMs: 400 }), receiver.url, toLoopback)
       expect(result).toMatchObject({ error: 'TIMEOUT', responseBody: null })
@@ -87,14 +87,14 @@ describe('a receiver that misbehaves', () => {
     })
   }
 
-  it('and never completes the TLS handshake ends at the deadline', async () => {
+  it('that never completes the TLS handshake hits the deadline', async () => {
     const receiver = await given(startRawReceiver(() => undefined))
     const result = await post(await client({ timeoutMs: 400 }), receiver.url.replace('http:', 'https:'), toLoopback)
     expect(result).toMatchObject({ error: 'TIMEOUT', statusCode: null })
     await until('the connection is closed', () => receiver.connections.size === 0)
   })
 
-  it('and sends a body without end is cut off after 16 KiB', async () => {
+  it('that sends an endless body is cut off after 16 KiB', async () => {
     let written = 0
     const receiver = await given(
       startReceiver((response) => {
@@ -114,7 +114,7 @@ describe('a receiver that misbehaves', () => {
     expect(written).toBeLessThan(64 * 1_048_576)
   })
 
-  it('and sends a gzip bomb has it kept as it came, never inflated', async () => {
+  it('that sends a gzip bomb has it stored as received, never decompressed', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1_048_576))
     const receiver = await given(
       startReceiver((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)),
@@ -143,19 +143,19 @@ describe('a receiver that misbehaves', () => {
   }
 
   for (const [what, [error, behave]] of Object.entries(broken)) {
-    it(`and ${what} gives ${error}`, async () => {
+    it(`that ${what} gives ${error}`, async () => {
       const receiver = await given(startRawReceiver((socket) => void socket.once('data', () => behave(socket))))
       expect(await post(await client(), receiver.url, toLoopback)).toMatchObject({ error })
     })
   }
 
-  it('and has nobody listening gives CONNECT_FAILED', async () => {
+  it('that is not listening gives CONNECT_FAILED', async () => {
     const receiver = await startReceiver()
     await receiver.close()
     expect(await post(await client(), receiver.url, toLoopback)).toMatchObject({ error: 'CONNECT_FAILED' })
   })
 
-  it('delays no other on the same client', async () => {
+  it('delays no other receiver of the same client', async () => {
     const hanging = await given(startReceiver(() => undefined))
     const quick = await given(startReceiver())
     const http = await client()
@@ -170,7 +170,7 @@ describe('a receiver that misbehaves', () => {
   })
 })
 
-it('gives up at once when it is aborted', async () => {
+it('is left at once when the attempt is aborted', async () => {
   const receiver = await given(startReceiver(() => undefined))
   const stop = new AbortController()
   const posting = post(await client(), receiver.url, { ...toLoopback, signal: stop.signal })

@@ -17,7 +17,7 @@ export type Line = Readonly<Record<string, unknown>>
 export type Dispatcher = {
   readonly due: DueLoop
   readonly deps: DeliverDeps
-  /** Every line that was logged. */
+  /** All lines logged so far. */
   readonly lines: readonly Line[]
   metrics(): Promise<string>
   stop(): Promise<void>
@@ -29,7 +29,7 @@ export type DispatcherOptions = Partial<DeliverDeps> & {
   readonly slots?: number
 }
 
-/** The dispatcher's parts as its services.ts puts them together, to this machine's own receivers only. */
+/** The parts of the dispatcher, wired as in services.ts, limited to receivers on this machine. */
 export function createDispatcher(owner: Db, options: DispatcherOptions = {}): Dispatcher {
   const db = processDb('dispatcher', owner)
   const { timeoutMs = 30_000, finishWithinMs = 30_000, slots = 64, ...replaced } = options

@@ -1,4 +1,4 @@
-// Ways in which a balance falls below 10 without the end of a task. Each leaves a workspace without credits with 9.
+// Ways to take a balance below 10 without ending a task. Each takes a workspace without credits to 9.
 import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { grantCredits } from '@matte/core/credit/lot-queries'
@@ -35,7 +35,7 @@ export async function holdBatch(db: Db, workspace: TestWorkspace): Promise<void>
   await givenBatch(db, workspace, { size: 3 })
 }
 
-/** The lot lapses while one of its credits is held, and the release comes before a sweep. */
+/** The lot expires while one of its credits is held, and the hold is released before the sweep. */
 export async function releaseLapsed(db: Db, workspace: TestWorkspace): Promise<void> {
   await grant(db, workspace.id, { amount: 8 })
   const lot = await grant(db, workspace.id, { amount: 4, expiresAt: inDays(1) })

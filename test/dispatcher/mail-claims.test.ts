@@ -1,7 +1,13 @@
-// Which mail is claimed when, by how many, and what becomes of a claim that was lost.
-import { type ClaimedMail, claimDueMails } from '@matte/core/mail/claim-mails'
-import { postpone, recordRefused, recordSent, retryDelayMs } from '@matte/core/mail/end-mail'
-import { queueMail } from '@matte/core/mail/queue-mail'
+// Claims of queued mails: order, concurrency, lapsed claims.
+import {
+  type ClaimedMail,
+  claimDueMails,
+  postpone,
+  queueMail,
+  recordRefused,
+  recordSent,
+  retryDelayMs,
+} from '@matte/people/mail/mail-queue'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -21,8 +27,8 @@ async function claimOne(): Promise<ClaimedMail> {
   return mail
 }
 
-describe('a claim', () => {
-  it('takes what somebody waits for before notifications, and the longest due first', async () => {
+describe('a claim of mails', () => {
+  it('prefers mails that a user waits for over notifications, then the longest due', async () => {
     const told: string[] = []
     for (let n = 0; n < 3; n++) told.push(await givenMail(database.db, 'a@example.com', notification))
     const asked = [await givenMail(database.db, 'b@example.com'), await givenMail(database.db, 'c@example.com')]
@@ -32,7 +38,7 @@ describe('a claim', () => {
     expect(await claim(9)).toEqual([])
   })
 
-  it('is made by one of many at once, and of each mail', async () => {
+  it('takes each mail once with many concurrent claims', async () => {
     for (let n = 0; n < 30; n++) await givenMail(database.db, `a${n}@example.com`)
     const claimed = (await Promise.all(Array.from({ length: 10 }, () => claim(3)))).flat()
     expect(new Set(claimed.map(({ id }) => id)).size).toBe(claimed.length)
@@ -40,7 +46,7 @@ describe('a claim', () => {
     expect(claimed.length + rest.length).toBe(30)
   })
 
-  it('that lapsed is taken over as the same attempt, and the first may record nothing', async () => {
+  it('that lapsed is taken over as the same attempt, and the first claimer may record nothing', async () => {
     const id = await givenMail(database.db, 'a@example.com')
     const first = await claimOne()
     await lapseMailClaims(database.db)
@@ -56,7 +62,7 @@ describe('a claim', () => {
   })
 })
 
-it('a mail that was written for somebody who is erased by now is sent to nobody, and forgotten', async () => {
+it('a mail to an account that was erased since is dropped unsent', async () => {
   const { db } = database
   const { id: userId } = await db
     .insertInto('app_user')
@@ -71,7 +77,7 @@ it('a mail that was written for somebody who is erased by now is sent to nobody,
   expect(await db.selectFrom('mail').select('id').execute()).toEqual([{ id: other }])
 })
 
-it('a mail that is put off is not claimed before its time, and counts what a server has answered', async () => {
+it('a deferred mail is not claimed before its time, and only server responses count as attempts', async () => {
   const { db } = database
   const id = await givenMail(db, 'a@example.com')
   await postpone(db, await claimOne(), { error: 'SERVER ECONNREFUSED', delayMs: 0, counts: false })
@@ -83,7 +89,7 @@ it('a mail that is put off is not claimed before its time, and counts what a ser
   expect([1, 2, 3, 6, 7, 50].map((attempt) => retryDelayMs(attempt) / 60_000)).toEqual([1, 2, 4, 32, 60, 60])
 })
 
-it('a mail that is queued again under its key is one mail, also after it was sent', async () => {
+it('a mail that is queued again under its key stays one mail, also after it was sent', async () => {
   const { db } = database
   const queue = () => queueMail(db, masterKeys, { ...notification, key: 'one', to: 'a@example.com', userId: null })
   await queue()

@@ -1,4 +1,4 @@
-// Mails sent by the dispatcher as it is deployed, to real servers that refuse, hang, are down and come back.
+// Mails of the deployed dispatcher against real servers that refuse, hang, go down and come back.
 import { createServer } from 'node:net'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { sql } from 'kysely'
@@ -39,7 +39,7 @@ async function givenProcess(env: Record<string, string>): Promise<DispatcherProc
   return dispatcher
 }
 
-/** A port that takes connections and says nothing. */
+/** A port that accepts connections and stays silent. */
 async function givenSilence(): Promise<{ readonly url: string; readonly connections: () => number }> {
   let connections = 0
   const silent = createServer((socket) => {
@@ -60,7 +60,7 @@ const untilError = (id: string, error: RegExp) =>
 
 const logOf = ({ lines }: DispatcherProcess) => JSON.stringify(lines)
 
-/** Deliveries go on, whatever the mail server does. */
+/** Asserts that deliveries continue, whatever the mail server does. */
 async function expectWebhookGoesOut(): Promise<void> {
   const receiver = await startReceiver()
   ends.push(() => receiver.close())
@@ -68,7 +68,7 @@ async function expectWebhookGoesOut(): Promise<void> {
   await until('the webhook is delivered', async () => (await readDelivery(database.db, taskId)).status === 'delivered')
 }
 
-it('a mail is sent once; then neither its address nor its link is known any more, nor was either logged', async () => {
+it('a mail is sent once; afterwards neither address nor link is stored, and neither is ever logged', async () => {
   const server = await givenServer()
   const dispatcher = await givenProcess(mailEnv(server.url))
   const id = await givenMail(database.db, 'ada@example.com')
@@ -91,8 +91,8 @@ it('a mail is sent once; then neither its address nor its link is known any more
   })
 })
 
-describe('a server that', () => {
-  it('greylists gets the mail again a minute later, and takes it', async () => {
+describe('a mail server that', () => {
+  it('greylists receives the mail again a minute later and accepts it', async () => {
     const server = await givenServer({ refuseRecipient: (_, nth) => (nth === 1 ? '451 4.7.1 Later' : undefined) })
     await givenProcess(mailEnv(server.url))
     const id = await givenMail(database.db, 'ada@example.com')
@@ -108,7 +108,7 @@ describe('a server that', () => {
     expect(server.received).toHaveLength(1)
   })
 
-  it('refuses the address ends the mail, with its code and without the address', async () => {
+  it('refuses the address ends the mail; its code is recorded, the address is not', async () => {
     const server = await givenServer({ refuseRecipient: (address) => `550 5.1.1 <${address}> is unknown` })
     const dispatcher = await givenProcess(mailEnv(server.url))
     const id = await givenMail(database.db, 'nobody@example.com')
@@ -122,7 +122,7 @@ describe('a server that', () => {
     })
   })
 
-  it('hangs after the mail delays no webhook, and gets the same mail again under the same id', async () => {
+  it('hangs after the data delays no webhook and receives the mail again under the same id', async () => {
     let hangs = true
     const server = await givenServer({ hangs: () => hangs })
     await givenProcess({ ...mailEnv(server.url), MAIL_TIMEOUT_SECONDS: '2', MAIL_CONCURRENCY: '1' })
@@ -136,7 +136,7 @@ describe('a server that', () => {
     expect(new Set(server.received.map(({ messageId }) => messageId))).toEqual(new Set([`<${id}@matte.example>`]))
   })
 
-  it('is down for an hour holds up no webhook, and then gets each mail once', async () => {
+  it('is down for an hour delays no webhook and then receives each mail once', async () => {
     const [port = 0] = await freePorts(1)
     const dispatcher = await givenProcess(mailEnv(`smtp://127.0.0.1:${port}`))
     const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => givenMail(database.db, `a${n}@example.com`)))
@@ -152,7 +152,7 @@ describe('a server that', () => {
     const server = await givenServer({ port })
     for (const id of ids) await untilStatus(id, 'sent')
     expect(server.received.map(({ to }) => to).sort()).toEqual(ids.map((_, n) => `a${n}@example.com`).sort())
-    // None was held against the mails: the server was not there to answer.
+    // These do not count as attempts: the server was unreachable.
     expect((await database.db.selectFrom('mail').select('attempt').execute()).map((row) => row.attempt)).toEqual(
       ids.map(() => 1),
     )
@@ -162,7 +162,7 @@ describe('a server that', () => {
 const unavailable = { outcome: 'unavailable' }
 
 describe('a dispatcher that is killed', () => {
-  it('between claim and mail has it sent once, by another', async () => {
+  it('between claim and mail leaves the mail to another dispatcher, which sends it once', async () => {
     const silence = await givenSilence()
     const killed = await givenProcess(mailEnv(silence.url))
     const id = await givenMail(database.db, 'ada@example.com')
@@ -177,7 +177,7 @@ describe('a dispatcher that is killed', () => {
     expect(await readMail(database.db, id)).toMatchObject({ attempt: 1 })
   })
 
-  it('after the server took the mail has it sent again, recognisably: SMTP knows no better', async () => {
+  it('after the server accepted the mail causes a second one with the same id: SMTP cannot do better', async () => {
     let hangs = true
     const server = await givenServer({ hangs: () => hangs })
     const killed = await givenProcess(mailEnv(server.url))
@@ -192,7 +192,7 @@ describe('a dispatcher that is killed', () => {
     expect(server.received.map(({ messageId }) => messageId)).toEqual(Array(2).fill(`<${id}@matte.example>`))
   })
 
-  it('by SIGTERM leaves in time, though its server hangs', async () => {
+  it('by SIGTERM exits in time while the mail server hangs', async () => {
     const server = await givenServer({ hangs: () => true })
     const dispatcher = await givenProcess({ ...mailEnv(server.url), STOP_WITHIN_MS: '5000' })
     await givenMail(database.db, 'ada@example.com')
@@ -202,7 +202,7 @@ describe('a dispatcher that is killed', () => {
   })
 })
 
-it('two dispatchers share the work and send nothing twice', async () => {
+it('two dispatchers share the mails and send nothing twice', async () => {
   const server = await givenServer()
   const ids = await Promise.all(Array.from({ length: 40 }, (_, n) => givenMail(database.db, `a${n}@example.com`)))
   await givenProcess(mailEnv(server.url))
@@ -213,7 +213,7 @@ it('two dispatchers share the work and send nothing twice', async () => {
 })
 
 describe('without a mail server', () => {
-  it('in development the log has the mail', async () => {
+  it('development writes the mail to the log', async () => {
     const id = await givenMail(database.db, 'ada@example.com')
     const dispatcher = await givenProcess({ MATTE_ENV: 'development' })
     await untilStatus(id, 'sent')
@@ -221,7 +221,7 @@ describe('without a mail server', () => {
     expect(line).toMatchObject({ subject: 'Confirm your address', text: expect.stringContaining(secretToken) })
   })
 
-  it('in production mails wait, in the log is nothing of them, and after three days they are given up', async () => {
+  it('production keeps mails queued without logging them, and gives up after three days', async () => {
     const old = await givenMail(database.db, 'ada@example.com')
     await letMailsAge(database.db, 2)
     const younger = await givenMail(database.db, 'ada@example.com')
@@ -234,7 +234,7 @@ describe('without a mail server', () => {
   })
 })
 
-it('a mail that does not open is tried again, by when its key may be back', async () => {
+it('a mail that cannot be decrypted is retried, because its key may return', async () => {
   const server = await givenServer()
   const other = `other:${Buffer.alloc(32, 7).toString('base64')}`
   const keyless = await givenProcess({ ...mailEnv(server.url), MASTER_KEYS: other })

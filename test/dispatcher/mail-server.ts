@@ -1,4 +1,4 @@
-// A real mail server on a free port: it keeps every mail, byte for byte, and answers as it is set to.
+// A real mail server on a free port. It keeps every mail byte for byte and responds as configured.
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { makeThrowAwayCertificate } from '../support/throw-away-certificate.ts'
 import { until } from '../support/until.ts'
@@ -14,10 +14,10 @@ type ReceivedMail = {
 export type MailServer = {
   readonly port: number
   readonly url: string
-  /** PEM of the authority behind its certificate, which is the certificate itself. */
+  /** PEM of its self-signed certificate, for clients to trust. */
   readonly ca: string
   readonly received: readonly ReceivedMail[]
-  /** Recipients that were named, refused ones included. */
+  /** All named recipients, refused ones included. */
   readonly recipients: readonly string[]
   /** Waits for the first `count` mails. */
   until(count: number): Promise<readonly ReceivedMail[]>
@@ -26,16 +26,16 @@ export type MailServer = {
 
 export type MailServerOptions = {
   readonly port?: number
-  /** Offers STARTTLS, which it does unless told otherwise. */
+  /** Offers STARTTLS; true by default. */
   readonly startTls?: boolean
   /** TLS from the first byte. */
   readonly implicitTls?: boolean
   readonly login?: { readonly user: string; readonly pass: string }
-  /** Refuses a sender, a recipient, a mail: the whole answer, such as `451 4.7.1 Later`; undefined accepts. */
+  /** Refuses a sender, a recipient or a mail with this full response, such as `451 4.7.1 Later`; undefined accepts. */
   readonly refuseSender?: () => string | undefined
   readonly refuseRecipient?: (address: string, nth: number) => string | undefined
   readonly refuseData?: (mail: ReceivedMail) => string | undefined
-  /** Takes the mail and never answers while this is true. */
+  /** While true, takes the mail and never responds. */
   readonly hangs?: () => boolean
 }
 
@@ -78,7 +78,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       }, callback)
     },
   })
-  server.on('error', () => undefined) // a client that went away; what it means is for the test to see
+  server.on('error', () => undefined) // the client closed the connection; the test checks whether it should have
   const port = await listen(server, options.port ?? 0)
   return {
     port,

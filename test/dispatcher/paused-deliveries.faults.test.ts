@@ -1,4 +1,4 @@
-// An endpoint that is disabled for long: 100,000 deliveries are kept for it, and an event costs the same beside them.
+// An endpoint disabled for long: it keeps 100,000 paused deliveries, and an event costs the same beside them.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
@@ -32,7 +32,7 @@ type Ended = {
   readonly count: number
 }
 
-/** Deliveries that ended `n` seconds ago, the event of number 1 last. */
+/** Deliveries that ended `n` seconds ago; number 1 is the latest event. */
 const givenEnded = (db: Db, { workspaceId, id, status, count }: Ended) =>
   sql`
     insert into delivery (workspace_id, event, event_key, endpoint_id, target_url, target_host, body, status,
@@ -46,7 +46,7 @@ const announce = (db: Db, workspaceId: string) =>
 
 describe('an event for a disabled endpoint', () => {
   it('costs the same beside 100,000 paused deliveries as beside 100,000 delivered ones', async () => {
-    // One connection: what another has read would be counted when it says so.
+    // A single connection: another connection would report its reads later.
     const own = connectTo(database.url, 1)
     onTestFinished(() => own.stop())
     const { db } = own
@@ -73,8 +73,8 @@ describe('an event for a disabled endpoint', () => {
   })
 })
 
-describe('a dispatcher', () => {
-  it('drops the oldest deliveries that pass 100,000, counts them, and says so in the endpoint', async () => {
+describe('a dispatcher with paused deliveries', () => {
+  it('drops the oldest beyond 100,000, counts them, and reports the number in the endpoint', async () => {
     const { db } = database
     await sql`truncate delivery cascade`.execute(db)
     const endpoint = await givenDisabled(db)

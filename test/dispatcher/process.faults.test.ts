@@ -1,4 +1,4 @@
-// The dispatcher as a process, killed, stopped and continued: at least one delivery, exactly one record.
+// The dispatcher as a process that is killed, stopped and continued: at-least-once delivery, exactly one record.
 import type { ServerResponse } from 'node:http'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { sql } from 'kysely'
@@ -41,7 +41,7 @@ const givenProcess = async (env: Record<string, string> = {}): Promise<Dispatche
 const untilDelivered = (taskId: string) =>
   until('the task is delivered', async () => (await readDelivery(database.db, taskId)).status === 'delivered')
 
-it('serves health and metrics, delivers without NATS, and leaves on SIGTERM', async () => {
+it('serves health and metrics, delivers without NATS, and exits on SIGTERM', async () => {
   const receiver = await givenReceiver()
   const dispatcher = await givenProcess()
   await untilStarted(dispatcher)
@@ -59,7 +59,7 @@ it('serves health and metrics, delivers without NATS, and leaves on SIGTERM', as
   expect(dispatcher.errors).toEqual([])
 })
 
-it('finishes the attempt in flight when it is asked to stop', async () => {
+it('finishes the attempt in flight on SIGTERM', async () => {
   const answers: ServerResponse[] = []
   const receiver = await givenReceiver((response) => answers.push(response))
   const { taskId } = await givenDelivery(database.db, receiver.url)
@@ -72,7 +72,7 @@ it('finishes the attempt in flight when it is asked to stop', async () => {
   expect(await readDelivery(database.db, taskId)).toMatchObject({ status: 'delivered', attempt: 1 })
 })
 
-it('gives back an attempt that would outlast its grace', async () => {
+it('releases an attempt that would outlast its grace period', async () => {
   const receiver = await givenReceiver(() => undefined)
   const { taskId } = await givenDelivery(database.db, receiver.url)
   const dispatcher = await givenProcess({ STOP_WITHIN_MS: '3000', WEBHOOK_TIMEOUT_SECONDS: '60' })
@@ -82,7 +82,7 @@ it('gives back an attempt that would outlast its grace', async () => {
   expect(await readDelivery(database.db, taskId)).toMatchObject({ status: 'pending', attempt: 0, claim: null })
 })
 
-it('killed in the middle of an attempt, has it made again by another and recorded once', async () => {
+it('killed during an attempt: another dispatcher repeats it and records it once', async () => {
   const receiver = await givenReceiver((response) => {
     if (receiver.received.length > 1) response.writeHead(204).end()
   })
@@ -99,7 +99,7 @@ it('killed in the middle of an attempt, has it made again by another and recorde
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
 })
 
-it('stopped past its claim and continued, has no second effect', async () => {
+it('stopped past its claim and continued: no second effect', async () => {
   const answers: ServerResponse[] = []
   const receiver = await givenReceiver((response) => {
     answers.push(response)
@@ -122,7 +122,7 @@ it('stopped past its claim and continued, has no second effect', async () => {
   expect(await readAttempts(database.db, taskId)).toMatchObject([{ attempt: 1, status_code: 204 }])
 })
 
-it('shares the work with another and sends nothing twice', async () => {
+it('shares deliveries with another dispatcher and sends nothing twice', async () => {
   const receivers = [await givenReceiver(), await givenReceiver(), await givenReceiver()]
   const tasks: string[] = []
   for (let i = 0; i < 10; i++) {
@@ -154,7 +154,7 @@ it('joins the trace of the task when an exporter is configured', async () => {
   expect(exporter.received.map(({ path }) => path)).toContain('/v1/traces')
 })
 
-it('says all that is wrong with its configuration at once, and shows no secret', async () => {
+it('reports all configuration errors at once and shows no secret', async () => {
   const dispatcher = await spawnDispatcher({
     MASTER_KEYS: 'short:c2VjcmV0',
     WEBHOOK_DENIED_NETWORKS: '10.0.0.0/33',

@@ -1,4 +1,4 @@
-/** A self-signed certificate for `receiver.example`, for tests only; good until 2126. Made with
+/** Self-signed certificate for `receiver.example`, valid until 2126. Created with
  * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500`. */
 export const receiverCertificate = {
   key: `-----BEGIN PRIVATE KEY-----

@@ -8,9 +8,9 @@ export type Received = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** Numbers the connections of this receiver from 1. */
+  /** Number of this receiver's connection, from 1. */
   readonly connection: number
-  /** What the client asked for in TLS; undefined without TLS. */
+  /** Server name from the TLS handshake; undefined without TLS. */
   readonly servername: string | undefined
 }
 
@@ -19,14 +19,14 @@ export type Receiver = {
   /** `http://127.0.0.1:port` */
   readonly url: string
   readonly received: readonly Received[]
-  /** Connections that are open now. */
+  /** Open connections. */
   readonly connections: ReadonlySet<Socket>
   close(): Promise<void>
 }
 
 type Answer = (response: ServerResponse, received: Received, request: IncomingMessage) => void
 
-/** A real HTTP server on a free port of the loopback that keeps what it was sent. Without `answer` it says 204. */
+/** A real HTTP server on a free loopback port that keeps all requests. Without `answer` it responds 204. */
 export function startReceiver(
   answer: Answer = (response) => response.writeHead(204).end(),
   { tls = false }: { tls?: boolean } = {},
@@ -58,12 +58,12 @@ export function startReceiver(
   return listen(server, received)
 }
 
-/** A TCP server that does with a connection what it likes, for answers that no HTTP server would give. */
+/** A TCP server that handles each connection as given, for responses that no HTTP server would send. */
 export const startRawReceiver = (onConnection: (socket: Socket) => void): Promise<Receiver> =>
   listen(
     createTcpServer((socket) => {
       onConnection(socket)
-      socket.resume() // or the end of the connection is never seen
+      socket.resume() // otherwise the end of the connection is not noticed
     }),
     [],
   )

@@ -1,10 +1,12 @@
-// From a registration with a code to the reward: once, and never for oneself. Rows are as registering makes them.
-import { readCode } from '@matte/core/referral/code'
-import { joinReferred } from '@matte/core/referral/due/join-referred'
-import { rewardReferrals } from '@matte/core/referral/due/reward-referrals'
+// Referrals from registration with a code to the reward, which is granted once and never to the referrer's own account.
+// Rows are as registration creates them.
+
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { serviceSignature } from '@matte/core/webhook/signature'
 import { referralLoop } from '@matte/dispatcher/due/referral-loop'
+import { joinReferred } from '@matte/people/referral/join-referred'
+import { readCode } from '@matte/people/referral/referral-code'
+import { rewardReferrals } from '@matte/people/referral/reward-referrals'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { withEveryCrash } from '../core/every-crash.ts'
@@ -22,8 +24,8 @@ afterEach(async () => {
 
 const { givenPair, register, succeedOnce, referralOf, makeDue, pass, balanceOf, eventsOf } = referrals(database)
 
-describe('a registration with a code', () => {
-  it('is joined once its address is verified, and once only', async () => {
+describe('a registration with a referral code', () => {
+  it('is linked once its address is verified, and only once', async () => {
     const { db } = database
     const { ann, code } = await givenPair()
     const bob = await register({ code: ` ${code.toLowerCase()} `, verified: false })
@@ -37,7 +39,7 @@ describe('a registration with a code', () => {
     expect(await joinReferred(db)).toBe(0)
   })
 
-  it('is what became of the invitation to that address, which the account then has', async () => {
+  it('marks the invitation to that address as accepted', async () => {
     const { db } = database
     const ann = await register()
     const code = await readCode(db, ann.id)
@@ -50,7 +52,7 @@ describe('a registration with a code', () => {
     expect(await referralOf(bob)).toMatchObject({ id: rows[0]?.id, status: 'joined', email: null })
   })
 
-  it('is dropped when the code is nobody’s, one’s own, or of somebody who is gone', async () => {
+  it("is dropped when the code is unknown, the user's own, or of an erased account", async () => {
     const { db } = database
     const { ann, code, bob } = await givenPair()
     await sql`update app_user set erased_at = now() where id = ${ann.id}`.execute(db)
@@ -65,15 +67,15 @@ describe('a registration with a code', () => {
     expect(code).not.toBe('')
   })
 
-  it('is joined once whichever statement the process dies at', async () => {
+  it('is linked once, whichever statement the process dies at', async () => {
     const { bob } = await givenPair()
     await withEveryCrash(database.db, joinReferred)
     expect(await referralOf(bob)).toMatchObject({ status: 'joined' })
   })
 })
 
-describe('the reward', () => {
-  it('arrives as credits and, signed, as referral.reward once the first task has succeeded', async () => {
+describe('the referral reward', () => {
+  it('is granted as credits, with a signed referral.reward, after the first successful task', async () => {
     const { db } = database
     const { ann, bob } = await givenPair()
     const receiver = await startReceiver()
@@ -104,7 +106,7 @@ describe('the reward', () => {
     expect(await referralOf(bob)).toMatchObject({ status: 'rewarded', credits: reward })
   })
 
-  it('waits for the first success, and is asked about ever more seldom', async () => {
+  it('waits for the first success and is checked ever less often', async () => {
     const { db } = database
     const { ann, bob } = await givenPair()
     expect(await pass()).toBe(0)
@@ -127,7 +129,7 @@ describe('the reward', () => {
     expect(await balanceOf(ann)).toBe(reward)
   })
 
-  it('comes once of several replicas, and whichever statement a process dies at', async () => {
+  it('is granted once with several replicas, and whichever statement a process dies at', async () => {
     const { ann, code, bob } = await givenPair()
     await joinReferred(database.db)
     await succeedOnce(bob)
@@ -148,7 +150,7 @@ describe('the reward', () => {
     expect(await eventsOf(ann)).toHaveLength(2)
   })
 
-  it('is none while the setting is 0, and comes once there is one', async () => {
+  it('is not granted while the setting is 0, and is granted when the setting changes', async () => {
     const { ann, bob } = await givenPair()
     await succeedOnce(bob)
     expect(await pass({ credits: 0 })).toBe(0)
@@ -157,7 +159,7 @@ describe('the reward', () => {
     expect(await balanceOf(ann)).toBe(reward)
   })
 
-  it('is refused when whom it is for is gone', async () => {
+  it('is refused when the account of the referrer is gone', async () => {
     const { ann, bob } = await givenPair()
     await joinReferred(database.db)
     await sql`update workspace set personal_of = null where id = ${ann.workspaceId}`.execute(database.db)

@@ -1,11 +1,11 @@
-// What stands for the internet and its DNS.
+// A fake internet and its DNS.
 import { connect } from 'node:net'
-import type { Dial } from '@matte/dispatcher/egress/dial'
+import type { Dial } from '@matte/dispatcher/egress/connect-by-proxy'
 import type { Receiver } from './receiver.ts'
 
 export const publicAddress = '93.184.215.14'
 
-/** The internet in small: whatever address is dialled, this receiver answers, and it seems to have that address. */
+/** A small internet: connections to any address reach this receiver, which then appears to have that address. */
 export function internetOf(receiver: Receiver): { dial: Dial; dialled: string[] } {
   const dialled: string[] = []
   const dial: Dial = (options) => {

@@ -1,4 +1,4 @@
-// One mail against a real server: what TLS is asked for, what a server's answers come to, and what a hanging one costs.
+// Mails to a real SMTP server: TLS modes, outcomes by response, and time limits.
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -29,7 +29,7 @@ const trusting = async ({ ca }: MailServer) => {
 
 type Sending = { to?: string; connectMs?: number; totalMs?: number }
 
-/** Sends one as the settings say, as an operator would write them. */
+/** Sends one mail with settings as an operator would write them. */
 async function send(url: string, settings: Record<string, string> = {}, { to, ...times }: Sending = {}) {
   const env = { SMTP_URL: url, MAIL_FROM: 'Matte <no-reply@matte.example>', ...settings }
   const server = readMailServer(parseEnv(mailSettings, env))
@@ -41,18 +41,18 @@ async function send(url: string, settings: Record<string, string> = {}, { to, ..
 }
 
 describe('TLS', () => {
-  it('is asked for by STARTTLS, and the certificate is verified', async () => {
+  it('uses STARTTLS and verifies the certificate', async () => {
     const server = await given()
     const required = { SMTP_TLS: 'required' }
     const refused = { outcome: 'unavailable', error: expect.stringMatching(/^SERVER .*CERT/) }
     expect(await send(server.url, required)).toMatchObject(refused)
-    expect(await send(server.url)).toMatchObject(refused) // offered on this machine, so it is used and verified
+    expect(await send(server.url)).toMatchObject(refused) // offered on this machine, so TLS is used and verified
     expect(server.received).toEqual([])
     expect(await send(server.url, { ...required, ...(await trusting(server)) })).toEqual({ outcome: 'sent' })
     expect(server.received).toMatchObject([{ isEncrypted: true, to: 'ada@example.com' }])
   })
 
-  it('that is required and not offered lets nothing out', async () => {
+  it('fails without sending when required and not offered', async () => {
     const server = await given({ startTls: false })
     expect(await send(server.url, { SMTP_TLS: 'required' })).toMatchObject({ outcome: 'unavailable' })
     expect(server.recipients).toEqual([])
@@ -60,7 +60,7 @@ describe('TLS', () => {
     expect(server.received).toMatchObject([{ isEncrypted: false }])
   })
 
-  it('that is off is not used where it is offered', async () => {
+  it('is not used when off, even if offered', async () => {
     const server = await given()
     expect(await send(server.url, { SMTP_TLS: 'off' })).toEqual({ outcome: 'sent' })
     expect(server.received).toMatchObject([{ isEncrypted: false }])
@@ -73,32 +73,32 @@ describe('TLS', () => {
   })
 })
 
-describe('a login', () => {
+describe('an SMTP login', () => {
   const login = { user: 'matte', pass: 'secret' }
 
-  it('is made, encrypted', async () => {
+  it('happens encrypted', async () => {
     const server = await given({ login })
     expect(await send(server.url, await trusting(server))).toEqual({ outcome: 'sent' })
     expect(server.received).toMatchObject([{ user: 'matte', isEncrypted: true }])
   })
 
-  it('that is refused is the matter of the server, not of the mail', async () => {
+  it('that is refused counts as a server failure, not as a failure of the mail', async () => {
     const server = await given({ login })
     const url = server.url.replace('secret', 'wrong')
     expect(await send(url, await trusting(server))).toMatchObject({ outcome: 'unavailable', error: 'SERVER 535 5.7.8' })
   })
 
-  it('that is missing where the server wants one is so too', async () => {
+  it('that the server requires but settings lack counts as a server failure too', async () => {
     const server = await given({ login })
     const url = server.url.replace('matte:secret@', '')
     expect(await send(url, await trusting(server))).toMatchObject({ outcome: 'unavailable', error: 'SERVER 530' })
   })
 })
 
-describe('an answer to the mail', () => {
+describe('a response to a mail', () => {
   const plain = { SMTP_TLS: 'off' }
 
-  it('of 4xx defers, of 5xx refuses, with its codes and without the address', async () => {
+  it('of 4xx defers and of 5xx refuses, recorded with its codes and without the address', async () => {
     const server = await given({
       refuseRecipient: (address) =>
         ({ 'grey@example.com': '451 4.7.1 Greylisted', 'gone@example.com': `550 5.1.1 ${address} unknown` })[address],
@@ -119,32 +119,32 @@ describe('an answer to the mail', () => {
     expect(server.received).toEqual([])
   })
 
-  it('about the sender is about the server', async () => {
+  it('about the sender counts as a server failure', async () => {
     const server = await given({ refuseSender: () => '550 5.7.1 Not you' })
     expect(await send(server.url, plain)).toMatchObject({ outcome: 'unavailable', error: 'SERVER 550 5.7.1' })
   })
 
-  it('that never comes ends with the total time', async () => {
+  it('that never arrives hits the total time limit', async () => {
     const server = await given({ hangs: () => true })
     const result = send(server.url, plain, { totalMs: 1_000 })
     expect(await result).toEqual({ outcome: 'timed_out', error: 'TIMED_OUT' })
   })
 
-  it('for an address that cannot be written is a refusal', async () => {
+  it('for an address that cannot be encoded refuses the mail', async () => {
     const server = await given()
     expect(await send(server.url, plain, { to: 'a>b@example.com' })).toMatchObject({ outcome: 'refused' })
     expect(server.recipients).toEqual([])
   })
 })
 
-describe('a server', () => {
-  it('that is not there is unavailable', async () => {
+describe('an SMTP server', () => {
+  it('that is not listening is unavailable', async () => {
     const server = await given()
     await server.close()
     expect(await send(server.url)).toMatchObject({ outcome: 'unavailable', error: 'SERVER ECONNREFUSED' })
   })
 
-  it('that never greets is unavailable after the time for that', async () => {
+  it('that never greets is unavailable after the greeting timeout', async () => {
     const silent = createServer()
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     ends.push(() => new Promise((resolve) => silent.close(resolve)))
@@ -155,7 +155,7 @@ describe('a server', () => {
   })
 })
 
-it('a mail has text and HTML, a sender, a stable id, and says that nobody wrote it', async () => {
+it('a mail has text and HTML, a sender, a stable id, and the header Auto-Submitted', async () => {
   const server = await given()
   await send(server.url, { SMTP_TLS: 'off' })
   const [mail] = server.received

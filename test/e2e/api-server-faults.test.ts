@@ -1,6 +1,6 @@
-// What happens between the controller and the API server: connections that are cut, a history that has expired, an API
-// server that is away, and silence. Requests are served meanwhile, since routing needs no API server; and afterwards a
-// change of the pool is carried out, and the controller has counted and logged what happened.
+// Faults between controller and API server: cut connections, expired history, an outage, and silence. Requests must be
+// served meanwhile, because routing needs no API server. Afterwards a change of the pool must be applied, and the fault
+// counted and logged.
 import { pods } from '@matte/controller/operator/kube/client'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import { isReady, useOperator } from './support/operator.ts'
 import { inSeconds, print } from './support/scenario.ts'
 
 const name = 'faults'
-/** Cut-outs of tasks that were created during a fault. */
+/** Tasks processed that were created during a fault. */
 const cutOutsMin = 10
 
 describe('while the API server', () => {
@@ -34,7 +34,7 @@ describe('while the API server', () => {
     await controller.proxy.close()
   })
 
-  /** Returns when so many tasks that were created since are cut out; the caller prints how long that took. */
+  /** Returns when this many tasks created since have succeeded; the caller prints the duration. */
   async function untilCutOut(count = cutOutsMin): Promise<void> {
     const from = load.ids.length
     const since = await until('tasks are accepted', () => load.ids.length >= from + count && load.ids.slice(from))
@@ -68,7 +68,7 @@ describe('while the API server', () => {
     print(`10 cuts: ${count} watches restarted; ${await expectConvergence(2)}`)
   })
 
-  it('has forgotten its history', async () => {
+  it('has lost its watch history', async () => {
     const { proxy } = controller
     const expired = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Expired', code: 410 }
     const refused = new Set<string>()
@@ -92,7 +92,7 @@ describe('while the API server', () => {
     )
   })
 
-  it('is away for longer than a lease lasts, and a pod goes meanwhile', async () => {
+  it('is down for longer than a Lease, and a pod is deleted meanwhile', async () => {
     const { proxy, process } = controller
     await proxy.goAway()
     const begun = performance.now()
@@ -103,7 +103,7 @@ describe('while the API server', () => {
     const away = performance.now() - begun
     await proxy.comeBack()
     await until('it leads again', () => isLeading(controller))
-    expect(process.log().some(({ msg }) => msg === 'the lease could not be written')).toBe(true)
+    expect(process.log().some(({ msg }) => msg === 'Lease not written')).toBe(true)
     print(`away for ${inSeconds(away)}, a pod gone: requests were served; ${await expectConvergence(2)}`)
   })
 

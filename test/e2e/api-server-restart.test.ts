@@ -1,8 +1,6 @@
-// The API server is killed and restarted while a pool scales under load: a real one, of the scenario's own, beside that
-// of the cluster and on the same etcd; only the controller uses it. Its cut watches, its refused connections and its
-// cold caches are those of an API server that is restarted. Kubernetes' own parts use the cluster's meanwhile, so that
-// the scenario shows the controller's behaviour alone.
-import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
+// Kills and restarts an API server while a pool scales under load. The server belongs to the scenario and shares the
+// cluster's etcd; only the controller uses it, so Kubernetes' own components are not disturbed.
+import { loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { TestProcess } from '../support/processes.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
@@ -12,11 +10,11 @@ import { isLeading } from './support/controllers.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
 import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
-import { findApiServer, type OwnApiServer, startOwnApiServer } from './support/own-api-server.ts'
 import { inSeconds, print } from './support/scenario.ts'
+import { findApiServer, type OwnApiServer, startOwnApiServer } from './support/second-api-server.ts'
 
 const name = 'restarts'
-/** Tasks a second. */
+/** Tasks per second. */
 const rates = { quiet: 1, busy: 8 }
 const cutOutsMin = 10
 
@@ -55,11 +53,10 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     await apiServer?.stop()
   })
 
-  const failedRenewals = (): number =>
-    controller.log().filter(({ msg }) => msg === 'the lease could not be written').length
+  const failedRenewals = (): number => controller.log().filter(({ msg }) => msg === 'Lease not written').length
   const begun = async (): Promise<number> => (await readMetrics(controller)).sum('matte_kube_watch_restarts_total')
 
-  /** Requests are served: so many more tasks have succeeded. */
+  /** Returns when this many more tasks have succeeded. */
   async function untilCutOut(): Promise<void> {
     const before = await countSucceeded(operator.stack.db)
     await until('tasks succeed', async () => (await countSucceeded(operator.stack.db)) >= before + cutOutsMin)
@@ -68,7 +65,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
   const untilSmall = () =>
     operator.untilPool(name, 'is small again', ({ status }) => status?.desiredReplicas === 1 && status.replicas === 1)
 
-  /** From now until more pods are ready and no condition reports a problem. */
+  /** Seconds until more pods are ready and no condition reports a problem. */
   async function untilGrown(): Promise<string> {
     const from = performance.now()
     const { status } = await operator.untilPool(name, 'has grown, and reports no problem', (pool) => {
@@ -84,7 +81,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     return `grown to ${status?.readyReplicas} ready pods ${inSeconds(performance.now() - from)} after it was ready`
   }
 
-  it('and restarts at once, three times, while the pool is to grow', async () => {
+  it('and restarts immediately, three times, while the pool scales up', async () => {
     for (let round = 1; round <= 3; round++) {
       await untilSmall()
       const watches = await begun()
@@ -101,7 +98,7 @@ describe.skipIf(typeof found === 'string')('the API server is killed', () => {
     }
   })
 
-  it('and stays away for longer than a lease lasts', async () => {
+  it('and stays down for longer than a Lease', async () => {
     await untilSmall()
     const failures = failedRenewals()
     await apiServer.kill()

@@ -1,5 +1,5 @@
-// Every panel of the dashboards, the operator's as well, against a Prometheus that scrapes the service while a pool
-// grows, rolls out, rolls back and shrinks. `make dashboards` also keeps pictures of them in docs/dashboards.
+// Every panel of the dashboards, against a Prometheus that scrapes the service while a pool scales up, rolls out, rolls
+// back and scales down. `make dashboards` also writes pictures to docs/dashboards.
 import { join } from 'node:path'
 import type { PoolSpecInput, TritonPool } from '@matte/controller/operator/pool/triton-pool'
 import { targetRevision } from '@matte/controller/operator/specs/triton-deployment'
@@ -35,12 +35,12 @@ describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of
 
   let plain: TritonPool
 
-  /** Pods that take a while, so that a few tasks a second need several. */
+  /** Slow pods, so that a few tasks per second need several. */
   const apply = (variables: Readonly<Record<string, string>> = {}) =>
     operator.applyPool(name, { ...spec, podPatch: withEnvironment(plain, { FAKE_SERVICE_MS: '400', ...variables }) })
 
   beforeAll(async () => {
-    // Before there is a controller, for which each change would be a revision to try out.
+    // Before a controller runs, which would roll out each change.
     plain = await operator.applyPool(name, spec)
     await apply()
     const controllers = [await operator.startController(), await operator.startController()]
@@ -53,7 +53,7 @@ describe.skipIf(findMissingPrometheus('test/e2e/dashboards'))('the dashboards of
       stack.process('dispatcher'),
     ])
     await operator.untilPool(name, 'has a pod', ({ status }) => status?.readyReplicas === 1)
-    // What was counted before the first reading is no increase.
+    // Counts before the first scrape are no increase.
     await until('all are read', async () => (await prometheus.query('count(up == 1)'))[0]?.points[0]?.[1] === 4)
     begun = Date.now() / 1_000
     callers = await startCallers(stack)

@@ -1,5 +1,5 @@
-// A node is drained: every pod of a pool is evicted through the Eviction API, as `kubectl drain` does it, all asked for
-// at once and again when refused. The pool's budget lets go of a few at a time, and no task may notice.
+// Drains a node: evicts all pods of a pool at once through the Eviction API, like `kubectl drain`, and retries rejected
+// evictions. The pool's budget allows a few at a time, and no task may be affected.
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import type { Pod } from '@matte/controller/operator/kube/objects'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -39,7 +39,7 @@ describe('a node is drained', () => {
         await receiver.close()
       })
 
-      /** 201: it goes; 429: the budget does not allow it now; 404: it has gone. */
+      /** 201: evicted; 429: the budget does not allow it yet; 404: already gone. */
       async function evict({ metadata }: Pod): Promise<number> {
         const path = `/api/v1/namespaces/${operator.namespace}/pods/${metadata.name}/eviction`
         const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: metadata.name } }

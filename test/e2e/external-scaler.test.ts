@@ -1,5 +1,5 @@
-// A pool whose pods a HorizontalPodAutoscaler or KEDA counts, by Matte's metrics in a real Prometheus, with the objects
-// of charts/matte/examples/external-scaler as they are written there.
+// A pool scaled by a HorizontalPodAutoscaler or KEDA, through Matte's metrics in a real Prometheus, with the objects of
+// charts/matte/examples/external-scaler.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { events, type Resource } from '@matte/controller/operator/kube/client'
@@ -24,7 +24,7 @@ import { findMissingPrograms } from './support/scalers/programs.ts'
 import { type Prometheus, startPrometheus } from './support/scalers/prometheus.ts'
 import { inSeconds, print } from './support/scenario.ts'
 
-/** Of the examples. */
+/** Name of the pool in the examples. */
 const name = 'portraits'
 const example = (file: string): string =>
   readFileSync(join(rootDir, 'charts/matte/examples/external-scaler', file), 'utf8')
@@ -40,24 +40,24 @@ const autoscalers: Resource<Autoscaler> = {
   kind: 'HorizontalPodAutoscaler',
 }
 
-/** Shorter than in the examples, which suit a pod that takes 20 s to start. */
+/** Shorter than in the examples, which assume pods that start in 20 s. */
 const windowSeconds = 15
-/** Half a second each and one at a time, at 75 % load: four pods. */
+/** 0.5 s each, one at a time, at 75 % load: four pods. */
 const perSecond = 5
 const podsForThat = 4
-/** One pod is enough for these, and busy for half the time while others drain. */
+/** One pod is enough, and busy half the time while others drain. */
 const fewPerSecond = 1
 
 type World = { readonly operator: Operator; prometheus: Prometheus; load: Load; receiver: Receiver }
 
-/** A controller, a pool of an external owner with `replicas`, Prometheus, load that is paused, and an adapter. */
+/** A controller, a pool with an external owner and `replicas`, Prometheus, paused load, and an adapter. */
 function useWorld(replicas: number, startAdapter: (world: World, dir: string) => Promise<MetricsServer>): World {
   const operator = useOperator()
   const world = { operator } as World
   const ends: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
     const spec = { replicas, slotsPerPod: 1, scaling: { owner: 'external' } } as const
-    // Before there is a controller, for which a patch would be a new revision to try out.
+    // Before a controller runs, which would roll out a patch.
     const podPatch = withEnvironment(await operator.applyPool(name, spec), { FAKE_SERVICE_MS: '500' })
     await operator.applyPool(name, { ...spec, podPatch })
     const { healthUrl } = await operator.startController()
@@ -86,7 +86,7 @@ const wanted = ({ prometheus, operator }: World): Promise<number | undefined> =>
 const conditionOf = async ({ operator: { kube } }: World, scaler: string, type: string) =>
   (await kube.get(autoscalers, scaler))?.status?.conditions?.find((one) => one.type === type)
 
-/** From the first of these to as many ready pods as the load needs. */
+/** Seconds from the first of these tasks until enough pods are ready. */
 async function grow({ operator, load }: World): Promise<TritonPool> {
   const begun = performance.now()
   load.rate(perSecond)
@@ -103,7 +103,7 @@ const isAt =
   ({ spec, status }: TritonPool): boolean =>
     spec.replicas === replicas && status?.replicas === replicas && status.drainingReplicas === 0
 
-/** Who has last written the number, by the API server's own account, and how. */
+/** Last writer of the number of pods and its operation, from the managed fields. */
 function writersOf({ metadata }: TritonPool): { manager: string; subresource: string }[] {
   type Entry = { manager: string; subresource?: string; fieldsV1: { 'f:spec'?: Record<string, object> } }
   const { managedFields } = metadata as unknown as { managedFields: Entry[] }
@@ -124,7 +124,7 @@ describe.skipIf(missing)('a pool of a HorizontalPodAutoscaler', () => {
   const { operator } = world
   let generation = 0
 
-  it('gets pods for its load, as many as Matte says that it needs', async () => {
+  it('gets the number of pods that Matte reports as needed', async () => {
     const scaler = parse(example('hpa.yaml')) as Autoscaler
     scaler.spec.behavior.scaleDown.stabilizationWindowSeconds = windowSeconds
     generation = (await operator.pool(name)).metadata.generation ?? 0
@@ -148,7 +148,7 @@ describe.skipIf(missing)('a pool of a HorizontalPodAutoscaler', () => {
     print(`at one pod again; ${tasks} tasks: 0 lost, 0 twice, 0 failed, 0 attempts spent`)
   })
 
-  it('has one writer of its number: each change of the spec is one of the scaler', async () => {
+  it('has one writer of its size: each change of the spec comes from the scaler', async () => {
     const pool = await operator.pool(name)
     const writers = writersOf(pool)
     expect(writers).toEqual([{ manager: expect.any(String), subresource: 'scale' }])
@@ -160,7 +160,7 @@ describe.skipIf(missing)('a pool of a HorizontalPodAutoscaler', () => {
     expect((pool.metadata.generation ?? 0) - generation).toBe(changes)
   })
 
-  it('stays at zero although a request waits, which its demand says, until somebody else scales it', async () => {
+  it('stays at zero with demand until another client scales it', async () => {
     const { kube, stack } = operator
     const scale = (replicas: number) =>
       kube.mergePatch(tritonPools, name, { spec: { replicas } }, { subresource: 'scale' })
@@ -218,7 +218,7 @@ describe.skipIf(missingKeda || typeof definitions === 'string')('a pool of KEDA'
     ])
   })
 
-  it('gets pods for its load, and goes back to zero without a loss', async () => {
+  it('gets pods for its load, and returns to zero without a loss', async () => {
     const { load, receiver } = world
     await grow(world)
     load.rate(fewPerSecond)

@@ -1,6 +1,6 @@
-// The leadership moves fifty times between two controllers, under load and with a demand that changes: handed over,
-// acquired after one was killed, and acquired after one was stopped in the middle of a write. What the former leader
-// still sends is refused; pods and Deployments are not affected.
+// Moves the leadership fifty times between two controllers under a changing load: by handover, by killing the leader,
+// and by stopping it during a write. Late writes of the previous leader must be rejected; pods and Deployments must not
+// be affected.
 import type { ScalingEntry } from '@matte/controller/operator/pool/pool-status'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,9 +19,9 @@ const spec: Partial<PoolSpecInput> = {
   scaling: { minReplicas: 2, maxReplicas: 6, stabilizationWindowSeconds, target: { p95Seconds: 2, utilization: 0.5 } },
   slotsPerPod: 1,
 }
-/** Tasks a second, in turn. */
+/** Tasks per second, in turn. */
 const rates = { quiet: 2, busy: 8 }
-/** Every so many moves; the others are hand-overs, which take seconds where these take a lease's length. */
+/** One move in this many is a kill or a stop, which takes a Lease duration; the others are handovers. */
 const killEvery = 17
 const stopEvery = 12
 
@@ -33,7 +33,7 @@ describe('the leadership', () => {
   beforeAll(async () => {
     receiver = await startReceiver()
     const made = await operator.applyPool(name, spec)
-    // Slow enough that the demand changes the number of pods.
+    // Slow enough that demand changes the number of pods.
     await operator.applyPool(name, { ...spec, podPatch: withEnvironment(made, { FAKE_SERVICE_MS: '300' }) })
     controllers.push(await startProxied(operator), await startProxied(operator))
     await operator.untilPool(name, 'is at its size', ({ status }) => (status?.readyReplicas ?? 0) >= 2)
@@ -44,7 +44,7 @@ describe('the leadership', () => {
     for (const { proxy } of controllers) await proxy.close()
   })
 
-  it(`moves ${moves} times, and nothing notices`, { timeout: 1_200_000 }, async () => {
+  it(`moves ${moves} times without an effect on tasks`, { timeout: 1_200_000 }, async () => {
     const [made] = await operator.deploymentsOf(name)
     const watched = watchPool()
     const count = { handed: 0, killed: 0, stopped: 0 }
@@ -52,7 +52,7 @@ describe('the leadership', () => {
     const times: number[] = []
     let leader = await untilOneLeads(operator.kube, controllers)
     for (let move = 1; move <= moves; move++) {
-      // Busy and quiet times in turn; in a quiet one pods are removed once a leader stays long enough.
+      // Busy and quiet periods in turn; in a quiet one pods are removed if a leader stays long enough.
       if (move % 25 === 1) load.rate(rates.busy)
       if (move % 25 === 15) load.rate(rates.quiet)
       const begun = performance.now()
@@ -100,7 +100,7 @@ describe('the leadership', () => {
     return other
   }
 
-  /** A leader that is not stopped may be the first to take it again: then it is asked once more. */
+  /** Retries if the previous leader acquires the Lease again. */
   async function afterHandOver(leader: Controller): Promise<Controller> {
     const other = otherOf(leader)
     for (;;) {
@@ -116,7 +116,7 @@ describe('the leadership', () => {
     return untilOneLeads(operator.kube, controllers)
   }
 
-  /** Stopped when its next write is under way, which arrives only after another has taken over. */
+  /** Stops the leader during a write, which arrives after another has taken over. */
   async function afterStop(leader: Controller): Promise<{ next: Controller; refused: string[] }> {
     const other = otherOf(leader)
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -141,7 +141,7 @@ describe('the leadership', () => {
     return { next: other, refused: [`${write?.method} …/${kind} ${status}`] }
   }
 
-  /** Every entry of the scaling history, also those that have dropped out of it meanwhile. */
+  /** Collects the scaling history, including entries that have since been dropped. */
   function watchPool() {
     const seen = new Map<string, ScalingEntry>()
     const ended = new AbortController()
@@ -166,11 +166,12 @@ describe('the leadership', () => {
   }
 })
 
-/** Writes that only a leader makes. */
+/** Writes made by leaders only. */
 const isGuarded = ({ method, url }: ProxiedRequest): boolean =>
   method === 'PATCH' && /\/(deployments|tritonpools)\//.test(url.pathname)
 
-/** Each change starts where the one before ended, and no pod is removed within the window after one was added. */
+/** Each change starts at the previous size, and removals respect the window after an addition. */
+
 function expectNoFlapping(history: readonly ScalingEntry[]): void {
   let raisedAt = Number.NEGATIVE_INFINITY
   for (const [index, { time, from, to, sentence }] of history.entries()) {

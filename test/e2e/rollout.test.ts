@@ -1,5 +1,5 @@
-// A changed pool goes out as a canary under load, while the leading controller is killed at every step of it; then
-// revisions that are broken in three ways are rolled back.
+// A changed pool rolls out as a canary under load, while the leader is killed at every step. Revisions broken in three
+// ways are then rolled back.
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 import { targetRevision } from '@matte/controller/operator/specs/triton-deployment'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -44,7 +44,7 @@ describe('a canary', () => {
     for (const { proxy } of stations) await proxy.close()
   })
 
-  /** A controller that can be paused after each of its writes. */
+  /** A controller that pauses after each write. */
   type Station = Controller & { write: ProxiedRequest | undefined; go: (() => void) | undefined; isPausing: boolean }
 
   async function startStation(): Promise<Station> {
@@ -92,7 +92,7 @@ describe('a canary', () => {
       print(`killed after ${step}`)
       stations.splice(stations.indexOf(paused), 1)
       await killController(paused)
-      // Only to be faster: the other would wait until the lease of the dead one ends.
+      // Faster than waiting for the dead leader's Lease.
       await freeLease(operator.kube)
       const next = await startStation()
       next.isPausing = true
@@ -113,7 +113,7 @@ describe('a canary', () => {
     print(`promoted ${old} → ${wanted} with the leader killed ${killedAt.size} times; ${load.ids.length} tasks so far`)
   })
 
-  /** A name for this moment of the rollout. */
+  /** Description of the current step. */
   async function describeStep({ write }: Station, wanted: string): Promise<string> {
     const { method = '', url } = write ?? {}
     const path = url?.pathname ?? ''
@@ -149,7 +149,7 @@ describe('a canary', () => {
     it(`that ${defect} is rolled back, and the old revision serves meanwhile`, async () => {
       const settled = await operator.pool(name)
       const serving = settled.status?.rollout?.stable
-      // The limit for what cannot load; a pod that starts on a busy machine needs most of it.
+      // Limit for revisions that cannot load; pods starting on a busy machine need most of it.
       const gate = { ...spec.rollout?.gate, readySeconds: state === undefined ? 120 : 30 }
       const podPatch = withEnvironment(settled, env)
       const bad = targetRevision(
@@ -182,13 +182,13 @@ describe('a canary', () => {
     })
   }
 
-  it('has lost nothing by any of it', async () => {
+  it('lost nothing', async () => {
     await load.stop()
     const { tasks, repeated } = await expectNothingLost({ stack: operator.stack, receiver, attempts: 'more' }, load)
     print(`${tasks} tasks: 0 lost, 0 twice, 0 failed; ${repeated} took more than one attempt`)
   })
 })
 
-/** What moves a rollout: Deployments, Services, their pods, and the pool's status. */
+/** Writes that advance a rollout: Deployments, Services, their pods, and the pool's status. */
 const isStep = ({ method, url }: ProxiedRequest): boolean =>
   method !== 'GET' && /\/(deployments|services|tritonpools)(\/|$)/.test(url.pathname)

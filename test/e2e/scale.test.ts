@@ -1,5 +1,5 @@
-// Zero to one to several to zero, under load, with real Triton pods, and from each number to the next with fakes. The
-// output says how long each step took.
+// Scales from zero to one to several to zero under load, with real Triton pods and then with fakes. The output has the
+// duration of each step.
 import { deployments } from '@matte/controller/operator/kube/client'
 import type { TritonPool } from '@matte/controller/operator/pool/triton-pool'
 import { startPhases } from '@matte/controller/operator/reconcile/observe/start-phases'
@@ -15,11 +15,11 @@ import { type Operator, useOperator, withEnvironment } from './support/operator.
 import { inSeconds, median, print } from './support/scenario.ts'
 
 const name = 'u2netp'
-/** From the answer to POST to the first higher number of pods asked for: the target of both blocks. */
+/** Target time from the response to POST until more pods are requested. */
 const decisionMaxMs = 2_000
 const wakes = 3
 
-/** Pods asked of Kubernetes. */
+/** Pods requested from Kubernetes. */
 async function askedOf({ kube }: Operator, pool: string): Promise<number> {
   const { items } = await kube.list(deployments, { labelSelector: `matte.dev/pool=${pool}` })
   return items.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0)
@@ -44,7 +44,7 @@ describe('a pool under load', () => {
   const isAtZero = ({ status }: TritonPool): boolean => status?.desiredReplicas === 0 && status.replicas === 0
   const asked = () => askedOf(operator, name)
 
-  it('wakes from zero within two seconds of a task, and goes back', async () => {
+  it('wakes from zero within two seconds of a task, and returns to zero', async () => {
     const { client } = operator.stack
     const delays: number[] = []
     for (let round = 1; round <= wakes; round++) {
@@ -69,7 +69,7 @@ describe('a pool under load', () => {
     print(await phases())
   })
 
-  it('grows with what arrives, shrinks to zero, and loses nothing', async () => {
+  it('scales with the load and to zero, and loses nothing', async () => {
     const { stack } = operator
     load.rate(4)
     const { status } = await operator.untilPool(
@@ -91,7 +91,7 @@ describe('a pool under load', () => {
     print(await phases())
   })
 
-  /** The mean of each phase of the starts so far, as the controller's own metric has them. */
+  /** Mean of each start phase so far, from the controller's metrics. */
   async function phases(): Promise<string> {
     const metrics = await readMetrics(controller)
     const metric = 'matte_pod_start_phase_seconds'
@@ -106,20 +106,20 @@ describe('a pool under load', () => {
 describe('a pool that has pods', () => {
   const operator = useOperator()
   const grows = 'grows'
-  /** How many pods it has when the burst comes. */
+  /** Pods when the burst arrives. */
   const sizes = [1, 2, 3, 1, 2, 3]
-  /** Half a second each, one at a time: more than a pod can do in the five seconds that a backlog may take. */
+  /** 0.5 s each, one at a time: more than a pod can do in the five seconds allowed for a backlog. */
   const requestsPerPod = 20
   let controller: TestProcess
   let podPatch: Record<string, unknown>
   beforeAll(async () => {
-    // Before there is a controller, for which a patch would be a new revision to try out.
+    // Before a controller runs, which would roll out a patch.
     podPatch = withEnvironment(await operator.applyPool(grows), { FAKE_SERVICE_MS: '500' })
     await operator.applyPool(grows, { podPatch, slotsPerPod: 1 })
     controller = await operator.startController()
   })
 
-  it('asks for more within two seconds of the tasks that need them', async () => {
+  it('requests more pods within two seconds of the tasks', async () => {
     const { client } = operator.stack
     const imageUrl = await client.upload(greyPng(64, 64))
     const delays: number[] = []
@@ -133,11 +133,11 @@ describe('a pool that has pods', () => {
       })
       expect(await askedOf(operator, grows)).toBe(size)
       const answers = Array.from({ length: requestsPerPod * size }, () => client.createTask({ imageUrl }))
-      // The first of them, although the later ones are what makes the pool too small.
+      // Measured from the first task, although only later ones exceed the pool's capacity.
       await Promise.race(answers)
       const answered = performance.now()
       const more = await until(
-        'more pods are asked for',
+        'more pods are requested',
         async () => {
           const now = await askedOf(operator, grows)
           return now > size && now

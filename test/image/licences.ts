@@ -1,4 +1,4 @@
-// Which licences may be in the image, and why. One that is not listed fails `make sbom` and the image's test.
+// Licences that the image may contain. Others fail `make sbom` and the image's test.
 
 export type Component = {
   readonly name: string
@@ -9,30 +9,30 @@ export type Component = {
 
 type Licence = { readonly reason: string; readonly ids: readonly string[] }
 
-/** May be linked into our programs, which are under Apache-2.0. */
+/** May be linked into Apache-2.0 programs. */
 const linked: readonly Licence[] = [
   {
-    reason: 'asks for its notice, and for nothing else',
+    reason: 'requires only its notice',
     ids: ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0'],
   },
-  { reason: 'asks for nothing', ids: ['0BSD', 'MIT-0', 'Unlicense'] },
-  { reason: 'the fonts of invoices: files of their own, unchanged, with their licence beside them', ids: ['OFL-1.1'] },
-  { reason: "permissive: Python's, of a parser of arguments", ids: ['PSF-2.0'] },
+  { reason: 'no conditions', ids: ['0BSD', 'MIT-0', 'Unlicense'] },
+  { reason: 'fonts of invoices: separate, unchanged files with their licence', ids: ['OFL-1.1'] },
+  { reason: "permissive: Python's licence, for an argument parser", ids: ['PSF-2.0'] },
   {
-    reason: 'libvips of sharp: a shared library in a file of its own, which anybody may replace by another',
+    reason: 'libvips of sharp: a separate shared library that users can replace',
     ids: ['LGPL-3.0-or-later'],
   },
 ]
 
-/** Debian's own programs and libraries, unchanged and beside ours; Debian has their sources. */
+/** Debian's unchanged programs and libraries; Debian has their sources. */
 const beside: readonly Licence[] = [
   ...linked,
   {
-    reason: 'programs of their own (shell, coreutils, apt), which ours only start, if at all',
+    reason: 'separate programs (shell, coreutils, apt) that ours at most start',
     ids: ['GPL-1.0-or-later', 'GPL-2.0-only', 'GPL-2.0-or-later', 'GPL-3.0-or-later', 'Artistic-1.0-Perl', 'Sleepycat'],
   },
   {
-    reason: 'libraries that are linked dynamically, glibc first of all',
+    reason: 'dynamically linked libraries, such as glibc',
     ids: ['LGPL-2.0-only', 'LGPL-2.1-only', 'LGPL-2.1-or-later'],
   },
   {
@@ -46,7 +46,7 @@ const beside: readonly Licence[] = [
 const allowedFor = ({ purl }: Pick<Component, 'purl'>): ReadonlySet<string> =>
   new Set((purl.startsWith('pkg:deb/') ? beside : linked).flatMap(({ ids }) => ids))
 
-/** Of `A OR B` one is enough, of `A AND B` all are needed; deeper expressions are not read and so not allowed. */
+/** `A OR B` needs one, `A AND B` both; nested expressions are not allowed. */
 function isAllowed(expression: string, allowed: ReadonlySet<string>): boolean {
   const plain = expression.replaceAll(/[()]/g, '')
   if (plain.includes(' OR ') && plain.includes(' AND ')) return false
@@ -56,7 +56,7 @@ function isAllowed(expression: string, allowed: ReadonlySet<string>): boolean {
 
 export const licenceOf = ({ licenses }: Component): string => licenses.map(({ expression }) => expression).join(' AND ')
 
-/** Each with its licence, as a line for a person. */
+/** One line per component and licence. */
 export const findUnlisted = (components: readonly Component[]): readonly string[] =>
   components
     .filter((component) => !isAllowed(licenceOf(component), allowedFor(component)))

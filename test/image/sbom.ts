@@ -1,5 +1,5 @@
-// `make sbom`: what is in the built image, out of the image itself: dist/sbom.json (CycloneDX) and dist/licences.txt.
-// Exits with 1 on a licence that is not listed.
+// `make sbom`: writes dist/sbom.json (CycloneDX) and dist/licences.txt from the built image. Exits with 1 on an
+// unlisted licence.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'

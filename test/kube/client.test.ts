@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeError, type Resource } from '@matte/controller/operator/kube/client'
-import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
+import { loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { buildConfigMap, type ConfigMap, configMaps } from '../support/config-map.ts'
@@ -29,7 +29,7 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
   const change = ({ metadata: { name } }: ConfigMap): Promise<ConfigMap> =>
     kube().mergePatch(configMaps, name, { data: { value: 'theirs' } })
   const readValue = async ({ metadata: { name } }: ConfigMap) => (await kube().get(configMaps, name))?.data?.value
-  /** What we would apply to `object`, decided on as it is there. */
+  /** `object` with its uid and resourceVersion, to apply over this version. */
   const ours = ({ metadata: { name, resourceVersion = '', uid = '' } }: ConfigMap): ConfigMap => ({
     ...buildConfigMap(name, { value: 'ours' }),
     metadata: { name, resourceVersion, uid },
@@ -37,14 +37,14 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
   const conflict = { name: 'KubeError', status: 409, reason: 'Conflict' }
 
   describe('apply', () => {
-    it('makes what is not there, changes what is, and removes what it made before and now leaves out', async () => {
+    it('creates a missing object, changes an existing one, and removes omitted fields', async () => {
       const name = newName()
       await kube().apply(configMaps, buildConfigMap(name, { one: '1', two: '2' }))
       const changed = await kube().apply(configMaps, buildConfigMap(name, { one: '11' }))
       expect(changed.data).toEqual({ one: '11' })
     })
 
-    it('answers 409 when the object is no longer what was decided on, also with nothing to change', async () => {
+    it('returns 409 if the object has another version, even without a change', async () => {
       const read = await make()
       await change(read)
       await expect(kube().apply(configMaps, ours(read))).rejects.toMatchObject(conflict)
@@ -54,27 +54,27 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
       await expect(kube().apply(configMaps, nothing)).rejects.toMatchObject(conflict)
     })
 
-    it('writes what it decided on when nobody was faster', async () => {
+    it('writes over the current version', async () => {
       const read = await make()
       await kube().apply(configMaps, ours(read))
       expect(await readValue(read)).toBe('ours')
     })
 
-    it('answers 409 when the object was deleted, and does not make it again', async () => {
+    it('returns 409 if the object was deleted, and does not recreate it', async () => {
       const read = await make()
       await kube().delete(configMaps, read.metadata.name)
       await expect(kube().apply(configMaps, ours(read))).rejects.toMatchObject(conflict)
       expect(await readValue(read)).toBeUndefined()
     })
 
-    it('refuses a version without a uid, which would make a deleted object again', async () => {
+    it('rejects a version without a uid, which would recreate a deleted object', async () => {
       const { metadata } = await make()
       const object = buildConfigMap(metadata.name, {})
       object.metadata.resourceVersion = metadata.resourceVersion ?? ''
       await expect(kube().apply(configMaps, object)).rejects.toThrow('give metadata.uid')
     })
 
-    it('takes over what others have set, unless asked not to force', async () => {
+    it('takes over fields of other managers, unless force is false', async () => {
       const read = await make()
       await kube().mergePatch(configMaps, read.metadata.name, { metadata: { labels: { owner: 'theirs' } } })
       const labelled = buildConfigMap(read.metadata.name, { value: 'ours' })
@@ -84,7 +84,7 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     })
   })
 
-  /** A write by another field manager: the last query parameter of that name is the one that counts. */
+  /** A write by another field manager: the last query parameter of that name counts. */
   async function setByAnother(name: string): Promise<void> {
     const { kube: other } = namespace.client(proxy.config)
     proxy.onRequest(({ url }) => {
@@ -94,7 +94,7 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     await other.mergePatch(configMaps, name, { data: { value: 'by another' } })
   }
 
-  it('answers undefined for an object that does not exist, and false for its deletion', async () => {
+  it('returns undefined for a missing object, and false for its deletion', async () => {
     expect(await kube().get(configMaps, 'nothing')).toBeUndefined()
     await expect(kube().delete(configMaps, 'nothing')).resolves.toBe(false)
   })
@@ -104,13 +104,13 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     await expect(kube().get(unknown, 'one')).rejects.toMatchObject({ status: 404, reason: 'Http404' })
   })
 
-  it('creates once', async () => {
+  it('creates an object once', async () => {
     const { metadata } = await make()
     const again = kube().create(configMaps, buildConfigMap(metadata.name, {}))
     await expect(again).rejects.toMatchObject({ status: 409, reason: 'AlreadyExists' })
   })
 
-  it('replaces and deletes only what was decided on', async () => {
+  it('replaces and deletes only the given version', async () => {
     const read = await make()
     const now = await change(read)
     const { name, uid = '', resourceVersion = '' } = read.metadata
@@ -123,7 +123,7 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     expect(await readValue(read)).toBeUndefined()
   })
 
-  it('gives up a request that is not answered, and does not try the next on the same connection', async () => {
+  it('aborts a request without a response, and does not reuse its connection', async () => {
     const { kube: subject, metrics } = namespace.client(proxy.config)
     await Promise.all([subject.get(configMaps, 'nothing'), subject.get(configMaps, 'nothing')])
     await connectionsIdle()
@@ -140,7 +140,7 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     expect(await countOf(metrics.requests, {})).toBe(4)
   })
 
-  it('asks a question again when its idle connection ends as it is taken, but never writes twice', async () => {
+  it('repeats a read if an idle connection closes while it is reused, but never a write', async () => {
     const { kube: subject } = namespace.client(proxy.config)
     const { metadata } = await make()
     for (const ask of [
@@ -161,10 +161,10 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     ])
   })
   const outcomes: [requests: number, outcome: string][] = []
-  /** A connection is free for the next request one turn of the event loop after its answer. */
+  /** A connection is free for the next request one turn of the event loop after its response. */
   const connectionsIdle = () => new Promise((resolve) => setImmediate(resolve))
 
-  it('ends when its caller gives up', async () => {
+  it('ends when its caller aborts', async () => {
     const { kube: subject } = namespace.client(proxy.config)
     proxy.silence()
     const controller = new AbortController()
@@ -173,7 +173,7 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     await expect(asked).rejects.toMatchObject({ status: 0, reason: 'Aborted' })
   })
 
-  it('asks the kubeconfig for its credentials each time, so that a new token is used at once', async () => {
+  it('reads the credentials for each request, so a new token is used at once', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'matte-token-'))
     const tokenFile = join(dir, 'credential')
     const rotate = (token: string): void => {
@@ -195,7 +195,7 @@ describe.skipIf(cluster === undefined)('the Kubernetes client', () => {
     rmSync(dir, { recursive: true })
   })
 
-  it('takes what is no answer of an API server for an error', async () => {
+  it('reports a response that is not from an API server as an error', async () => {
     const { kube: subject } = namespace.client(proxy.config)
     proxy.onRequest(() => ({ status: 200, body: '<html>Please log in' }))
     const asked = subject.get(configMaps, 'nothing')

@@ -1,5 +1,5 @@
 // The steps of docs/tritonpool-versions.md on an API server: a second version with the same schema and no conversion
-// webhook, its storage, the end of the first version. The real definition is shared, so this file makes another one.
+// webhook, its storage, the end of the first version. The real definition is shared, so this file creates another one.
 import type { Resource } from '@matte/controller/operator/kube/client'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import { buildCrd } from '@matte/controller/operator/pool/crd'
@@ -46,7 +46,7 @@ describe.skipIf(cluster === undefined)('the graduation of TritonPool', () => {
     transport.close()
   })
 
-  /** Applies the definition with these versions, all with the schema of today; the API server's refusal otherwise. */
+  /** Applies the definition with these versions and today's schema; returns the API server's refusal, if any. */
   async function define(...versions: readonly Version[]): Promise<string> {
     const body = {
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -81,11 +81,11 @@ describe.skipIf(cluster === undefined)('the graduation of TritonPool', () => {
     } as unknown as TritonPool)
   const storedVersions = async (): Promise<string[]> =>
     JSON.parse((await send('GET', `${definitions}/${name}`)).body).status.storedVersions
-  /** Changes with the version that the API server stores. */
+  /** Differs for each version that the API server stores. */
   const storageHash = async (): Promise<string> =>
     JSON.parse((await send('GET', `/apis/${group}/v1beta1`)).body).resources[0].storageVersionHash
 
-  it('moves no pool: one object in both versions, then in the new one alone', async () => {
+  it('replaces no pool: one object in both versions, then only in the new one', async () => {
     expect(await define({ ...old, storage: true })).toBe('')
     const made = await apply(old)
     const { uid, generation } = made.metadata
@@ -95,11 +95,11 @@ describe.skipIf(cluster === undefined)('the graduation of TritonPool', () => {
     const seen = await read(next)
     expect(seen).toMatchObject({ apiVersion: `${group}/v1beta1`, metadata: { uid, generation } })
     expect(seen?.spec).toEqual(withDefaults({ models }))
-    // An owner writes the new version into git: the same pool, and nothing of it changes.
+    // An owner writes the new version into git: the pool stays the same.
     expect((await apply(next)).metadata).toMatchObject({ uid, generation })
     expect((await read(old))?.spec).toEqual(seen?.spec)
 
-    // Second release: the new one is stored, and a write of status stores each pool again.
+    // Second release: the new one is stored, and a status write stores each pool again.
     const before = await storageHash()
     expect(await define(old, { ...next, storage: true })).toBe('')
     await until('the API server stores the new version', async () => (await storageHash()) !== before)
@@ -108,7 +108,7 @@ describe.skipIf(cluster === undefined)('the graduation of TritonPool', () => {
     const written = await namespace.kube().mergePatch(resourceOf(next), 'pool', status, { subresource: 'status' })
     expect(written.metadata).toMatchObject({ uid, generation })
 
-    // Third release: the old one must not go while the definition says that it is stored.
+    // Third release: the old one cannot be removed while storedVersions names it.
     expect(await define({ ...next, storage: true })).toContain('status.storedVersions')
     const body = { status: { storedVersions: ['v1beta1'] } }
     expect((await send('PATCH', `${definitions}/${name}/status`, { body })).status).toBe(200)

@@ -11,7 +11,7 @@ const cluster = await findCluster(import.meta.filename)
 describe.skipIf(cluster === undefined)('Events', () => {
   const namespace = useNamespace(cluster)
 
-  it('can be read at the object that they are about, once each, with how often it was so', async () => {
+  it('are listed at their object, once each, with a count', async () => {
     const object = await namespace.kube().create(configMaps, buildConfigMap('pool', {}))
     const { kube, metrics } = namespace.client()
     const recorder = eventRecorder({ kube, logger, metrics })

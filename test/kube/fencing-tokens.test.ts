@@ -1,5 +1,5 @@
-// A former leader that was stopped between its last read of the lease and its write goes on after its successor has
-// written its fencing tokens: for each kind of write that a leader makes, nothing of it takes effect.
+// A former leader is stopped between its last read of the Lease and a write, and continues after its successor has
+// written its fencing tokens: no kind of write takes effect.
 
 import { writeFencingTokens } from '@matte/controller/operator/fencing-tokens'
 import {
@@ -10,7 +10,7 @@ import {
   type Resource,
   services,
 } from '@matte/controller/operator/kube/client'
-import { fencingTokenOf, type Term } from '@matte/controller/operator/kube/fencing-token'
+import { fencingTokenOf, type Term } from '@matte/controller/operator/kube/leadership'
 import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '@matte/controller/operator/kube/objects'
 import { revisionLabel, revisionLabels } from '@matte/controller/operator/pool/labels'
 import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
@@ -38,7 +38,7 @@ const deletionCost = 'controller.kubernetes.io/pod-deletion-cost'
 
 const successors: [string, Term][] = [
   ['a leader of the next term', { count: 2, lease: 'first' }],
-  ['the first leader of a Lease that was deleted and made again', { count: 1, lease: 'second' }],
+  ['the first leader of a recreated Lease', { count: 1, lease: 'second' }],
 ]
 
 describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, successor) => {
@@ -60,7 +60,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     const { name } = (await kube.create(deployments, { ...built, spec: { replicas: 0, ...built.spec } })).metadata
     await kube.create(services, buildTritonService(pool, targetRevision(pool)))
     await kube.create(podDisruptionBudgets, buildDisruptionBudget(pool))
-    // Kubernetes writes to a new Deployment and a new budget by itself; what is decided on is what is there after that.
+    // Decides after Kubernetes' own writes to a new Deployment and a new budget.
     await until('the Deployment is idle', async () => {
       const { metadata, status } = (await kube.get(deployments, name)) ?? {}
       return status?.observedGeneration === metadata?.generation && status?.conditions?.length
@@ -84,7 +84,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     return object
   }
 
-  /** Carries steps out as a leader does that takes itself for one. */
+  /** Applies steps like a leader that has not noticed the end of its term. */
   async function carryOut(steps: readonly Step[], term: Term): Promise<number | 'written'> {
     const nothing = { get: () => undefined, of: () => [], recordWrite: () => undefined }
     const clock = { monotonicMs: () => 0 }
@@ -106,7 +106,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
       (error: KubeError) => error.status,
     )
   }
-  /** What the stopped leader had decided on, carried out now. */
+  /** Executes the decision of the stopped leader. */
   const goOn = (step: Step) => carryOut([step], former)
 
   const steps: [string, () => Step][] = [
@@ -122,7 +122,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     ['write the status', () => ({ kind: 'status', status: { desiredReplicas: 5 } as never, events: [] })],
   ]
 
-  it.each(steps)('lets a former leader %s no more', async (_what, step) => {
+  it.each(steps)('do not let a former leader %s', async (_what, step) => {
     const decided = step()
     await writeTokens(successor)
     expect(await goOn(decided)).toBe(409)
@@ -138,7 +138,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
   })
 
   it.each(['scale', 'restore a Deployment', 'delete a Deployment'])(
-    'lets a former leader %s no more when only the scale can be written',
+    'do not let a former leader %s if only the scale can be written',
     async (what) => {
       const decided = steps.find(([known]) => known === what)?.[1]()
       const of = `object.metadata.name == '${deployment.metadata.name}'`
@@ -157,11 +157,11 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     },
   )
 
-  it('lets a former leader annotate no pod, once the successor has annotated its own', async () => {
+  it('do not let a former leader annotate pods after the successor has annotated its own', async () => {
     const names = ['one', 'two', 'three'].map((which) => `${pool.metadata.name}-${which}`)
     for (const name of names) await givenPod(name)
     const before = await podsAtRest(names)
-    // Each takes another pod for the idle one.
+    // Each sees another pod as idle.
     const formerSteps = stepsDown(before, { busy: names.slice(0, 2), term: former })
     const [own] = formerSteps
     await writeTokens(successor)
@@ -175,10 +175,10 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     expect(after.map(({ metadata }) => metadata.annotations?.[deletionCost])).toEqual(['-1', undefined, undefined])
   })
 
-  /** One that no node takes, so that nobody but its makers writes to it. */
+  /** A pod that no node accepts, so the kubelet never writes to it. */
   async function givenPod(name: string): Promise<void> {
     const revision = deployment.metadata.labels?.[revisionLabel] ?? ''
-    // Not those of the pool, whose Deployment has no use for a pod.
+    // Uses labels other than those of the pool, whose Deployment would delete the pod.
     const labels = { ...revisionLabels('none', revision), 'matte.dev/pool': 'none' }
     const spec = {
       nodeSelector: { 'matte.dev/nowhere': 'true' },
@@ -193,7 +193,7 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
       return found.every(({ status }) => status?.conditions?.some(({ reason }) => reason === 'Unschedulable')) && found
     })
 
-  /** From three pods to two, as a leader of `term` plans it that sees these pods busy. */
+  /** The plan from three pods to two by a leader of `term` that sees these pods busy. */
   function stepsDown(seen: readonly Pod[], { busy, term }: { busy: readonly string[]; term: Term }): Step[] {
     const revision = deployment.metadata.labels?.[revisionLabel] ?? ''
     const observed = {
@@ -211,13 +211,13 @@ describe.skipIf(!cluster).each(successors)('the fencing tokens of %s', (_who, su
     return scaleSteps(observed, rollout, { memory: newMemory(pool), term })
   }
 
-  it('lets a leader scale that decides on what is there', async () => {
+  it('let a leader scale that decides on current versions', async () => {
     await writeTokens(successor)
     const there = await now(deployments, deployment.metadata.name)
     expect(await carryOut([{ kind: 'scale', deployment: there, from: 0, to: 0 }], successor)).toBe('written')
   })
 
-  it('are written once: what has its token is not written again', async () => {
+  it('are written once per object', async () => {
     await writeTokens(successor)
     const before = await pools.get(pool.metadata.name)
     const made = await now(services, service.metadata.name)

@@ -1,12 +1,12 @@
-// An upgrade of the operator moves no pod: a revision by the builder before is kept until its owner asks, or spec
-// changes; and at most so many pools roll out at once.
+// An operator upgrade replaces no pod: a revision of the previous builder is kept until its owner asks for a rebuild or
+// spec changes. Concurrent rollouts are limited.
 
 import type { KubeClient } from '@matte/controller/operator/kube/client'
 import { deployments, events } from '@matte/controller/operator/kube/client'
 import { revisionLabels, revisionName, revisionSelector } from '@matte/controller/operator/pool/labels'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { revisionOf } from '@matte/controller/operator/specs/json'
 import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
-import { revisionOf } from '@matte/controller/operator/specs/revision'
 import { buildTritonDeployment, targetRevision } from '@matte/controller/operator/specs/triton-deployment'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -24,7 +24,7 @@ const patient = { rollout: { steps: [{ weight: 50, durationSeconds: 3_600 }], ga
 const changed = (note: string): Partial<PoolSpecInput> => ({ podPatch: { metadata: { annotations: { note } } } })
 
 /**
- * The Deployment that an operator before builders had versions made: it records nothing, and its template differs from
+ * The Deployment of an operator from before builder versions: it has no record, and its template differs from
  * today's.
  */
 async function createFormerDeployment(kube: KubeClient, pool: TritonPool): Promise<string> {
@@ -80,7 +80,7 @@ describe.skipIf(!cluster)('a pool under another operator', () => {
       (now) => reasonOf(now, 'Ready') === 'Available' && reasonOf(now, 'Progressing', 'False') === 'Settled',
     )
 
-  it('keeps the very pods of the builder before, and records what they were built from', async () => {
+  it('keeps the pods of the previous builder, and records their inputs', async () => {
     const pool = await pools.apply('kept', quick)
     const revision = await createFormerDeployment(namespace.kube(), pool)
     expect(revision).not.toBe(targetRevision(pool))
@@ -114,7 +114,7 @@ describe.skipIf(!cluster)('a pool under another operator', () => {
     expect(await uidsOf('kept')).toEqual(before)
   })
 
-  it('is built by today’s builder when its owner asks', async () => {
+  it('is rebuilt by today’s builder when its owner asks', async () => {
     const before = await uidsOf('kept')
     await annotate('kept', { 'matte.dev/rebuild': '2026-11-23T12:00:00Z' })
     const { status, ...pool } = await pools.until(
@@ -134,7 +134,7 @@ describe.skipIf(!cluster)('a pool under another operator', () => {
     expect(await uidsOf('kept')).toEqual(after)
   })
 
-  it('waits while as many others roll out as may, and says so', async () => {
+  it('waits while the limit of rollouts is reached, and reports it', async () => {
     const names = ['one', 'two', 'three']
     for (const name of names) await pools.apply(name, patient)
     for (const name of names) await settled(name)
@@ -150,7 +150,7 @@ describe.skipIf(!cluster)('a pool under another operator', () => {
       return found.find(({ status }) => reasonOf(status ?? {}, 'Progressing') === 'RolloutQueued')
     })
     expect(await rolling()).not.toContain(queued.metadata.name)
-    // A paused one gives its turn away.
+    // A paused rollout gives up its turn.
     await annotate(first, { 'matte.dev/pause': 'true' })
     await pools.until(queued.metadata.name, 'has its turn', ({ rollout }) => rollout?.canary)
     const paused = await pools.until(
@@ -159,13 +159,13 @@ describe.skipIf(!cluster)('a pool under another operator', () => {
       (now) => reasonOf(now, 'Progressing', 'Unknown') === 'RolloutPaused',
     )
     expect(paused.status?.rollout?.pausedSince).toBeDefined()
-    // A promotion goes before a pause.
+    // A promotion overrides a pause.
     const canary = paused.status?.rollout?.canary ?? ''
     await annotate(first, { 'matte.dev/promote': canary })
     await pools.until(first, 'has gone over', ({ rollout }) => rollout?.stable === canary && !rollout.canary)
   })
 
-  it('reports an annotation without a meaning, and goes its way', async () => {
+  it('reports an invalid annotation, and continues', async () => {
     await pools.apply('odd', quick)
     await settled('odd')
     await annotate('odd', { 'matte.dev/pause': 'yes' })

@@ -12,11 +12,11 @@ import { until } from '../support/until.ts'
 
 const logger = pino({ level: 'silent' })
 const cluster = await findCluster(import.meta.filename)
-/** A third of the real ones; what a busy machine delays by seconds only costs a term. */
+/** A third of the real times; a delay of seconds on a busy machine only costs a term. */
 const times = { leaseDurationMs: 5_000, renewDeadlineMs: 3_500, retryMs: 400 }
 const hourMs = 3_600_000
 
-/** The real clock, moved. */
+/** The real clock with an offset. */
 function movedClock({ wallMs = 0 } = {}): Clock & { jump(ms: number): void } {
   let monotonicMs = 0
   return {
@@ -45,7 +45,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await proxy.close()
   })
 
-  /** A candidate that is started; whoever begins to lead is checked to be the only one. */
+  /** Starts a candidate; asserts that a new leader is the only one. */
   async function given(options: Partial<LeadershipOptions> & { through?: 'proxy' } = {}): Promise<Leadership> {
     const { kube, metrics } = namespace.client(options.through && proxy.config)
     const subject = leadership({ kube, name, logger, metrics, ...times, ...options })
@@ -64,7 +64,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
   const untilLeads = (subject: Leadership) => until('the candidate leads', () => subject.isLeader())
   const readLease = () => namespace.kube().get(leases, name)
 
-  it('is one candidate’s alone, who confirms it in a term of its own', async () => {
+  it('belongs to one candidate, which confirms it in its own term', async () => {
     const first = await given()
     const second = await given()
     const leader = await until('one leads', () => candidates.find((candidate) => candidate.isLeader()))
@@ -75,7 +75,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     expect(other.isLeader()).toBe(false)
   })
 
-  it('goes to another, in a greater term, once its holder renews no more, who has stopped by then', async () => {
+  it('moves to another candidate in a higher term after the holder has stopped renewing and leading', async () => {
     const holder = await given({ through: 'proxy' })
     await untilLeads(holder)
     const successor = await given()
@@ -94,8 +94,8 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
   })
 
-  it('is handed over at once by a holder that stops', async () => {
-    // With these times a successor that had to wait would not be there in time.
+  it('is handed over at once by a stopping holder', async () => {
+    // With these times a successor that had to wait would be too late.
     const slow = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryMs: 300 }
     const holder = await given(slow)
     await untilLeads(holder)
@@ -108,8 +108,8 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await untilLeads(successor)
   })
 
-  it('is not moved by clocks that are an hour off, neither the holder’s nor the other’s', async () => {
-    // Nearly all of the duration is for the holder to be late in, since a busy machine shall not move the lease either.
+  it('does not move if the clock of the holder or of another candidate is an hour off', async () => {
+    // The holder may be late by nearly the whole duration, because a busy machine must not move the Lease either.
     const long = { leaseDurationMs: 8_000, renewDeadlineMs: 7_500, retryMs: 400 }
     for (const [holderMs, otherMs] of [
       [-hourMs, hourMs],
@@ -135,7 +135,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     }
   })
 
-  it('ends by the clock alone, before anything else had a chance to run', async () => {
+  it('ends by the clock, before any other code runs', async () => {
     const clock = movedClock()
     const holder = await given({ clock })
     await untilLeads(holder)
@@ -144,7 +144,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
   })
 
-  it('is taken again in a greater term after its time ran out', async () => {
+  it('is acquired again in a higher term after it has expired', async () => {
     const clock = movedClock()
     const holder = await given({ clock })
     await untilLeads(holder)
@@ -155,7 +155,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await holder.confirm()
   })
 
-  it('is not confirmed once somebody else has written the lease, whatever the clock says', async () => {
+  it('is not confirmed once another candidate has acquired the Lease, regardless of the clock', async () => {
     const holder = await given({ retryMs: 60_000, renewDeadlineMs: 200_000, leaseDurationMs: 300_000 })
     await untilLeads(holder)
     const lease = await readLease()
@@ -164,11 +164,11 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     await namespace.kube().mergePatch(leases, name, { spec })
     expect(holder.isLeader()).toBe(true)
     await expect(holder.confirm()).rejects.toMatchObject({ name: 'NotLeaderError' })
-    // Without waiting for its next renewal, so that nothing more is begun for nothing.
+    // Ends before its next renewal, so no useless work begins.
     expect(holder.isLeader()).toBe(false)
   })
 
-  it('lives on when a person writes on the lease', async () => {
+  it('survives a manual change of the Lease', async () => {
     const holder = await given()
     await untilLeads(holder)
     const term = holder.term()
@@ -180,7 +180,7 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     expect(await holder.confirm()).toEqual({ term })
   })
 
-  it('never comes twice in one term, also when the lease is deleted', async () => {
+  it('never has the same term twice, even if the Lease is deleted', async () => {
     const holder = await given()
     await untilLeads(holder)
     const term = holder.term()
@@ -192,14 +192,14 @@ describe.skipIf(cluster === undefined)('the leadership', () => {
     expect(holder.term()).toBeGreaterThan(term)
   })
 
-  it('refuses times that leave no room for one another', () => {
+  it('rejects times that do not fit together', () => {
     const { kube, metrics } = namespace.client()
     const build = (own: Partial<typeof times>) => () => leadership({ kube, name, logger, metrics, ...times, ...own })
     expect(build({ leaseDurationMs: times.renewDeadlineMs })).toThrow(RangeError)
     expect(build({ retryMs: times.renewDeadlineMs / 2 })).toThrow(RangeError)
   })
 
-  it('lets no write of a stopped leader through once its successor has written its fencing token', async () => {
+  it('rejects writes of a stopped leader once its successor has written its fencing token', async () => {
     const target = await namespace.kube().create(configMaps, buildConfigMap('target', { value: 'nobody' }))
     const leader = startChild({ name, namespace: namespace.name(), target: 'target' })
     try {

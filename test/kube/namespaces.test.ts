@@ -60,7 +60,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
       ?.get()
       .then(({ values }) => values.find(({ labels }) => labels.watched_namespace === namespace)?.value)
 
-  it('runs a pool in each, with its objects and Events there, beside a namespace that it may not list', async () => {
+  it('runs a pool in each, with its objects and Events, although it may not list one namespace', async () => {
     await atHome.apply('home', { replicas: 1, scaling, rollout })
     await inTeam.apply('team', { replicas: 2, scaling, rollout })
     await inClosed.apply('closed', { replicas: 1, scaling, rollout })
@@ -99,7 +99,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
     expect((await inClosed.get('closed'))?.status).toEqual({ observedGeneration: 0 })
   })
 
-  it('may write in the namespaces of the values and in no other, whatever Role another has', async () => {
+  it('may write only in the namespaces of the values, regardless of Roles in others', async () => {
     if (accounts === undefined) return
     const { operator: account } = await openAccounts(home, accounts)
     const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'roles', kind: 'Role' }
@@ -124,17 +124,17 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
     await team.kube().delete(services, 'forged')
   })
 
-  it('begins with a namespace when its Roles are there', async () => {
+  it('starts to operate a namespace once its Roles exist', async () => {
     if (cluster === undefined) return
     const list = `operator.namespaces={${team.name()},${closed.name()}}`
     opened = await createChartAccounts(cluster, home.name(), ['--set', list])
     await inClosed.until('closed', 'is ready', (status) => reasonOf(status, 'Ready') === 'Available')
     await until('the worker routes to it', () => operator.routes('closed').length === 1)
     expect(await readable(closed.name())).toBe(1)
-    expect(logged.some(({ msg }) => msg === 'a watched namespace is readable again')).toBe(true)
+    expect(logged.some(({ msg }) => msg === 'watched namespace readable again')).toBe(true)
   })
 
-  it('operates the older of two pools with one name, and the younger when it is gone', async () => {
+  it('operates the older of two pools with one name, and the younger after its deletion', async () => {
     await inTeam.apply('twice', { replicas: 1, scaling, rollout })
     await inTeam.until('twice', 'is ready', (status) => reasonOf(status, 'Ready') === 'Available')
     await until('the clock shows another second', async () => {
@@ -150,7 +150,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
     )
     expect(reasonOf(younger.status ?? {}, 'Stalled')).toBe('NameTaken')
     const message = younger.status?.conditions?.[0]?.message
-    expect(message).toContain(`the older pool of namespace ${team.name()} has the name twice`)
+    expect(message).toContain(`The older pool of namespace ${team.name()} has the name twice`)
     await until(
       'an Event says so',
       async () => (await home.kube().list(events, { fieldSelector: 'reason=NameTaken' })).items.length === 1,
@@ -162,7 +162,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator of several namespa
     await until('the worker routes to the pod of the younger', () => operator.routes('twice').length === 1)
   })
 
-  it('goes on with the others when a namespace is deleted', async () => {
+  it('continues with the others when a namespace is deleted', async () => {
     await team.kube().delete(namespaces, team.name())
     await until('the namespace is gone', async () => (await team.kube().get(namespaces, team.name())) === undefined)
     await until('nothing is sent there', () => operator.routes('team').length === 0)

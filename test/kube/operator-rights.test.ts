@@ -1,4 +1,4 @@
-// The life of a pool under the service accounts of the chart: the operator with its Role and its admission policy, the
+// Runs a pool with the service accounts of the chart: the operator with its Role and its admission policy, the
 // routing of a worker with its own Role.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 
 const cluster = await findCluster(import.meta.filename)
 
-/** The rules of a table in docs/operator.md, row by row; `make gen` makes the chart's Roles of them. */
+/** Rules of a table in docs/operator.md, one per row; `make gen` creates the chart's Roles from them. */
 function readRights(mark: 'rights' | 'worker rights') {
   const page = readFileSync(join(rootDir, 'docs/operator.md'), 'utf8')
   const table = page.split(`<!-- ${mark}: `)[1]?.split('\n\n')[0] ?? ''
@@ -49,7 +49,7 @@ describe('the permissions', () => {
   })
 })
 
-describe.skipIf(!cluster || findMissing('helm'))('a pool under these permissions alone', () => {
+describe.skipIf(!cluster || findMissing('helm'))('a pool under only these permissions', () => {
   const database = useDatabase()
   const namespace = useNamespace(cluster)
   const pools = poolClient(namespace.kube)

@@ -45,21 +45,21 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     await until('an Event reports it', async () => (await eventsWith('ScaledUp'))[0]?.startsWith('0 → 1'))
   })
 
-  it('is listed with its model, so that tasks may name it', async () => {
+  it('is listed with its model, so tasks may name it', async () => {
     await until('the model is known', async () => {
       const models = await listModels(database.db)
       return models.some(({ name, pool, available }) => name === 'first' && pool === 'first' && available)
     })
   })
 
-  it('leaves the API server alone while nothing changes', async () => {
+  it('sends the API server no writes while nothing changes', async () => {
     await pools.until('first', 'is settled', (now) => reasonOf(now, 'Progressing', 'False') === 'Settled')
     const requests = async (metric: string, labels: Record<string, string>) =>
       countOf(operator.registry.getSingleMetric(metric) as never, labels)
     const passes = () => requests('matte_reconcile_total', { queue: 'pools' })
     const of = (verb: string, resource?: string) =>
       requests('matte_kube_requests_total', { verb, ...(resource && { resource }) })
-    // Neither `update`, which renews the lease, nor the status, which is a sign of life once a minute.
+    // Ignores `update`, which renews the Lease, and the status, which is written once a minute.
     const statuses = () => of('apply', 'tritonpools/status')
     const writes = async () => {
       const made = (await of('create')) + (await of('delete')) + (await of('patch'))
@@ -71,7 +71,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     expect(await statuses()).toBeLessThanOrEqual(status + 1)
   })
 
-  it('restores what somebody has changed or deleted', async () => {
+  it('restores changed and deleted objects', async () => {
     const [deployment] = await pools.deployments('first')
     const name = deployment?.metadata.name ?? ''
     await namespace.kube().mergePatch(deployments, name, {
@@ -85,7 +85,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     await until('the Service is back', () => namespace.kube().get(services, name))
   })
 
-  it('wakes from zero when a task comes, and measures how soon', async () => {
+  it('wakes from zero for a task, and measures the delay', async () => {
     await pools.apply('sleeper', { scaling: { minReplicas: 0, maxReplicas: 3 } })
     await pools.until('sleeper', 'is at zero', (now) => reasonOf(now, 'Ready') === 'AtZero')
     expect(await pools.pods('sleeper')).toEqual([])
@@ -105,10 +105,10 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     expect(values.find((value) => 'metricName' in value && `${value.metricName}`.endsWith('_count'))?.value).toBe(1)
   })
 
-  it('has as many pods as an external owner asks for through the scale subresource', async () => {
+  it('has the number of pods that an external owner writes to the scale subresource', async () => {
     await pools.apply('external', { replicas: 0, scaling: { owner: 'external' } })
     await pools.until('external', 'is seen', (now) => reasonOf(now, 'ScalingActive', 'False') === 'ExternalOwner')
-    // What a scaler from zero goes by: no pod has to be there for it.
+    // Read by a scaler from zero; it needs no pod.
     const demand = operator.registry.getSingleMetric('matte_pool_demand') as never
     const wanted = () => countOf(demand, { pool: 'external', term: 'wantedPods' })
     await givenTask(database.db, await givenWorkspace(database.db), { model: 'external' })
@@ -126,7 +126,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     )
   })
 
-  it('keeps the older of two equal pods, and sets the deletion cost of the other', async () => {
+  it('keeps the older of two otherwise equal pods, and sets the deletion cost of the other', async () => {
     const old = await until('one pod is there', async () => {
       const [first, ...others] = await pools.pods('external')
       return others.length === 0 && first
@@ -146,7 +146,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     })
   })
 
-  it('is deleted as a whole while no controller runs', async () => {
+  it('is deleted with all objects while no operator runs', async () => {
     await operator.stop()
     await namespace.kube().delete(tritonPools, 'first')
     await until('nothing of it is left', async () => {
@@ -157,7 +157,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     operator = await start()
   })
 
-  it('continues under another controller when the first has stopped', async () => {
+  it('continues under another operator after the first has stopped', async () => {
     const leads = () => countOf(operator.registry.getSingleMetric('matte_leader') as never)
     await until('the first leads', async () => (await leads()) === 1)
     const termOf = async () => (await namespace.kube().get(leases, 'matte-controller'))?.spec?.leaseTransitions ?? 0
@@ -189,7 +189,7 @@ describe.skipIf(!cluster)('the life of a pool', () => {
     )
   })
 
-  it('begins a new term with a Lease that was deleted and created again, although it counts the same', async () => {
+  it('begins a new term with a recreated Lease, although its count is the same', async () => {
     const before = (await pools.get('external')).status
     await operator.stop()
     await namespace.kube().delete(leases, 'matte-controller')

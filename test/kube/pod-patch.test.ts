@@ -1,8 +1,8 @@
-// A pool must not own the namespace (A60): the rules of the definition, on a real API server.
+// A pool must not gain rights in the namespace (A60): the rules of the definition, on a real API server.
 import type { KubeError } from '@matte/controller/operator/kube/client'
 import { buildCrd } from '@matte/controller/operator/pool/crd'
 import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
-import { refusedByBoth, taken } from '@matte/controller/operator/specs/restricted/bad-patches.fixtures'
+import { refusedByBoth, taken } from '@matte/controller/operator/specs/bad-patches.fixtures'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
@@ -38,13 +38,13 @@ describe.skipIf(cluster === undefined)('podPatch on an API server', () => {
     seen.push(...said)
   })
 
-  it.each(['Models', 'models/reader', ''])('refuses %j, which is no name of a service account', async (name) => {
+  it.each(['Models', 'models/reader', ''])('refuses %j, which is not a name of a service account', async (name) => {
     await expect(create('no-name', { spec: { serviceAccountName: name } })).rejects.toThrow(
       /spec\.podPatch\.spec\.serviceAccountName.*should match/,
     )
   })
 
-  it('has no rule that nothing of this breaks', () => {
+  it('has no rule without a test here', () => {
     expect(messages.length).toBeGreaterThan(5)
     expect(messages.filter((message) => !seen.includes(message))).toEqual([])
   })
@@ -56,7 +56,7 @@ describe.skipIf(cluster === undefined)('podPatch on an API server', () => {
     },
   )
 
-  it('lets a patch repeat the Secret of the pool’s own models, and no other', async () => {
+  it('lets a patch name only the Secret of the pool’s own models', async () => {
     const models = [{ ...model, source: { s3: { prefix: 's3://models/all', secretName: 'bucket' } } }]
     const withSecret = (name: string) => ({
       spec: {

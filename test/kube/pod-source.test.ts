@@ -1,5 +1,5 @@
-// Routing by what a real cluster says of its pods: endpoint slices as they come, pods that start, go and are killed.
-// The pools are objects of this file, since what they say is all that is used of them.
+// Routing by the EndpointSlices of a real cluster: pods that start, drain and are killed.
+// The pools exist only in this file, because routing only reads them.
 
 import { deployments, endpointSlices, pods } from '@matte/controller/operator/kube/client'
 import { reflector } from '@matte/controller/operator/kube/reflector'
@@ -58,7 +58,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     for (const end of ends.splice(0).reverse()) await end()
     await proxy.close()
     for (const revision of ['aaaaaaaa', 'bbbbbbbb']) await stopFakePods(namespace.kube(), { ...stable, revision })
-    // The next test makes things of the same names, and what is still going would be in its way.
+    // The next test creates objects with the same names.
     await until('everything is gone', async () => {
       const labelSelector = 'matte.dev/pool'
       const { items } = await namespace.kube().list(pods, { labelSelector })
@@ -124,7 +124,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     expect([...used].sort()).toEqual(items.map(({ metadata }) => metadata.name).sort())
   })
 
-  it('takes a pod that is being deleted out at once, and lets it finish what it has', async () => {
+  it('removes a deleted pod at once, and lets it finish its requests', async () => {
     const { send, names, untilPods, picker } = await given()
     await startFakePods(namespace.kube(), { ...stable, env: { SERVICE_MS: '2000' }, preStopSeconds: 5 })
     await untilPods(2)
@@ -135,12 +135,12 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     await until('it is out', () => !names().includes(victim))
     const done = await Promise.all(sent)
     expect(done.map(({ name }) => name)).toContain(victim)
-    // The Deployment has made another.
+    // The Deployment has created another.
     await untilPods(2)
     expect(names()).not.toContain(victim)
   })
 
-  it('loses no request when pods go one after the other under load', async () => {
+  it('loses no request when pods are deleted one after the other under load', async () => {
     const { send, untilPods } = await given()
     const options = { ...stable, replicas: 3, env: { SERVICE_MS: '50', INSTANCES: '2' } }
     await startFakePods(namespace.kube(), options)
@@ -167,7 +167,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     expect(errors).toEqual([])
   })
 
-  it('divides the requests between two revisions by their weight, and follows a change of it', async () => {
+  it('divides the requests between two revisions by weight, and follows a changed weight', async () => {
     const { send, untilPods, setPool, source } = await given(buildPool({ stable: 'aaaaaaaa', weight: 0 }))
     await startFakePods(namespace.kube(), { ...stable, replicas: 1 })
     await startFakePods(namespace.kube(), { ...stable, replicas: 1, revision: 'bbbbbbbb' })
@@ -189,7 +189,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     expect(await share()).toBe(100)
   })
 
-  it('goes on with the last known list while the API server is away, and catches up after', async () => {
+  it('uses the last known list while the API server is away, and catches up afterwards', async () => {
     const { send, names, untilPods } = await given()
     await startFakePods(namespace.kube(), stable)
     await untilPods(2)
@@ -214,7 +214,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     expect(names()).not.toContain(victim)
   })
 
-  it('dials no pod of a pool that is simulated', async () => {
+  it('connects to no pod of a simulated pool', async () => {
     const { source, setPool, untilPods } = await given(
       buildPool({ stable: 'aaaaaaaa', weight: 0 }, { 'matte.dev/simulated': 'true' }),
     )
@@ -229,7 +229,7 @@ describe.skipIf(cluster === undefined)('routing from endpoint slices', () => {
     await untilPods(1)
   })
 
-  it('never uses a pod that is ready with wrong shapes, and says which and why', async () => {
+  it('never uses a ready pod with wrong shapes, and reports it with the reason', async () => {
     const { source, send, untilPods } = await given()
     await startFakePods(namespace.kube(), { ...stable, replicas: 1 })
     await startFakePods(namespace.kube(), {

@@ -22,7 +22,7 @@ describe.skipIf(cluster === undefined)('the defaults of a pool on an API server'
       ...more,
     })
 
-  it('are not written over: a pool keeps the fallback that version 0.2 stored with it', async () => {
+  it('are not overwritten: a pool keeps the fallback that version 0.2 stored', async () => {
     await create('kept', { scaling: { fallback: { replicas: 1 } } })
     const manifest = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'kept' } }
     const applied = await namespace
@@ -32,7 +32,7 @@ describe.skipIf(cluster === undefined)('the defaults of a pool on an API server'
   })
 
   it.each([0, 1])(
-    'are valid with an external owner, those of an earlier version too: fallback %s',
+    'are valid with an external owner, including those of an earlier version: fallback %s',
     async (replicas) => {
       const scaling = { owner: 'external', fallback: { replicas } } as const
       const { spec } = await create(`external-${replicas}`, { replicas: 1, scaling })
@@ -40,7 +40,7 @@ describe.skipIf(cluster === undefined)('the defaults of a pool on an API server'
     },
   )
 
-  it('leave an external owner no fallback of its own', async () => {
+  it('allow no fallback with an external owner', async () => {
     const scaling = { owner: 'external', fallback: { replicas: 2 } } as const
     await expect(create('external-2', { replicas: 1, scaling })).rejects.toThrow('or set owner to matte')
   })

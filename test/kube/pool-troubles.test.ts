@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Resource, services } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
-import { listedAccount } from '@matte/controller/operator/specs/restricted/bad-patches.fixtures'
+import { listedAccount } from '@matte/controller/operator/specs/bad-patches.fixtures'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { findCluster, useNamespace } from '../support/kube.ts'
@@ -19,7 +19,7 @@ const serviceAccounts: Resource<KubeObject> = {
   kind: 'ServiceAccount',
 }
 
-/** What `model.onnx` is in the image of the fake. */
+/** Content of `model.onnx` in the image of the fake. */
 const fakeModel = 'fake'
 
 describe.skipIf(!cluster)('a pool in trouble', () => {
@@ -39,34 +39,34 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
   const degraded = (name: string, reason: string) =>
     pools.until(name, `is degraded by ${reason}`, (now) => reasonOf(now, 'Degraded') === reason)
 
-  it('says that its image cannot be pulled', async () => {
+  it('reports that its image cannot be pulled', async () => {
     await pools.apply('imageless', { image: 'matte/there-is-none:1' })
     const { status } = await degraded('imageless', 'ImagePullFailed')
     expect(reasonOf(status ?? {}, 'Ready', 'False')).toBe('ImagePullFailed')
     expect(messageOf(status ?? {}, 'Ready')).toContain('matte/there-is-none:1')
   })
 
-  it('says that no node has room', async () => {
+  it('reports that no node has room', async () => {
     await pools.apply('huge', { resources: { requests: { cpu: '4000' } } })
     const { status } = await degraded('huge', 'PodUnschedulable')
     expect(messageOf(status ?? {}, 'Ready')).toMatch(/insufficient cpu/i)
   })
 
-  it('says that a claim is not there', async () => {
+  it('reports a missing claim', async () => {
     const source = { persistentVolumeClaim: { claimName: 'none-such', path: '' } }
     await pools.apply('claimless', { models: [{ ...modelOf('claimless'), source }] })
     const { status } = await degraded('claimless', 'SourceMissing')
     expect(status?.models).toMatchObject([{ transition: 'InvalidSpec', lastFailure: { reason: 'SourceMissing' } }])
   })
 
-  it('says that a Secret is not there', async () => {
+  it('reports a missing Secret', async () => {
     const source = { s3: { prefix: 's3://models/all', secretName: 'none-such' } }
     await pools.apply('secretless', { models: [{ ...modelOf('secretless'), source }] })
     const { status } = await degraded('secretless', 'SourceMissing')
     expect(messageOf(status ?? {}, 'Ready')).toContain('none-such')
   })
 
-  it('says that its model does not load, and is no crash loop', async () => {
+  it('reports that its model does not load, without a crash loop', async () => {
     await pools.apply('absent', { models: [{ ...modelOf('absent'), name: 'absent' }] })
     const { status } = await degraded('absent', 'ModelLoadFailed')
     expect(status?.models).toMatchObject([{ transition: 'BlockedByFailedLoad' }])
@@ -75,7 +75,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect(pod?.status?.containerStatuses?.[0]?.restartCount).toBe(0)
   })
 
-  it('says that a file has a wrong checksum, does not start Triton with it, and serves when it is right', async () => {
+  it('reports a wrong checksum, does not start Triton with it, and serves once it is right', async () => {
     const checksumOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
     const wrong = checksumOf('another model')
     await pools.apply('forged', { models: [{ ...modelOf('forged'), checksum: wrong }] })
@@ -88,7 +88,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     const [pod] = await pools.pods('forged')
     expect(pod?.status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, ready: false })
     expect(pod?.status?.containerStatuses?.[0]?.state?.running).toBeUndefined()
-    // It waits before it compares again, so it does not restart all the time.
+    // It waits before it compares again, so it seldom restarts.
     await until('it waits', async () => {
       const [now] = await pools.pods('forged')
       return now?.status?.initContainerStatuses?.[0]?.state?.running
@@ -99,8 +99,8 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect(mended?.models?.[0]).not.toHaveProperty('lastFailure')
   })
 
-  it('says that its podPatch asks for too much, and makes no pods until it does not', async () => {
-    // The definition does not know this field, so that the controller alone refuses it (A60).
+  it('reports a forbidden podPatch, and creates no pods until it is corrected', async () => {
+    // The definition does not declare this field, so only the operator refuses it (A60).
     const podPatch = { spec: { volumes: [{ name: 'tmp', nfs: { server: 'files.example', path: '/' } }] } }
     await pools.apply('greedy', { podPatch })
     const { status } = await degraded('greedy', 'PodPatchRefused')
@@ -110,7 +110,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await until('there is a Deployment', async () => (await pools.deployments('greedy')).length === 1)
   })
 
-  it('says that its service account has left the list, and keeps the pods that run as it', async () => {
+  it('reports that its service account has left the list, and keeps the pods that use it', async () => {
     await namespace.kube().create(serviceAccounts, {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -132,7 +132,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect((await pools.pods('named')).map(({ metadata }) => metadata.uid)).toEqual([before?.metadata.uid])
   })
 
-  it('says that Triton exits again and again', async () => {
+  it('reports that Triton keeps exiting', async () => {
     const podPatch = {
       spec: { containers: [{ name: 'triton', image: 'localhost/matte/fake-triton:e2e', command: ['false'] }] },
     }
@@ -140,7 +140,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await degraded('crashing', 'PodCrashing')
   })
 
-  it('says which of two pools is the default, and which serves a model', async () => {
+  it('reports which of two pools is the default, and which serves a model', async () => {
     const model = modelOf('twice')
     await pools.apply('elder', { models: [model], default: true, scaling: { minReplicas: 0 } })
     await pools.until('elder', 'is observed', (now) => reasonOf(now, 'Degraded', 'False'))
@@ -150,13 +150,13 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     expect(messageOf(status ?? {}, 'Degraded')).toContain('twice')
   })
 
-  it('says that a schedule cannot be read', async () => {
+  it('reports an invalid schedule', async () => {
     const schedules = [{ name: 'day', timeZone: 'Nowhere/Else', start: '0 8 * * *', end: '0 20 * * *', minReplicas: 1 }]
     await pools.apply('untimely', { scaling: { minReplicas: 0, schedules } })
     await degraded('untimely', 'ScheduleInvalid')
   })
 
-  it('says that a Service cannot be updated, goes on with the rest, and creates what is deleted again', async () => {
+  it('reports a Service that cannot be updated, continues, and recreates it after its deletion', async () => {
     await pools.apply('addressed')
     const pool = await pools.until('addressed', 'serves', (now) => reasonOf(now, 'Ready') === 'Available')
     const kube = namespace.kube()
@@ -198,7 +198,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     ['pods', 'pods', 'created 0 of 1 pods'],
     ['Deployments', 'count/deployments.apps', 'exceeded quota'],
     ['Services', 'count/services', 'exceeded quota'],
-  ])('says that a quota of %s is in the way, and serves when it is gone', async (_what, resource, message) => {
+  ])('reports a refusal by a quota of %s, and serves once it is removed', async (_what, resource, message) => {
     const name = `refused-${resource.replaceAll(/[^a-z]/g, '-')}`
     await refuse(resource)
     await pools.apply(name)
@@ -209,7 +209,7 @@ describe.skipIf(!cluster)('a pool in trouble', () => {
     await pools.until(name, 'serves when there is room', (now) => reasonOf(now, 'Ready') === 'Available')
   })
 
-  it('serves without the budget that it may not create, and says so', async () => {
+  it('serves without the budget that it may not create, and reports it', async () => {
     await refuse('count/poddisruptionbudgets.policy')
     await pools.apply('unbudgeted')
     const { status } = await pools.until(

@@ -27,7 +27,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     }
   })
 
-  /** A reflector through the proxy, of the ConfigMaps if nothing else is said. */
+  /** A reflector through the proxy, by default of the ConfigMaps. */
   function given<T extends KubeObject = ConfigMap>(options: Partial<ReflectorOptions<T>> = {}) {
     const { kube, metrics } = namespace.client(proxy.config)
     const resource = (options.resource ?? configMaps) as ReflectorOptions<T>['resource']
@@ -52,7 +52,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
   const untilWatching = (times = 1) =>
     until(`watch ${times} is asked for`, () => proxy.requests.filter(({ isWatch }) => isWatch).length >= times)
 
-  /** Cuts the connections; from now on `answer` says what becomes of a watch that would go on from before. */
+  /** Cuts the connections; from now on `answer` handles watches that continue from an earlier version. */
   async function expire(answer: (url: URL) => Answer | undefined): Promise<void> {
     const { resourceVersion } = await namespace.kube().list(configMaps)
     const isBefore = (url: URL) => Number(url.searchParams.get('resourceVersion')) <= Number(resourceVersion)
@@ -60,7 +60,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     proxy.cut()
   }
 
-  it('has what was there, page by page, and then sees what is added, changed and deleted', async () => {
+  it('lists existing objects page by page, and then follows additions, changes and deletions', async () => {
     for (const n of [1, 2, 3, 4, 5, 6, 7]) await make(`object-${n}`)
     const { subject, synced } = given({ pageSize: 3 })
     const changes: string[] = []
@@ -80,7 +80,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(subject.get('object-1')).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' })
   })
 
-  it('goes on where it was after its connections were cut, without a new list', async () => {
+  it('continues after its connections were cut, without a new list', async () => {
     await make('one')
     const { subject, synced, restarts } = given()
     await synced()
@@ -94,7 +94,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(lists()).toHaveLength(1)
   })
 
-  it('notices a connection that is silent, and takes a new one', async () => {
+  it('replaces a silent connection', async () => {
     await make('one')
     const { subject, synced, restarts } = given({ idleMs: 1_500 })
     await synced()
@@ -106,7 +106,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     await untilHas(subject, 'one', '2')
   })
 
-  it('lists again when the answer to its watch is 410', async () => {
+  it('lists again when its watch gets 410', async () => {
     await make('one')
     await make('two')
     const { subject, synced, restarts } = given()
@@ -122,7 +122,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
   })
 
   it('lists again when the API server itself no longer has the history', async () => {
-    // Leases are written all the time in every cluster, so their earliest history is forgotten within minutes.
+    // Every cluster writes Leases all the time, so their history expires within minutes.
     const { kube } = namespace.client()
     const isForgotten = async (): Promise<boolean> => {
       const signal = AbortSignal.timeout(10_000)
@@ -145,7 +145,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     await until('it is seen', () => subject.get('one')?.spec?.holderIdentity === 'somebody')
   }, 700_000)
 
-  it('lists again when a new connection is silent too: the API server’s store may have been set back', async () => {
+  it('lists again when a new connection is silent too, as after a restore of etcd', async () => {
     await make('one')
     const { subject, synced, restarts } = given({ idleMs: 1_500 })
     await synced()
@@ -162,21 +162,21 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     await make('one')
     const { subject, synced, restarts } = given()
     await synced()
-    // However often it is sent: only a list leads past it.
+    // The event is sent again and again; only a list skips it.
     proxy.onWatchLine((line) => (line.includes('"value":"2"') ? line.slice(0, -10) : line))
     await set('one', '2')
     await untilHas(subject, 'one', '2')
     expect(await restarts('unreadable')).toBe(1)
   })
 
-  it('counts what the watch has missed as drift, and mends it', async () => {
+  it('counts changes that the watch missed as drift, and repairs them', async () => {
     await make('one')
     await make('two')
     await make('three')
     const { subject, synced, drift, restarts } = given({ relistEveryMs: 300, settleMs: 1_000 })
     await synced()
     await untilWatching()
-    // The first bookmark is a minute away: an event of its own shows that the watch is there.
+    // The first bookmark comes after a minute, so an event shows that the watch has begun.
     await set('three', '2')
     await untilHas(subject, 'three', '2')
     const isLost = (line: string): boolean => /"name":"(one|two)"/.test(line)
@@ -189,14 +189,14 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(await restarts('drift')).toBeGreaterThanOrEqual(1)
   })
 
-  it('forgets an object that a write found gone, counts it as drift, and takes the next one of that name', async () => {
+  it('drops an object that a write found gone, counts it as drift, and accepts the next one of that name', async () => {
     const first = await make('one')
     const { subject, synced, drift } = given()
     const changes: string[] = []
     await synced()
     subject.onChange((name, object) => changes.push(`${name} ${object?.data?.value ?? 'gone'}`))
     await untilWatching()
-    // An older object of the same name is gone; the present one stays.
+    // Dropping an older object of the same name does not affect the present one.
     subject.forget({ ...first, metadata: { ...first.metadata, uid: 'another' } })
     expect(subject.items()).toHaveLength(1)
     subject.forget(first)
@@ -208,7 +208,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(changes).toEqual(['one gone', 'one 2'])
   })
 
-  it('counts no drift for what the watch is about to send', async () => {
+  it('counts no drift for events in flight', async () => {
     await make('one')
     const { subject, synced, drift } = given({ relistEveryMs: 50, settleMs: 2_000 })
     await synced()
@@ -222,7 +222,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(await drift()).toBe(0)
   })
 
-  it('stays away for as long as an overloaded API server asks, and then comes back', async () => {
+  it('waits for the Retry-After of an overloaded API server', async () => {
     await make('one')
     const busy = { status: 429, headers: { 'retry-after': '2' }, body: 'Too many requests, please try again later.' }
     proxy.onRequest(() => (proxy.requests.length <= 2 ? busy : undefined))
@@ -234,7 +234,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect((third ?? 0) - (second ?? 0)).toBeGreaterThan(1_950)
   })
 
-  it('outlives refusals of every kind', async () => {
+  it('survives every kind of refusal', async () => {
     await make('one')
     const { subject, synced, restarts } = given()
     const statuses = [503, 404, 401]
@@ -252,7 +252,7 @@ describe.skipIf(cluster === undefined)('a reflector', () => {
     expect(lists()).toHaveLength(5)
   })
 
-  it('ends at once when stopped, also in silence, and says so to who waits for its first list', async () => {
+  it('ends at once when stopped, even during silence, and rejects the wait for its first list', async () => {
     proxy.silence()
     const { subject } = given()
     await subject.start()

@@ -1,7 +1,7 @@
-// A rollout and its rollback in a namespace whose quota has room for no pod more than are wanted.
+// A rollout and its rollback in a namespace whose quota allows only the desired pods.
 import type { Resource } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
-import { retryAnnotation } from '@matte/controller/operator/pool/retry-annotation'
+import { retryAnnotation } from '@matte/controller/operator/pool/owner-requests'
 import { type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -30,7 +30,7 @@ describe.skipIf(!cluster)('a rollout without room', () => {
   })
   afterAll(() => operator?.stop())
 
-  /** Until it is so; the fewest pods that were ready meanwhile. */
+  /** Waits for the condition; returns the fewest ready pods meanwhile. */
   async function fewestUntil(
     what: string,
     is: (status: NonNullable<TritonPool['status']>) => unknown,
@@ -48,7 +48,7 @@ describe.skipIf(!cluster)('a rollout without room', () => {
     [{ maxSurge: '0%', maxUnavailable: '0%' }, 'set rollout.strategy to Recreate'],
     [{ maxSurge: 'one' }, 'should match'],
     [{ maxUnavailable: -1 }, 'should be greater than or equal to 0'],
-  ])('may not be one that replaces no pod, or has no number: %j', async (rollout, message) => {
+  ])('is rejected if it may replace no pod, or has an invalid number: %j', async (rollout, message) => {
     await expect(pools.apply('refused', { rollout })).rejects.toThrow(message)
   })
 
@@ -56,12 +56,12 @@ describe.skipIf(!cluster)('a rollout without room', () => {
     { maxSurge: '25%' },
     { maxSurge: 0, maxUnavailable: '10%' },
     { maxSurge: 0, strategy: 'Recreate' as const },
-  ])('may be %j', async (rollout) => {
+  ])('accepts %j', async (rollout) => {
     const pool = await pools.apply('accepted', { rollout, scaling: { minReplicas: 0 } })
     expect(pool.spec.rollout).toMatchObject(rollout)
   })
 
-  it('waits, makes room if it may, and goes back the same way', async () => {
+  it('waits, makes room if allowed, and rolls back the same way', async () => {
     await pools.apply('cramped', { scaling })
     await pools.until('cramped', 'serves', ({ readyReplicas }) => readyReplicas === replicas)
     await namespace.kube().create(quotas, {
@@ -79,7 +79,7 @@ describe.skipIf(!cluster)('a rollout without room', () => {
     await pools.apply('cramped', { scaling, rollout: { steps, gate }, ...next })
     const waits = await pools.until('cramped', 'waits for room', ({ rollout }) => rollout?.waiting?.for === 'Room')
     expect(waits.status?.readyReplicas).toBe(replicas)
-    // A surge that a quota refuses delays the next attempt by as long as the quota has been full.
+    // If a quota refuses a surge pod, Kubernetes retries only after as long as the quota was full.
     const lenient = { steps, gate, maxSurge: 0, maxUnavailable: 1 }
     await pools.apply('cramped', { scaling, rollout: lenient, ...next })
     const there = await fewestUntil('has its share', ({ rollout }) => rollout?.weightReached)
@@ -92,7 +92,7 @@ describe.skipIf(!cluster)('a rollout without room', () => {
     expect(back).toBe(replicas - 1)
   })
 
-  it('stops all old pods first with strategy Recreate, and comes back from a revision that does not load', async () => {
+  it('stops all old pods first with strategy Recreate, and rolls back a revision that does not load', async () => {
     const rollout = { strategy: 'Recreate', gate: { ...gate, readySeconds: 10 } } as const
     const before = await pools.get('cramped')
     const podPatch = patchWithEnv(before, { FAKE_FAIL_MODEL: 'u2netp' })
@@ -104,7 +104,7 @@ describe.skipIf(!cluster)('a rollout without room', () => {
     expect(status?.rollout?.unservedSince).toBeUndefined()
   })
 
-  it('tries a rolled-back revision again by the annotation, and reports a value that is no time', async () => {
+  it('retries a rolled-back revision by the annotation, and reports an invalid time', async () => {
     const annotate = (value: string) =>
       namespace.kube().mergePatch(tritonPools, 'cramped', { metadata: { annotations: { [retryAnnotation]: value } } })
     await annotate('now')

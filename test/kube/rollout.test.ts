@@ -24,7 +24,7 @@ const cluster = await findCluster(import.meta.filename)
 const changed = (note: string): Partial<PoolSpecInput> => ({ podPatch: { metadata: { annotations: { note } } } })
 const gate = { minRequests: 0, readySeconds: 60 }
 const quick = { steps: [{ weight: 50, durationSeconds: 0 }], gate }
-/** Nobody goes on by itself. */
+/** Steps never end by themselves. */
 const patient = { steps: [{ weight: 50, durationSeconds: 3_600 }], gate }
 
 describe.skipIf(!cluster)('a changed pool', () => {
@@ -52,7 +52,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     return items.filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason)
   }
 
-  it('goes over to the new revision step by step, and lets the old one go', async () => {
+  it('moves to the new revision step by step, and removes the old one', async () => {
     const before = stableOf(await ready('happy', { rollout: quick }))
     await pools.apply('happy', { rollout: quick, ...changed('new') })
     const after = await pools.until('happy', 'has gone over', (now) => now.rollout?.stable !== before)
@@ -67,7 +67,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     await pools.until('happy', 'is settled', (now) => reasonOf(now, 'Ready') === 'Available')
   })
 
-  it('has a disruption budget for the pods that serve, before a rollout, in it and after it', async () => {
+  it('has a disruption budget for the serving pods before, during and after a rollout', async () => {
     const selects = async () => (await namespace.kube().get(podDisruptionBudgets, 'guarded'))?.spec.selector
     const absent = [{ ...modelOf('guarded'), name: 'absent' }]
     const first = stableOf(await ready('guarded', { rollout: quick }))
@@ -89,7 +89,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     expect(stableOf(after)).not.toBe(first)
   })
 
-  it('never has fewer ready pods than are wanted on the way', async () => {
+  it('never has fewer ready pods than desired', async () => {
     const before = stableOf(await ready('steady', { rollout: quick, scaling: { minReplicas: 2 } }))
     await pools.apply('steady', { rollout: quick, scaling: { minReplicas: 2 }, ...changed('new') })
     let fewest = Number.POSITIVE_INFINITY
@@ -100,7 +100,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     expect(fewest).toBeGreaterThanOrEqual(2)
   })
 
-  it('is rolled back by itself when requests fail in the new revision, and does not try it again', async () => {
+  it('is rolled back when requests fail in the new revision, which is not retried', async () => {
     const before = stableOf(await ready('failing', { rollout: patient }))
     await pools.apply('failing', { rollout: patient, ...changed('bad') })
     const trying = await pools.until('failing', 'tries it', ({ rollout }) => (rollout?.weight ?? 0) > 0)
@@ -128,7 +128,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     await pools.until('failing', 'tries the next', ({ rollout }) => rollout?.failed === undefined && rollout?.canary)
   })
 
-  it('takes other public names with the revision that has them, and keeps the old ones until then', async () => {
+  it('gets the public names of the new revision at its promotion, and keeps the old ones until then', async () => {
     const names = async (): Promise<string[]> =>
       (await listModels(database.db)).flatMap(({ name, pool, available }) =>
         pool === 'named' && available ? [name] : [],
@@ -145,7 +145,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     expect(operator.routes('named')).toContain(`${stableOf(after)} u2netp`)
   })
 
-  it('is blocked by a model that does not load, says why, and serves on', async () => {
+  it('is blocked by a model that does not load, reports why, and keeps serving', async () => {
     const before = stableOf(await ready('blocked', { rollout: patient }))
     const models = [{ ...modelOf('blocked'), name: 'absent' }]
     await pools.apply('blocked', { rollout: patient, models })
@@ -167,14 +167,14 @@ describe.skipIf(!cluster)('a changed pool', () => {
     await pools.until('blocked', 'is right again', (now) => reasonOf(now, 'Degraded', 'False') && !now.rollout?.canary)
   })
 
-  it('does not send requests to pods whose model has another shape, and says so', async () => {
+  it('sends no requests to pods whose model has another shape, and reports it', async () => {
     const pool = await ready('shapes', { rollout: patient })
     await pools.apply('shapes', { rollout: patient, podPatch: patchWithEnv(pool, { FAKE_WRONG_SHAPES: 'true' }) })
     const { status } = await pools.until('shapes', 'says so', (now) => reasonOf(now, 'Degraded') === 'ModelShapeWrong')
     expect(status?.rollout).toMatchObject({ stable: stableOf(pool), weight: 0, step: -1 })
   })
 
-  it('tries the newest change when another comes in the middle', async () => {
+  it('replaces its canary by a newer change', async () => {
     const before = stableOf(await ready('hasty', { rollout: patient }))
     await pools.apply('hasty', { rollout: patient, ...changed('one') })
     const first = await pools.until('hasty', 'tries the first', ({ rollout }) => (rollout?.weight ?? 0) > 0)
@@ -188,7 +188,7 @@ describe.skipIf(!cluster)('a changed pool', () => {
     await until('one Deployment is left', async () => (await pools.deployments('hasty')).length === 1)
   })
 
-  it('at zero starts one pod of the new revision, and lets it go when it was ready', async () => {
+  it('at zero starts one pod of the new revision, and removes it once it was ready', async () => {
     const scaling = { minReplicas: 0 }
     await pools.apply('empty', { rollout: patient, scaling })
     const before = stableOf(await pools.until('empty', 'is at zero', (now) => reasonOf(now, 'Ready') === 'AtZero'))

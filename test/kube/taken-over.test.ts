@@ -1,4 +1,4 @@
-// An operator that was taken over: requests that its service account may still make.
+// A compromised operator: requests that its service account may still make.
 import {
   deployments,
   type KubeClient,
@@ -10,13 +10,13 @@ import {
 } from '@matte/controller/operator/kube/client'
 import type { Deployment, KubeObject } from '@matte/controller/operator/kube/objects'
 import { type TritonPool, tritonPools, withDefaults } from '@matte/controller/operator/pool/triton-pool'
-import { buildDisruptionBudget } from '@matte/controller/operator/specs/disruption-budget'
 import {
   listedAccount,
   refusedByBoth,
   refusedByController,
   taken,
-} from '@matte/controller/operator/specs/restricted/bad-patches.fixtures'
+} from '@matte/controller/operator/specs/bad-patches.fixtures'
+import { buildDisruptionBudget } from '@matte/controller/operator/specs/disruption-budget'
 import { buildTritonDeployment, targetRevision } from '@matte/controller/operator/specs/triton-deployment'
 import { buildTritonService } from '@matte/controller/operator/specs/triton-service'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -37,12 +37,12 @@ const spec = {
 /** Change to a Deployment that the operator would create. */
 type Change = (deployment: Deployment) => object
 
-describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken over', () => {
+describe.skipIf(!cluster || findMissing('helm'))('a compromised operator', () => {
   const namespace = useNamespace(cluster)
   let operator: KubeClient
   let accounts: ChartAccounts | undefined
   let pool: TritonPool
-  /** A Deployment of the namespace that is not the operator's. */
+  /** A Deployment in the namespace that no pool owns. */
   const foreign = 'matte-api'
 
   beforeAll(async () => {
@@ -67,9 +67,9 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
   })
   afterAll(() => accounts?.end())
 
-  /** As the operator makes it, of a name that is not taken. */
+  /** A Deployment as the operator builds it, with an unused name. */
   const own = (): Deployment => buildTritonDeployment(pool)
-  /** A probe that begins too early is taken, so its name is its own. */
+  /** A probe before the policy is in force is accepted, so it has a unique name. */
   const unlabelled = (): Deployment => ({ ...own(), metadata: { ...own().metadata, name: 'probe', labels: {} } })
   function foreignDeployment(): Deployment {
     const labels = { app: foreign }
@@ -81,7 +81,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     } as Deployment
   }
 
-  it('makes what a pool needs', async () => {
+  it('can create the objects of a pool', async () => {
     const revision = targetRevision(pool)
     const objects = [
       [deployments, own()],
@@ -112,7 +112,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     ['without its labels', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, labels: {} } })],
     ['of no pool', (deployment) => ({ ...deployment, metadata: { ...deployment.metadata, ownerReferences: [] } })],
     [
-      'whose pods the chart takes for its own',
+      'with pods that match the chart’s own selectors',
       (deployment) => {
         const { template: before } = deployment.spec
         const labels = { ...before.metadata?.labels, 'app.kubernetes.io/name': 'matte' }
@@ -120,7 +120,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
       },
     ],
     [
-      'whose pods the policies of another release let in',
+      'with pods that the policies of another release allow',
       (deployment) => {
         const { template: before } = deployment.spec
         const labels = { ...before.metadata?.labels, 'matte.dev/release': 'other' }
@@ -140,10 +140,10 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     expect(refusal).toMatch(/^403 .*ValidatingAdmissionPolicy/)
   })
 
-  /** Not seen by an API server: fields that it does not know, and a template without a spec. */
+  /** The API server drops these: unknown fields, and a template without a spec. */
   const unseen = [
     'a field that this version does not know',
-    'a container for debugging',
+    'an ephemeral container',
     'a finalizer',
     'no pod',
     'no AppArmor, by an annotation',
@@ -154,7 +154,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     expect(refusal).toMatch(/^(403 .*ValidatingAdmissionPolicy|422 )/)
   })
 
-  /** Invalid for the API server, which wants more than the patch says. */
+  /** Invalid for the API server without further fields. */
   const incomplete = ['volumes']
   it.each(taken.filter(([what]) => !incomplete.includes(what)))('creates pods with %s', async (_what, podPatch) => {
     const deployment = deploymentWith(podPatch)
@@ -162,7 +162,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     await operator.delete(deployments, deployment.metadata.name)
   })
 
-  it('reads the Secrets of models that the values name, and no other', async () => {
+  it('can use only the Secrets of models that the values name', async () => {
     const env = (name: string) => ({
       spec: {
         containers: [
@@ -180,31 +180,37 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
   const ownLabels = { 'app.kubernetes.io/managed-by': 'matte-controller', 'matte.dev/pool': 'own' }
   it.each<[string, (operator: KubeClient) => Promise<unknown>]>([
     [
-      'change a Deployment of others',
+      'change a foreign Deployment',
       (operator) => operator.mergePatch(deployments, foreign, { spec: { paused: true } }),
     ],
-    ['make it its own', (operator) => operator.mergePatch(deployments, foreign, { metadata: { labels: ownLabels } })],
-    ['delete it', (operator) => operator.delete(deployments, foreign)],
     [
-      'scale it',
+      'take over a foreign Deployment',
+      (operator) => operator.mergePatch(deployments, foreign, { metadata: { labels: ownLabels } }),
+    ],
+    ['delete a foreign Deployment', (operator) => operator.delete(deployments, foreign)],
+    [
+      'scale a foreign Deployment',
       (operator) => operator.mergePatch(deployments, foreign, { spec: { replicas: 3 } }, { subresource: 'scale' }),
     ],
     [
-      'change a pod of others',
+      'change a foreign pod',
       (operator) => operator.mergePatch(pods, 'stranger', { metadata: { annotations: { a: 'b' } } }),
     ],
-    ['relabel its pods', (operator) => operator.mergePatch(pods, 'mine', { metadata: { labels: { app: 'x' } } })],
-    ['end its pods early', (operator) => operator.mergePatch(pods, 'mine', { spec: { activeDeadlineSeconds: 1 } })],
+    ['relabel pods of a pool', (operator) => operator.mergePatch(pods, 'mine', { metadata: { labels: { app: 'x' } } })],
     [
-      'open a Service to the outside',
+      'end pods of a pool early',
+      (operator) => operator.mergePatch(pods, 'mine', { spec: { activeDeadlineSeconds: 1 } }),
+    ],
+    [
+      'expose a Service outside the cluster',
       (operator) => operator.create(services, serviceWith({ type: 'NodePort', clusterIP: undefined })),
     ],
     [
-      'select pods of others by a Service',
+      'select foreign pods by a Service',
       (operator) => operator.create(services, serviceWith({ selector: { app: 'matte-api' } })),
     ],
-    ['hold another Lease', (operator) => operator.create(leases, leaseOf('other'))],
-    ['emit Events about others', (operator) => operator.create(events, eventOf())],
+    ['create another Lease', (operator) => operator.create(leases, leaseOf('other'))],
+    ['emit Events about foreign objects', (operator) => operator.create(events, eventOf())],
   ])('cannot %s', async (_what, request) => {
     const kube = namespace.kube()
     for (const name of ['stranger', 'mine']) {
@@ -227,7 +233,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     metadata: { name, labels },
   })
 
-  it('writes the pools of the values', async () => {
+  it('can write the pools of the values', async () => {
     await operator.apply(tritonPools, poolOf('values', fromValues))
     await operator.mergePatch(tritonPools, 'values', { metadata: { ownerReferences: [] } })
     const status = { leaderTerm: 1 }
@@ -240,7 +246,7 @@ describe.skipIf(!cluster || findMissing('helm'))('an operator that was taken ove
     ["change a user's pool", (one) => one.mergePatch(tritonPools, 'own', { spec: { image: 'example/other:1' } })],
     ["delete a user's pool", (one) => one.delete(tritonPools, 'own')],
     ["make a user's pool its own", (one) => one.mergePatch(tritonPools, 'own', { metadata: { labels: fromValues } })],
-    ['create a pool of no values', (one) => one.create(tritonPools, poolOf('more', {}))],
+    ['create a pool that is not from the values', (one) => one.create(tritonPools, poolOf('more', {}))],
     [
       'create a pool of another release',
       (one) => one.create(tritonPools, poolOf('more', { ...fromValues, 'matte.dev/release': 'other' })),

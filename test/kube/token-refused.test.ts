@@ -1,6 +1,6 @@
-// An admission policy that is tightened under running pools, and then the leader changes: its fencing token is refused.
-// A pool goes on where its Deployments and its status can be fenced; otherwise it is closed and reports it. The
-// operator has the service account of the chart, so the fence needs no right beyond those.
+// An admission policy is tightened under running pools and then the leader changes, so its fencing token is refused.
+// A pool continues if its Deployments and its status can be fenced; otherwise it is closed and reports it. The
+// operator has the service account of the chart, so the fence needs no further permission.
 import { deployments, events, services } from '@matte/controller/operator/kube/client'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
 import { tritonPools } from '@matte/controller/operator/pool/triton-pool'
@@ -53,7 +53,7 @@ describe.skipIf(!cluster || findMissing('helm'))('a leader whose fencing token a
     await accounts?.end()
   })
 
-  /** A former leader ends, and the next one begins under the policy. */
+  /** Ends the leader; the next one begins under the policy. */
   async function changeLeader(...resources: [group: string, ...resources: string[]][]): Promise<void> {
     await operator.stop()
     await refuseUpdates(namespace.kube(), { resources, of: `object.metadata.name.startsWith('${name}')` })
@@ -101,7 +101,7 @@ describe.skipIf(!cluster || findMissing('helm'))('a leader whose fencing token a
     expect(token).toBe(`${leaderTerm}/${leaderLease}`)
   })
 
-  it('closes a pool whose Deployment has no fence at all, reports it, and leads the others', async () => {
+  it('closes a pool whose Deployment cannot be fenced, reports it, and leads the others', async () => {
     await changeLeader(['apps', 'deployments', 'deployments/scale'])
     const { status = {} } = await pools.until(name, 'is closed', (now) => reasonOf(now, 'Ready', 'False'))
     for (const type of ['Ready', 'ScalingActive']) expect(reasonOf(status, type, 'False')).toBe('FencingRefused')
@@ -119,7 +119,7 @@ describe.skipIf(!cluster || findMissing('helm'))('a leader whose fencing token a
     expect(await closed()).toBe(0)
   })
 
-  it('closes a pool whose status refuses the token; metric and Event show it', async () => {
+  it('closes a pool whose status refuses the token, and reports it by a metric and an Event', async () => {
     await changeLeader(['matte.dev', 'tritonpools/status'])
     expect((await eventOf('FencingRefused')).message).toMatch(
       /^TritonPool tight-\d+ refuses the leader's fencing token/,
@@ -130,7 +130,7 @@ describe.skipIf(!cluster || findMissing('helm'))('a leader whose fencing token a
     await pools.until(name, 'is led again', ({ readyReplicas }) => readyReplicas === 2)
   })
 
-  it('leaves a Deployment as it is that it fences through its scale', async () => {
+  it('does not change a Deployment that it fences through its scale', async () => {
     const [before] = await pools.deployments(name)
     await changeLeader(['apps', 'deployments'])
     const after = await until('the Deployment is fenced', async () => {

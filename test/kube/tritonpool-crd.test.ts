@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import type { KubeError } from '@matte/controller/operator/kube/client'
-import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
+import type { LoadedConfig } from '@matte/controller/operator/kube/cluster-access'
 import { buildCrd, printerColumns, type Schema } from '@matte/controller/operator/pool/crd'
 import type { PoolStatus } from '@matte/controller/operator/pool/pool-status'
 import { shouldWrite } from '@matte/controller/operator/pool/status/status'
+import { canary, pod as podOf, status as statusOf } from '@matte/controller/operator/pool/status/status.fixtures'
 import {
   type PoolSpecInput,
   type TritonPool,
   tritonPools,
   withDefaults,
 } from '@matte/controller/operator/pool/triton-pool'
-import { situations } from '@matte/generate/pool-situations'
-import { readYamlBlocks } from '@matte/generate/yaml'
 import { rootDir } from '@matte/local/paths'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findCluster, useNamespace } from '../support/kube.ts'
 import { installPoolDefinition } from '../support/pool-definition.ts'
+import { readYamlBlocks } from '../support/yaml-blocks.ts'
 
 const model = { name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }
 const minimal: PoolSpecInput = { models: [model] }
@@ -26,7 +26,22 @@ const night = { name: 'night', timeZone: 'Europe/Berlin', start: '0 20 * * *', e
 const s3 = (secretName?: string) => ({ s3: { prefix: 's3://models/all', ...(secretName && { secretName }) } })
 const external = { owner: 'external' } as const
 
-/** What is refused, and a part of the message that says what to do. */
+const rollout = { canary, weight: 10, step: 0, since: '2026-11-21T07:59:00Z' }
+const failed = {
+  revision: canary,
+  reason: 'CanaryErrorRate',
+  message: '9 of 52',
+  time: '2026-11-21T07:59:00Z',
+} as const
+const waiting = { reason: 'ImagePullBackOff', message: 'not found' }
+const statuses = [
+  { name: 'serving', status: statusOf() },
+  { name: 'a-canary', status: statusOf({ rollout }) },
+  { name: 'rolled-back', status: statusOf({ rollout: { failed } }) },
+  { name: 'image-missing', status: statusOf({ pods: [podOf('pod-1', { ready: false, waiting })] }) },
+]
+
+/** Invalid changes of spec, each with a part of the advice in the message. */
 const refused: readonly (readonly [string, object, string])[] = [
   ['a minimum above its maximum', { scaling: { minReplicas: 11 } }, 'lower minReplicas or raise maxReplicas'],
   ['a fallback above the maximum', { scaling: { fallback: { replicas: 11 } } }, 'lower it or raise maxReplicas'],
@@ -50,7 +65,7 @@ const refused: readonly (readonly [string, object, string])[] = [
     'set one of them or remove it',
   ],
   [
-    'a start that is no cron pattern',
+    'a start that is not a cron pattern',
     { scaling: { schedules: [{ ...night, start: '8 o’clock' }] } },
     'write five cron fields, minute hour day month weekday',
   ],
@@ -80,34 +95,30 @@ const refused: readonly (readonly [string, object, string])[] = [
     'a model has exactly one source',
   ],
   [
-    'a path that leaves its folder',
+    'a path out of its folder',
     { models: [{ ...model, source: { imagePath: '/models/../etc' } }] },
     'write it from its root',
   ],
   [
     'two default models',
     { models: two.map((one) => ({ ...one, default: true })) },
-    'leave `default: true` on one model only',
+    'set `default: true` on one model only',
   ],
-  ['two models of one name', { models: [model, { ...model, modelVersion: 'other' }] }, 'Duplicate value'],
-  [
-    'two models of one modelVersion',
-    { models: [model, { ...model, name: 'other' }] },
-    'give each its own, or callers could not tell them apart',
-  ],
+  ['two models with one name', { models: [model, { ...model, modelVersion: 'other' }] }, 'Duplicate value'],
+  ['two models with one modelVersion', { models: [model, { ...model, name: 'other' }] }, 'give each model its own'],
   [
     'two Secrets for S3',
     { models: two.map((one, index) => ({ ...one, source: s3(index ? 'b' : undefined) })) },
-    'name the same secretName in all',
+    'set the same secretName in all',
   ],
   ['no models', { models: [] }, 'should have at least 1 items'],
   [
     'weights that do not ascend',
     { rollout: { steps: [{ weight: 50 }, { weight: 10 }] } },
-    'put the smallest first and none twice',
+    'must ascend without duplicates',
   ],
-  ['one weight twice', { rollout: { steps: [{ weight: 10 }, { weight: 10 }] } }, 'none twice'],
-  ['a rollout of no pod', { rollout: { maxSurge: '0%' } }, 'or set rollout.strategy to Recreate'],
+  ['one weight twice', { rollout: { steps: [{ weight: 10 }, { weight: 10 }] } }, 'must ascend without duplicates'],
+  ['a rollout that may replace no pod', { rollout: { maxSurge: '0%' } }, 'or set rollout.strategy to Recreate'],
   ['a weight above 100', { rollout: { steps: [{ weight: 101 }] } }, 'should be less than or equal to 100'],
 ]
 
@@ -134,12 +145,12 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     return error.message
   }
 
-  it('fills in the defaults of a pool with nothing but models, as withDefaults does', async () => {
+  it('fills in the defaults of a pool with only models, like withDefaults', async () => {
     const { spec } = await create('minimal', minimal)
     expect(spec).toEqual(withDefaults(minimal))
   })
 
-  it('fills in the defaults of a parent that is written in part', async () => {
+  it('fills in the defaults of a partly written parent', async () => {
     const input: PoolSpecInput = {
       models: [model],
       resources: { limits: { 'nvidia.com/gpu': 1 } },
@@ -152,12 +163,12 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(spec.rollout.steps).toEqual([{ weight: 30, durationSeconds: 60 }])
   })
 
-  it.each(refused)('refuses %s and says what to do', async (_, changes, message) => {
+  it.each(refused)('rejects %s with advice', async (_, changes, message) => {
     expect(await refusalOf(create('refused', { ...minimal, ...changes }))).toContain(message)
   })
 
   it.each(['1st', 'a.b', `a${'-long'.repeat(11)}`])(
-    'refuses the name %s, which no Service could have',
+    'rejects the name %s, which is invalid for a Service',
     async (name) => {
       expect(await refusalOf(create(name, minimal))).toContain('use at most 54 characters')
     },
@@ -171,7 +182,7 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(messages.filter((message) => !tried.some((piece) => message.includes(piece)))).toEqual([])
   })
 
-  it('accepts what does not contradict itself', async () => {
+  it('accepts consistent specs', async () => {
     const podPatch = { spec: { priorityClassName: 'high', anything: [1, { deep: true }] } }
     const { spec } = await create('allowed', {
       models: two.map((one) => ({ ...one, source: s3('bucket') })),
@@ -188,7 +199,7 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     const [plain, full, byHand] = written
     expect(written).toHaveLength(3)
     for (const pool of [plain, full, byHand]) await create(`written-${pool?.metadata.name}`, pool?.spec ?? {})
-    // Nothing of the full one is left to a default, but for the default of its models.
+    // The full one sets every field except its models' default.
     const { spec } = await create('full', full?.spec ?? {})
     expect({ ...spec, models: [] }).toEqual({ ...full?.spec, models: [] })
     const fields = Object.keys(buildCrd().spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties ?? {})
@@ -214,14 +225,14 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect((await kube.get(tritonPools, metadata.name))?.spec.replicas).toBe(5)
   })
 
-  it('lets nobody scale a pool that Matte scales', async () => {
+  it('lets no other client scale a pool that Matte scales', async () => {
     await create('owned', minimal)
     const patch = { spec: { replicas: 5 } }
     const scaling = namespace.kube().mergePatch(tritonPools, 'owned', patch, { subresource: 'scale' })
     expect(await refusalOf(scaling)).toContain('replicas is decided by Matte')
   })
 
-  it('accepts a leader’s term on a pool that has no status yet', async () => {
+  it('accepts a leader’s term on a pool without a status', async () => {
     await create('led', minimal)
     const led = await namespace
       .kube()
@@ -229,9 +240,8 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     expect(led.status).toEqual({ observedGeneration: 0, leaderTerm: 3 })
   })
 
-  it.each(situations)('gives back the status of $id as it was written, and shows it in columns', async (situation) => {
-    const { spec, status } = situation.pool
-    const { metadata } = await create(`is-${situation.id}`, spec)
+  it.each(statuses)('stores and prints a status: $name', async ({ name, status }) => {
+    const { metadata } = await create(`is-${name}`, minimal)
     const kube = namespace.kube()
     const object = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: metadata.name }, status }
     const written = await kube.apply(tritonPools, object as unknown as TritonPool, { subresource: 'status' })
@@ -251,7 +261,7 @@ describe.skipIf(cluster === undefined)('the definition of TritonPool on an API s
     })
   })
 
-  it('shows the columns in the order in which they are read, P95 on demand only', async () => {
+  it('shows the columns in order, P95 only with -o wide', async () => {
     await create('columns', minimal)
     const { columnDefinitions } = await readTable(cluster, `${namespace.name()}/tritonpools/columns`)
     expect(columnDefinitions.map(({ name }) => name)).toEqual(['Name', ...printerColumns.map(({ name }) => name)])
@@ -281,7 +291,7 @@ type Table = {
 const rowOf = ({ columnDefinitions, rows }: Table): Record<string, unknown> =>
   Object.fromEntries(columnDefinitions.map(({ name }, index) => [name, rows[0]?.cells[index]]))
 
-/** What kubectl is given to print. */
+/** The table that kubectl prints. */
 async function readTable(cluster: LoadedConfig | undefined, path: string): Promise<Table> {
   const server = cluster?.config.getCurrentCluster()?.server
   if (cluster === undefined || server === undefined) throw new Error('there is no cluster')

@@ -1,5 +1,5 @@
-// Two releases in one namespace: each operator leads by its own Lease and runs its own pools, and each worker routes to
-// those alone.
+// Two releases in one namespace: each operator has its own Lease and runs its own pools, and each worker routes only to
+// these.
 import { leases } from '@matte/controller/operator/kube/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 const cluster = await findCluster(import.meta.filename)
 
 describe.skipIf(!cluster)('two releases in one namespace', () => {
-  // Each release has a database, so the names of models may meet.
+  // Each release has a database, so both may use the same names of models.
   const databases = [useDatabase(), useDatabase()] as const
   const namespace = useNamespace(cluster)
   const pools = poolClient(namespace.kube)
@@ -34,7 +34,7 @@ describe.skipIf(!cluster)('two releases in one namespace', () => {
     await first?.stop()
   })
 
-  it('run their own pools and route to those alone', async () => {
+  it('run their own pools and route only to these', async () => {
     const kube = namespace.kube()
     const spec = { replicas: 1, scaling: { owner: 'external' }, models: [modelOf('same')] } as const
     await pools.apply('plain', spec)
@@ -59,7 +59,7 @@ describe.skipIf(!cluster)('two releases in one namespace', () => {
     expect(await labelsOf('marked')).toEqual(['second'])
   })
 
-  it('leave the pools of each other alone when a leader begins', async () => {
+  it('do not change each other’s pools when a leader begins', async () => {
     const kube = namespace.kube()
     const versions = async () => {
       const deployments = await pools.deployments('plain')

@@ -1,4 +1,4 @@
-// Pools of the chart's values: what the operator's leader does with them, and what a chart before this one left.
+// Pools of the chart's values, including those of an older chart.
 import type { KubeClient } from '@matte/controller/operator/kube/client'
 import { events } from '@matte/controller/operator/kube/client'
 import { eventRecorder } from '@matte/controller/operator/kube/events'
@@ -6,8 +6,7 @@ import { type Reflector, reflector } from '@matte/controller/operator/kube/refle
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
 import { applyPoolOver } from '@matte/controller/operator/values-pools/apply-pool'
 import { valuesPools } from '@matte/controller/operator/values-pools/values-pools'
-import { deletePools } from '@matte/controller/setup/delete-pools'
-import { applyPools } from '@matte/controller/setup/pools'
+import { applyPools, deletePools } from '@matte/controller/setup/pools'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
 import { pino } from 'pino'
@@ -86,12 +85,12 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     expect(made?.metadata.ownerReferences).toBeUndefined()
   })
 
-  it('begin with the number in the values, and follow it until a scaler writes another', async () => {
+  it('begin with replicas of the values, and follow them until a scaler writes another number', async () => {
     expect(await upgrade({ fresh: external })).toMatchObject({ spec: { replicas: 2 } })
     expect(await upgrade({ fresh: { ...external, replicas: 3 } })).toMatchObject({ spec: { replicas: 3 } })
   })
 
-  it("keep a scaler's number through an upgrade, which changes all else", async () => {
+  it("keep a scaler's number through an upgrade", async () => {
     await upgrade({ scaled: external })
     await scale('scaled', 7)
     const changed = { ...external, slotsPerPod: 4 }
@@ -101,7 +100,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     expect((await read('scaled'))?.spec.slotsPerPod).toBeUndefined()
   })
 
-  it('are put back when they are deleted', async () => {
+  it('are recreated when they are deleted', async () => {
     const before = await upgrade({ deleted: plain })
     await kube.delete(tritonPools, 'deleted')
     await until('it is there again', async () => {
@@ -110,7 +109,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     })
   })
 
-  it('get fields of the values back, and keep those that the values do not set', async () => {
+  it('get fields of the values back, and keep fields that the values do not set', async () => {
     await upgrade({ edited: { ...plain, slotsPerPod: 2 } })
     const edit = { slotsPerPod: 9, nodeSelector: { disk: 'fast' } }
     await namespace.client().kube.mergePatch(tritonPools, 'edited', { spec: edit })
@@ -126,7 +125,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     await until('the values are back', async () => (await read('applied'))?.spec.slotsPerPod === 2)
   })
 
-  it('are not overwritten by a leader that has read them before another change, or before their creation', async () => {
+  it('are not overwritten by a leader with an outdated read', async () => {
     const made = await upgrade({ fenced: plain })
     await leader.stop()
     const pool = { ...made, metadata: { name: 'fenced' }, spec: { ...plain, slotsPerPod: 9 } } as unknown as TritonPool
@@ -139,7 +138,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     expect(await read('fenced')).toBeUndefined()
   })
 
-  it('that are wrong are reported, and the others are applied', async () => {
+  it('that are invalid are reported, and the others are applied', async () => {
     const wrong = { ...external, scaling: { owner: 'external', minReplicas: 3 } }
     await write({ broken: '{', fine: JSON.stringify(plain), wrong: JSON.stringify(wrong) })
     await leader.passes()
@@ -164,7 +163,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     expect(after?.metadata.generation).toBe(before?.metadata.generation)
   })
 
-  it('of a new name are Ready before those of the old name go', async () => {
+  it('with a new name are Ready before those with the old name are deleted', async () => {
     await upgrade({ old: plain })
     await upgrade({ renamed: plain })
     expect(await read('old')).toBeDefined()
@@ -177,7 +176,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     await until('the old one is gone', async () => (await read('old')) === undefined)
   })
 
-  it('go at once when the values have none', async () => {
+  it('are deleted at once when the values have none', async () => {
     await upgrade({ last: plain })
     await write({})
     await until('it is gone', async () => (await read('last')) === undefined)
@@ -193,7 +192,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     expect(await leader.count('kept')).toBe(1)
   })
 
-  it("do not take another release's pool, nor a user's", async () => {
+  it("do not replace another release's or a user's pool", async () => {
     const others: [string, Record<string, string>][] = [
       ['theirs', { 'matte.dev/release': 'other', 'matte.dev/from': 'other-pools' }],
       ['mine', {}],
@@ -216,7 +215,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     for (const [name] of others) expect(await read(name)).toBeDefined()
   })
 
-  it('of a chart before this one lose their owner, so that they outlive the ConfigMap', async () => {
+  it('of an older chart lose their owner, so they outlive the ConfigMap', async () => {
     await leader.stop()
     const { metadata } = await write({ owned: JSON.stringify(plain), wrong: JSON.stringify(plain) })
     await applyPools(kube, origin.configMap, logger)
@@ -231,14 +230,14 @@ describe.skipIf(!cluster)('the pools of the values', () => {
     await kube.create(configMaps, { ...probe, metadata: { ...probe.metadata, ownerReferences: [owner] } })
     await kube.delete(configMaps, origin.configMap)
     await until(
-      'what belongs to the ConfigMap is gone',
+      'the objects that the ConfigMap owns are gone',
       async () => (await kube.get(configMaps, 'probe')) === undefined,
     )
     expect(await read('owned')).toMatchObject({ spec: { slotsPerPod: 3 } })
     expect(await read('wrong')).toBeDefined()
   })
 
-  it('go after an uninstall, and no other pool does', async () => {
+  it('are deleted after an uninstall, and no other pool is', async () => {
     await upgrade({ first: plain, second: plain })
     await kube.create(tritonPools, {
       apiVersion: 'matte.dev/v1alpha1',
@@ -255,7 +254,7 @@ describe.skipIf(!cluster)('the pools of the values', () => {
 
 type Leader = ReturnType<typeof createLeader>
 
-/** One that leads from its start to its stop. */
+/** A leader from its start to its stop. */
 function createLeader(kube: KubeClient, pools: Reflector<TritonPool>, recorder: ReturnType<typeof eventRecorder>) {
   let registry = createRegistry('test')
   let begun = 0
@@ -278,7 +277,7 @@ function createLeader(kube: KubeClient, pools: Reflector<TritonPool>, recorder: 
       await loop.start()
     },
     stop: async (): Promise<void> => loop?.stop(),
-    /** Resolves after a pass that began now, when its successor has begun. */
+    /** Resolves after a complete pass, when the next one has begun. */
     passes: async (): Promise<void> => {
       const before = begun
       await until('two passes have begun', () => {

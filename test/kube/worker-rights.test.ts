@@ -1,4 +1,4 @@
-// The service account of the worker, which decodes images of strangers: it reads pools and endpoints, and no more.
+// The service account of the worker, which decodes untrusted images: it only reads pools and endpoints.
 import {
   deployments,
   endpointSlices,

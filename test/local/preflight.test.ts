@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-/** Programs of a machine that has everything, each as the lines of a shell script. */
+/** Programs of a complete machine, as lines of shell scripts. */
 const complete: Readonly<Record<string, string>> = {
   uname: 'case $1 in -s) echo Linux;; -m) echo x86_64;; esac',
   getconf: 'echo glibc 2.36',
@@ -34,7 +34,7 @@ function preflight(changes: Readonly<Record<string, string | undefined>>, args: 
 }
 
 describe('preflight', () => {
-  it('says nothing on a machine that has everything', () => {
+  it('prints nothing on a complete machine', () => {
     expect(preflight({})).toEqual({ status: 0, stdout: '', stderr: '' })
   })
 
@@ -42,7 +42,7 @@ describe('preflight', () => {
     expect(preflight({ python3: 'echo 3.13', 'python3.11': 'echo 3.11' })).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('names all that is missing in one message, with packages', () => {
+  it('lists everything missing in one message, with packages', () => {
     const { status, stderr } = preflight({ npm: undefined, make: undefined, node: 'echo v18.19.0' })
     expect(status).toBe(1)
     expect(stderr).toMatch(/^This machine lacks:\n/)
@@ -74,7 +74,7 @@ describe('preflight', () => {
     expect(stderr).toMatch(message)
   })
 
-  it('prints the packages alone for an unattended installation', () => {
+  it('prints only the packages for an unattended installation', () => {
     const { stdout } = preflight({ npm: undefined, make: undefined }, ['--packages'])
     expect(stdout.trim().split(/\s+/)).toEqual(['npm', 'make'])
   })

@@ -3,12 +3,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isPortFree } from '@matte/local/lifecycle/free-ports'
 import { pidFileOf, readLiveRecord, readRecord, stopProcess, writeRecord } from '@matte/local/lifecycle/pid-file'
-import { listHelpers } from '@matte/local/lifecycle/process-group'
-import { identify, isAlive } from '@matte/local/lifecycle/process-identity'
+import { identify, isAlive, listHelpers } from '@matte/local/lifecycle/process-group'
 import { startServer } from '@matte/local/lifecycle/server'
 import { rootDir } from '@matte/local/paths'
-import { isPortFree } from '@matte/local/ports/is-port-free'
 import { installNats, startNats } from '@matte/local/servers/nats'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePorts, nodeEnv } from '../support/free-ports.ts'
@@ -28,7 +27,7 @@ afterEach(async () => {
 })
 
 describe('a process started for make up', () => {
-  it('is kept by a second start, started again with other settings, and stopped by make down', async () => {
+  it('keeps running on a second start, restarts with other settings, and stops with make down', async () => {
     const installation = await installNats(quiet)
     const [client = 0, monitor = 0, otherClient = 0] = await freePorts(3)
     const pidFile = pidFileOf(join(localDir, 'run'), 'nats')
@@ -61,7 +60,7 @@ describe('the helpers of a killed server', () => {
     startServer({
       name: 'parent',
       command: '/bin/sh',
-      // Only programs of this checkout are taken for helpers left behind, such as its Node.
+      // Node of this checkout: only programs of the checkout count as helpers.
       args: ['-c', '"$0" -e "setInterval(() => {}, 1000)" & wait', process.execPath],
       env: {},
       url: '',
@@ -100,7 +99,7 @@ describe('the helpers of a killed server', () => {
     expect(listHelpers(next.pid)).toHaveLength(1)
   })
 
-  it('are left alone where only their number is in a pid file', async () => {
+  it('are not killed if only their number is in a pid file', async () => {
     const pid = await givenHelpersLeftBehind()
     const record = readRecord(pidFile())
     if (!record) throw new Error('the server has no record')
@@ -144,15 +143,20 @@ describe('make down', () => {
 })
 
 describe('ports of processes that have just ended', () => {
-  /** A process whose helper has left its group and keeps the port for some time after the process has ended. */
-  const startWithHelper = async (port: number, keptMs: number) => {
-    const helper = `const parent = process.ppid
-      setInterval(() => process.ppid === parent || setTimeout(() => process.exit(), ${keptMs}), 50)
-      require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('listening'))`
-    const args = JSON.stringify(['-e', helper])
+  let helper = 0
+  const release = (): void => {
+    if (identify(helper)) process.kill(helper, 'SIGKILL')
+  }
+  afterEach(release)
+
+  /** A process whose helper leaves its group and keeps the port until its release, or for a minute. */
+  const startWithHelper = async (port: number) => {
+    const program = `setTimeout(() => process.exit(), 60_000)
+      require('net').createServer().listen(${port}, '127.0.0.1', () => console.log(process.pid))`
+    const args = JSON.stringify(['-e', program])
     const script = `require('child_process').spawn(process.execPath, ${args}, { stdio: 'inherit', detached: true })`
     bystander = spawn(process.execPath, ['-e', `${script}; setInterval(() => {}, 1_000)`], { detached: true })
-    await new Promise((resolve) => bystander?.stdout?.once('data', resolve))
+    helper = Number(await new Promise((resolve) => bystander?.stdout?.once('data', resolve)))
     const identity = identify(bystander.pid ?? 0)
     if (!identity) throw new Error('the process has not started')
     const settings = { name: 'nats', stopSignal: 'SIGTERM' as const, stopTimeoutMs: 5_000, leftovers: [] }
@@ -160,29 +164,32 @@ describe('ports of processes that have just ended', () => {
     writeRecord(pidFileOf(join(localDir, 'run'), 'nats'), record)
     return record
   }
+  const releaseWhenWaiting = (stdout: string): void => {
+    if (stdout.includes('waiting up to')) release()
+  }
 
   it('are free when make down returns', async () => {
     const [port = 0] = await freePorts(1)
-    await startWithHelper(port, 1_500)
-    expect(await makeDown()).toBe(`waiting up to 15 s until ${port} is free …\nstopped nats\n`)
+    await startWithHelper(port)
+    expect(await makeDown(releaseWhenWaiting)).toBe(`waiting up to 15 s until ${port} is free …\nstopped nats\n`)
     expect(await isPortFree(port)).toBe(true)
   })
 
-  it('are waited for by make up, which refuses only a port of another program', async () => {
+  it('are awaited by make up, which refuses only a port of another program', async () => {
     const [port = 0, other = 0] = await freePorts(2)
     const holder = createServer().listen(other, '127.0.0.1')
-    await stopProcess(await startWithHelper(port, 3_500))
+    await stopProcess(await startWithHelper(port))
     const ports = { MATTE_NATS_PORT: String(port), MATTE_NATS_MONITOR_PORT: String(other) }
-    const { stdout, stderr } = await run('local/src/up.ts', ports)
+    const { stdout, stderr } = await run('local/src/up.ts', ports, releaseWhenWaiting)
     holder.close()
     expect(stdout).toContain(`waiting up to 15 s until ${port} is free …`)
-    expect(stderr).toContain(`Port ${other} (health of NATS) is taken by another program`)
+    expect(stderr).toContain(`Port ${other} (health of NATS) is in use by another program`)
     expect(stderr).not.toContain(`Port ${port} `)
   })
 })
 
 describe('an attached server', () => {
-  it('ends with its program even when that is killed', async () => {
+  it('ends with its program even if that is killed', async () => {
     const { program } = await installNats(quiet)
     const [client = 0, monitor = 0] = await freePorts(2)
     const options = {
@@ -219,19 +226,24 @@ describe('make up', () => {
     })
     await holder.stop()
     expect(code).toBe(1)
-    expect(stderr).toContain(`Port ${client} (NATS) is taken by another program: set MATTE_NATS_PORT to a free port.`)
+    expect(stderr).toContain(`Port ${client} (NATS) is in use by another program: set MATTE_NATS_PORT to a free port.`)
     expect(existsSync(join(localDir, 'data'))).toBe(false)
   })
 })
 
-async function makeDown(): Promise<string> {
-  const { stdout, stderr } = await run('local/src/down.ts', {})
+async function makeDown(onOutput?: (stdout: string) => void): Promise<string> {
+  const { stdout, stderr } = await run('local/src/down.ts', {}, onOutput)
   return stdout + stderr
 }
 
 type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
-function run(script: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
+/** `onOutput` gets the whole standard output after each part of it. */
+function run(
+  script: string,
+  env: Readonly<Record<string, string>>,
+  onOutput?: (stdout: string) => void,
+): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [join(rootDir, script)], {
       env: { ...nodeEnv(), MATTE_LOCAL_DIR: localDir, ...env },
@@ -239,7 +251,10 @@ function run(script: string, env: Readonly<Record<string, string>>): Promise<Out
     })
     let stdout = ''
     let stderr = ''
-    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString()
+      onOutput?.(stdout)
+    })
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })

@@ -18,7 +18,7 @@ let server: RunningServer | undefined
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'matte-servers-'))
-  chmodSync(dir, 0o755) // PostgreSQL runs as another user where this one is root
+  chmodSync(dir, 0o755) // PostgreSQL runs as another user when this process is root
 })
 afterEach(async () => {
   await server?.stop()
@@ -32,8 +32,8 @@ const files = (name: string) => ({
 })
 
 describe('startPostgres', () => {
-  it('keeps its data over a stop, a kill and a restart at the same address', async () => {
-    const installation = await installPostgres(quiet)
+  it('keeps its data and address over a stop, a kill and a restart', async () => {
+    const installation = await installPostgres()
     const [port = 0] = await freePorts(1)
     // A password with characters that a URL must escape.
     const start = () => startPostgres({ ...files('postgres'), installation, port, password: 'a/b:c@d' })
@@ -50,21 +50,21 @@ describe('startPostgres', () => {
     await query(url, 'UPDATE kept SET n = 2')
     await server.kill('SIGKILL')
 
-    // Its sessions may still hold the shared memory for a moment: the start waits for them.
+    // Its sessions may hold the shared memory for a moment.
     server = await start()
     expect(await query(url, 'SELECT n FROM kept')).toEqual([{ n: 2 }])
   })
 })
 
-describe('startPostgres, while the server before it is about to end,', () => {
+describe('startPostgres while the previous server is ending', () => {
   it('waits for its lock file', async () => {
-    const installation = await installPostgres(quiet)
+    const installation = await installPostgres()
     const [first = 0, second = 0] = await freePorts(2)
     const before = await startPostgres({ ...files('locked'), installation, port: first, password: 'test' })
     try {
       const next = { ...files('locked'), logFile: join(dir, 'locked-next.log') }
       const starting = startPostgres({ ...next, installation, port: second, password: 'test' })
-      starting.catch(quiet) // judged below
+      starting.catch(quiet) // checked below
       const log = () => (existsSync(next.logFile) ? readFileSync(next.logFile, 'utf8') : '')
       await until('the lock file has been in the way', () => log().includes('"postmaster.pid" already exists'))
       await before.kill('SIGKILL')
@@ -77,7 +77,7 @@ describe('startPostgres, while the server before it is about to end,', () => {
 })
 
 describe('startNats', () => {
-  it('is ready with JetStream, and starts empty after its store was taken away', async () => {
+  it('is ready with JetStream, and starts empty after its store was removed', async () => {
     const installation = await installNats(quiet)
     const [client = 0, monitor = 0] = await freePorts(2)
     const start = () => startNats({ ...files('nats'), installation, ports: { client, monitor } })
@@ -91,7 +91,7 @@ describe('startNats', () => {
     expect(existsSync(files('nats').dataDir)).toBe(true)
   })
 
-  it('stops although it is suspended', async () => {
+  it('stops even if it is suspended', async () => {
     const installation = await installNats(quiet)
     const [client = 0, monitor = 0] = await freePorts(2)
     server = await startNats({ ...files('suspended'), installation, ports: { client, monitor } })
@@ -106,14 +106,14 @@ describe('startNats', () => {
     const ports = { client, monitor }
     server = await startNats({ ...files('first'), installation, ports })
     const second = startNats({ ...files('second'), installation, ports })
-    await expect(second).rejects.toThrow(`nats needs port ${client}, which another program has taken`)
+    await expect(second).rejects.toThrow(`nats needs port ${client}, which another program uses`)
   })
 
-  it('says why it did not start, with the end of its log', async () => {
+  it('reports why it did not start, with the end of its log', async () => {
     const installation = await installNats(quiet)
     const [client = 0, monitor = 0] = await freePorts(2)
     const start = { ...files('broken'), installation, ports: { client, monitor } }
-    // Its store cannot be made below a file.
+    // A store cannot be created below a file.
     mkdirSync(start.dataDir)
     writeFileSync(join(start.dataDir, 'jetstream'), '')
     await expect(startNats(start)).rejects.toThrow(/nats ended before it was ready.*broken\.log.*not a directory/is)
@@ -121,7 +121,7 @@ describe('startNats', () => {
 })
 
 describe('startObjectStore', () => {
-  it('has room for more buckets than the disk has gigabytes', async () => {
+  it('can hold more buckets than the disk has gigabytes', async () => {
     const installation = await installObjectStore(quiet)
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
     server = await startObjectStore({
@@ -132,7 +132,7 @@ describe('startObjectStore', () => {
     })
     const endpoints = { internalEndpoint: server.url, publicEndpoint: server.url, region: 'us-east-1' }
     const { bavail, bsize } = statfsSync(dir)
-    // Of a large disk not all: each takes a quarter of a second.
+    // Part of a large disk: each takes a quarter of a second.
     const gigabytes = Math.min(40, Math.floor((bavail * bsize) / 2 ** 30))
     for (let number = 0; number <= gigabytes; number++) {
       const bucket = openBucket({ ...endpoints, ...credentials, bucket: `bucket-${number}` })
@@ -142,7 +142,7 @@ describe('startObjectStore', () => {
     }
   })
 
-  it('keeps objects over a kill, refuses strangers on every port, and leaves no socket behind', async () => {
+  it('keeps objects over a kill, rejects strangers on every port, and leaves no socket behind', async () => {
     const installation = await installObjectStore(quiet)
     const ports = await pickObjectStorePorts()
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret-key' }
@@ -178,7 +178,7 @@ async function query(connectionString: string, sql: string): Promise<unknown[]> 
   }
 }
 
-/** Local addresses that listen on this port, as the kernel writes them. */
+/** Local addresses that listen on this port, in the kernel's notation. */
 function listenersOf(port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)

@@ -1,9 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { listHelpers } from '@matte/local/lifecycle/process-group'
-import { identify } from '@matte/local/lifecycle/process-identity'
+import { identify, listHelpers } from '@matte/local/lifecycle/process-group'
+import { prepareModelRepository } from '@matte/local/models/model-repository'
 import { rootDir } from '@matte/local/paths'
-import { prepareModelRepository } from '@matte/local/servers/model-repository'
 import { installTriton, startTriton } from '@matte/local/servers/triton'
 import { afterEach, expect, inject, it } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
@@ -16,7 +15,7 @@ afterEach(() => {
   for (const stub of stubs) if (identify(stub)) process.kill(stub, 'SIGKILL')
 })
 
-it('A killed Triton leaves no stub and no shared memory', async () => {
+it('a killed Triton leaves no stub and no shared memory', async () => {
   const dir = join(inject('runDir'), 'killed-triton')
   const repository = join(dir, 'models')
   await prepareModelRepository({ source: join(rootDir, 'models'), target: repository, cores: 2 })
@@ -32,7 +31,7 @@ it('A killed Triton leaves no stub and no shared memory', async () => {
   expect(stubs).toHaveLength(2)
   expect(regionsOf(server.pid)).toHaveLength(2)
 
-  // A stub may or may not hang when its server is killed. A suspended one always stays.
+  // A suspended stub always survives its server.
   for (const stub of stubs) process.kill(stub, 'SIGSTOP')
   process.kill(server.pid, 'SIGKILL')
   await until('the server has ended', () => identify(server.pid) === undefined)

@@ -1,4 +1,4 @@
-// models/add.py as `make model-add` runs it, on tiny networks that a script makes.
+// models/add.py as `make model-add` runs it, on generated networks.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -9,12 +9,12 @@ const scripts = join(import.meta.dirname, 'graphs')
 
 type Answer = { readonly failed: boolean; readonly said: string }
 
-/** Writes the networks of graphs/make.py into the folder. */
+/** Writes the networks of graphs/make.py. */
 export async function makeGraphs(folder: string): Promise<void> {
   await runPython('make.py', [folder])
 }
 
-/** One run for each list of arguments, in their order. */
+/** Runs once per list of arguments. */
 export async function addModels(runs: readonly (readonly string[])[]): Promise<Answer[]> {
   return JSON.parse(await runPython('add_many.py', [], JSON.stringify(runs))) as Answer[]
 }

@@ -1,10 +1,10 @@
-// What `make model-add` makes of networks in the forms in which they come, served by the real Triton and the service.
+// Networks in the usual forms, added by `make model-add` and served by the real Triton and the service.
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connectTriton } from '@matte/controller/worker/triton/triton-client'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
-import { readProcessor } from '@matte/local/servers/model-repository'
+import { readProcessor } from '@matte/local/models/model-repository'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { startFake } from '../support/fake-triton.ts'
@@ -21,7 +21,7 @@ const folder = mkdtempSync(join(inject('runDir'), 'added-'))
 const graph = (name: string): string => join(folder, 'graphs', `${name}.onnx`)
 const asIs = ['--mean', '0', '--std', '1']
 
-/** The networks of graphs/make.py with the options that they need. */
+/** Networks of graphs/make.py and their options. */
 const good = {
   'one-image': [...asIs, '--model-version', 'one'],
   logits: [
@@ -45,7 +45,7 @@ type Name = keyof typeof good
 const names = Object.keys(good) as Name[]
 const sizes: Readonly<Record<Name, number>> = { 'one-image': 64, logits: 64, half: 1024, stretched: 64 }
 
-/** Made twice. */
+/** Added twice. */
 const twins = ['one-image', 'logits'] as const
 
 const argumentsFor = (name: Name, target: string): string[] => [
@@ -55,7 +55,7 @@ const argumentsFor = (name: Name, target: string): string[] => [
 ]
 
 const { amx, vnni } = await readProcessor()
-/** With `--bf16` it computes in bf16 where the processor can; elsewhere that would take longer than 32 bits. */
+/** `--bf16` computes in bf16 only where the processor supports it. */
 const half = amx ? 'bf16' : 'fp16'
 
 let triton: OwnServer
@@ -70,7 +70,7 @@ beforeAll(async () => {
 afterAll(() => triton?.stop())
 
 describe('make model-add', () => {
-  it('makes the same bytes of the same file and options', async () => {
+  it('writes the same bytes for the same file and options', async () => {
     for (const name of twins) {
       const files = await readdir(join(folder, 'again', name), { recursive: true, withFileTypes: true })
       const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
@@ -82,7 +82,7 @@ describe('make model-add', () => {
     }
   })
 
-  it.each(names)('says of %s what it is, which the controller reads from Triton', async (name) => {
+  it.each(names)('declares the properties of %s, which the controller reads from Triton', async (name) => {
     const client = connectTriton(loadTriton(), triton.url)
     const shape = await client.readyModel(name).finally(() => client.close())
     expect(shape).toMatchObject({
@@ -94,7 +94,7 @@ describe('make model-add', () => {
     })
   })
 
-  it.each(['one-image', 'logits', 'half'] as const)('serves %s with its pixels to one grey level', async (name) => {
+  it.each(['one-image', 'logits', 'half'] as const)('serves %s exactly to one grey level', async (name) => {
     const size = sizes[name]
     const model = openModel(triton.url, name, size)
     const picture = pictureOf(size, 1)
@@ -103,7 +103,7 @@ describe('make model-add', () => {
     expect(largestError(alpha, picture, maps[name])).toBeLessThanOrEqual(1)
   })
 
-  it('lets Triton send two at once where that gives what each gives alone', async () => {
+  it('allows batches of two if each image gets the same mask as alone', async () => {
     const model = openModel(triton.url, 'logits', 64)
     const both = [pictureOf(64, 1), pictureOf(64, 2)]
     try {
@@ -116,7 +116,7 @@ describe('make model-add', () => {
   })
 
   it.each(['one-image', 'stretched'] as const)(
-    'has Triton refuse %s two at once, which would be wrong',
+    'makes Triton refuse batches of two for %s, whose masks would be wrong',
     async (name) => {
       const model = openModel(triton.url, name, 64)
       const two = model.infer(Buffer.alloc(2 * 64 * 64 * 3), 2).finally(() => model.close())
@@ -124,7 +124,7 @@ describe('make model-add', () => {
     },
   )
 
-  it('lists what it made, with checksums', async () => {
+  it('lists the files with checksums', async () => {
     const listed = JSON.parse(readFileSync(join(folder, 'models/models.json'), 'utf8'))
     expect(Object.keys(listed)).toEqual(['one', 'logits', 'half', 'stretched'])
     expect(listed.one).toMatchObject({
@@ -150,12 +150,12 @@ describe('the service', () => {
     for (const { name } of added) await untilOffered(stack.client, name)
   })
 
-  /** White, grey and black thirds: what is left of each, by the tiny networks' own maps. */
+  /** White, grey and black thirds, by the networks' own maps. */
   it.each([
     ['one', { grey: [140, 162], black: [0, 5] }],
     ['half', { grey: [164, 184], black: [0, 5] }],
     ['logits', { grey: [170, 230], black: [20, 60] }],
-  ] as const)('cuts out by the model that a task names, whatever its size: %s', async (modelVersion, expected) => {
+  ] as const)('cuts out with the model named by a task, of any size: %s', async (modelVersion, expected) => {
     const imageUrl = await stack.client.upload(await thirds())
     const { id } = await stack.client.createTask({ imageUrl, modelVersion })
     const task = await untilStatus(stack.client, id, 'succeeded')
@@ -175,9 +175,9 @@ describe('the service', () => {
     }
   })
 
-  it('tells callers what each is', async () => {
+  it('lists the properties of each for callers', async () => {
     type Page = { items: readonly { modelVersion: string; speed: string | null }[] }
-    const { items } = await until('the pods have said what they are', async () => {
+    const { items } = await until('the pods have reported their models', async () => {
       const { data } = await stack.client.call<Page>('GET', '/models')
       return data.items.every(({ speed }) => speed !== null) && data
     })
@@ -187,18 +187,18 @@ describe('the service', () => {
       { modelVersion: 'half', inputSize: 1024, views: 1, ...rest },
       { modelVersion: 'logits', inputSize: 64, views: 2, ...rest },
       { modelVersion: 'one', inputSize: 64, views: 1, ...rest },
-      // Its form, and so its views, go by the processor.
+      // Its form and views depend on the processor.
       { modelVersion: 'service-v2', inputSize: 320, views, ...rest, licence: 'Apache-2.0', default: true },
     ])
   })
 
-  it('has the default beside them, in a Triton of its own', async () => {
+  it('has the default beside them, in a separate Triton', async () => {
     const task = await cutOut(stack.client)
     expect(task).toMatchObject({ modelVersion: 'service-v2', width: 680, height: 440 })
     expect(task.foreground).not.toBeNull()
   })
 
-  it('serves none whose licence the operator does not allow, and says which', async () => {
+  it('serves no model with a rejected licence, and names it', async () => {
     await stack.process('worker').stop()
     const models = [{ name: 'one', tritonModel: 'one-image', addresses: [triton.url], default: true }]
     const controller = await stack.start('worker', {
@@ -214,12 +214,12 @@ describe('the service', () => {
     expect(controller.log().some(({ msg }) => msg === 'task succeeded')).toBe(false)
   })
 
-  it('counts what goes to a large model as memory of the image: one at a time where two have no room', async () => {
+  it('counts the input of a large model as image memory: one at a time if two do not fit', async () => {
     const fake = await startFake({
       models: [{ name: 'large', inputSize: 2048, instances: 4 }],
       behaviour: { serviceMs: 300 },
     })
-    // 67 MB each, of the 87 that pixels get.
+    // 67 MB each, of a pixel budget of 87.
     await stack.start('worker', {
       MODELS_STATIC: JSON.stringify([
         { name: 'large', tritonModel: 'large', addresses: [fake.address], default: true },
@@ -250,31 +250,31 @@ describe('make model-add refuses', () => {
   const mit = ['--licence', 'MIT']
   const sized = [...mit, '--input-size', '64']
   const cases: [string, string[], string][] = [
-    ['a page in place of a model', add('text', ...mit), 'is not an ONNX file'],
+    ['a web page instead of a model', add('text', ...mit), 'is not an ONNX file'],
     ['an empty file', add('empty', ...mit), 'is not an ONNX file'],
-    ['a file that is not there', add('absent', ...mit), 'does not exist'],
+    ['a missing file', add('absent', ...mit), 'does not exist'],
     ['no licence', add('half'), 'required: --licence'],
     ['a licence in words', add('half', '--licence', 'ask us'), 'not an SPDX expression'],
     ['an open size', add('half', ...mit), 'give the one to serve with --input-size'],
-    ['a size that is no multiple of 4', add('half', ...mit, '--input-size', '318'), 'must be a multiple of 4'],
+    ['a size that is not a multiple of 4', add('half', ...mit, '--input-size', '318'), 'must be a multiple of 4'],
     ['another size than the graph’s', add('one-image', ...mit, '--input-size', '320'), 'the graph takes 64 only'],
     ['several outputs and no choice', add('logits', ...sized), '0: alpha FLOAT [n,1,h,w], 1: side FLOAT [n,1,h,w]'],
-    ['an output that is not there', add('logits', ...sized, '--output', '2'), '--output 2: the graph has 0: alpha'],
+    ['a missing output', add('logits', ...sized, '--output', '2'), '--output 2: the graph has 0: alpha'],
     ['logits without --sigmoid', add('logits', ...sized, '--output', '0'), 'not from 0 to 1: give --sigmoid'],
-    ['probabilities with --sigmoid', add('half', ...sized, ...asIs, '--sigmoid'), 'probabilities already'],
-    ['two channels', add('two-channels', ...sized, ...asIs), 'gives [1, 2, 64, 64] for one picture, not one map of 64'],
+    ['probabilities with --sigmoid', add('half', ...sized, ...asIs, '--sigmoid'), 'already probabilities'],
+    ['two channels', add('two-channels', ...sized, ...asIs), 'gives [1, 2, 64, 64] for one image, not one map of 64'],
     [
       'a map of another size',
       add('smaller', ...sized, ...asIs),
-      'gives [1, 1, 32, 32] for one picture, not one map of 64',
+      'gives [1, 1, 32, 32] for one image, not one map of 64',
     ],
-    ['two inputs', add('two-inputs', ...sized), 'must have one input, a picture'],
-    ['numbers beyond half precision', add('half', ...sized, '--std', '1e-9'), 'is not a number for a test picture'],
+    ['two inputs', add('two-inputs', ...sized), 'must have one input, an image'],
+    ['numbers beyond half precision', add('half', ...sized, '--std', '1e-9'), 'is not a number for a test image'],
     ['two numbers for a mean', add('half', ...sized, '--mean', '1,2'), 'is not three numbers'],
     ['a name that is a path', add('half', ...sized, '--name', '../half'), '--name ../half'],
     ['a name that exists', [...argumentsFor('half', 'models')], 'exists: give --replace'],
     [
-      'the modelVersion of another',
+      'the modelVersion of another model',
       [...argumentsFor('half', 'models'), '--name', 'other', '--model-version', 'one'],
       'one is the modelVersion of one-image already',
     ],

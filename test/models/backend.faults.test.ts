@@ -1,4 +1,4 @@
-// The onnxruntime backend in Python that local mode serves with, as far as it can be tested where there is no GPU.
+// The Python onnxruntime backend of local mode, as far as it can be tested without a GPU.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,7 +17,7 @@ describe('the onnxruntime backend in Python', () => {
     const { command, env } = await installModelTools(sayToTerminal)
     const script = join(import.meta.dirname, 'backend_cases.py')
     const { stdout } = await promisify(execFile)(command, [script, backend, model, forGpus], { env })
-    // What onnxruntime says goes to stderr or before the last line.
+    // onnxruntime's own messages precede the last line or go to stderr.
     found = JSON.parse(stdout.slice(stdout.lastIndexOf('{"cpu"')))
   })
 
@@ -25,11 +25,11 @@ describe('the onnxruntime backend in Python', () => {
     expect(found.cpu).toEqual(['CPUExecutionProvider'])
   })
 
-  it('refuses an instance of KIND_GPU with the package for the CPU, and says what to install', () => {
+  it('refuses an instance of KIND_GPU with the CPU package, and says what to install', () => {
     expect(found['gpu without CUDA']).toMatch(/^refused: .*KIND_GPU.*`local\/triton\/install\.sh TARGET gpu`/)
   })
 
-  it('refuses an instance of KIND_GPU where CUDA does not start, in place of running it on the CPU', () => {
+  it('refuses an instance of KIND_GPU if CUDA does not start, instead of using the CPU', () => {
     expect(found['gpu that does not start']).toMatch(/^refused: .*does not start CUDA/)
   })
 
@@ -42,7 +42,7 @@ describe('the onnxruntime backend in Python', () => {
     })
   })
 
-  it('reads parameters of the model and of the accelerator `cuda`; for the search those of the model count', () => {
+  it('reads parameters of the model and of the accelerator `cuda`; for the search, those of the model win', () => {
     expect(found.given).toEqual({
       cudnn_conv_algo_search: 'HEURISTIC',
       arena_extend_strategy: 'kSameAsRequested',
@@ -53,7 +53,7 @@ describe('the onnxruntime backend in Python', () => {
     })
   })
 
-  it('gets the masks of u2netp from its file for GPUs, as many as there are images', () => {
+  it('gets one mask per image from the GPU file of u2netp', () => {
     const masks = found['file for GPUs'] as [shape: number[], apart: number][]
     expect(masks.map(([shape]) => shape)).toEqual([
       [1, 320, 320],
@@ -67,7 +67,7 @@ describe('the onnxruntime backend in Python', () => {
     expect([found['closed axis without batches'], found['open axis']]).toEqual([null, null])
   })
 
-  it('refuses a value and an accelerator that it does not know', () => {
+  it('refuses an unknown value and an unknown accelerator', () => {
     expect(found['unknown value']).toBe("refused: unsupported cudnn_conv_algo_search value '3'")
     expect(found['other accelerator']).toMatch(/^refused: .*tensorrt/)
   })

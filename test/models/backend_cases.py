@@ -1,8 +1,8 @@
-"""What local/triton/backends/onnxruntime/model.py makes of a configuration for a GPU, without Triton and without a GPU.
+"""Runs local/triton/backends/onnxruntime/model.py with GPU configurations, without Triton and without a GPU.
 
   backend_cases.py MODEL_PY MODEL_ONNX MODEL_GPU_ONNX
 
-Triton's own module is replaced. Prints one JSON object.
+Triton's module is faked. Prints one JSON object.
 """
 import importlib.util
 import json
@@ -35,7 +35,7 @@ def said_by(work):
 
 
 def differences(backend, model, of_eight):
-    """Of the masks of one and of three images, on the CPU; the second file computes eight."""
+    """Mask differences of the two files for one and for three images, on the CPU; the second file computes eight."""
     images = np.random.default_rng(1).integers(0, 256, (3, 320, 320, 3), np.uint8)
     sessions = [backend.open_session(path, {}, "CPU", "0") for path in (model, of_eight)]
     for count in (1, 3):
@@ -68,7 +68,7 @@ def main():
         "open axis": backend.check_batch_axis({"max_batch_size": 8}, [tensor(["N", 64, 64])]),
         "other accelerator": options(accelerator("tensorrt")),
     }
-    # A package for GPUs whose libraries are missing leaves the CPU in its place and says nothing.
+    # A GPU package whose libraries are missing silently falls back to the CPU.
     backend.ort.get_available_providers = lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"]
     found["gpu that does not start"] = on("GPU")
     json.dump(found, sys.stdout)

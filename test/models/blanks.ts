@@ -2,7 +2,7 @@ const side = 320
 
 type Colour = readonly [number, number, number]
 
-/** From one colour to another: `share` is 0 for the first and 1 for the second, `x` and `y` from 0 to 1. */
+/** A gradient from one colour to another; `share` is 0..1, `x` and `y` are 0..1. */
 function fade(first: Colour, last: Colour, share: (x: number, y: number) => number): Uint8Array {
   const image = new Uint8Array(side * side * 3)
   for (let pixel = 0; pixel < side * side; pixel++) {
@@ -16,7 +16,7 @@ function fade(first: Colour, last: Colour, share: (x: number, y: number) => numb
 
 const plain = (colour: Colour): Uint8Array => fade(colour, colour, () => 0)
 
-/** Of one colour, skies and walls: among them those in which a model that is quantised without care sees a subject. */
+/** Plain colours, skies and walls, in some of which a badly quantised model sees a subject. */
 export const blanks: readonly (readonly [string, Uint8Array])[] = [
   ['black', plain([0, 0, 0])],
   ['white', plain([255, 255, 255])],

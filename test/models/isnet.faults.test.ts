@@ -1,11 +1,11 @@
-// IS-Net from its published file to cut-outs: in one Triton with u2netp, as the pods of a pool with two models, and in
-// one of its own. Opt-in, since it fetches 113 MB and an image takes seconds: MATTE_TEST_ISNET=1.
+// IS-Net from its published file to cut-outs, beside u2netp in one Triton and in a separate one. Fetches 113 MB, so it
+// needs MATTE_TEST_ISNET=1.
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fetchIsnet } from '@matte/local/models/isnet'
+import { readProcessor } from '@matte/local/models/model-repository'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
-import { readProcessor } from '@matte/local/servers/model-repository'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { readMetrics } from '../e2e/support/metrics.ts'
@@ -66,7 +66,7 @@ describe.skipIf(!isWanted)('IS-Net', () => {
     expect((await readMetrics(controller)).sum('matte_model_pods', { model: 'isnet-general', form })).toBe(1)
     const [fine = Buffer.alloc(0), small = Buffer.alloc(0)] = results
     const truth = await sharp(photo('lemur-alpha.png')).extractChannel(0).raw().toBuffer()
-    // 0.949 when it was written.
+    // Measured: 0.949.
     expect(overlap(fine, truth)).toBeGreaterThan(0.93)
     expect(fine.equals(small)).toBe(false)
     process.stdout.write(`${controller.name}: peak ${Math.round(controller.peakMemoryBytes() / 1e6)} MB\n`)

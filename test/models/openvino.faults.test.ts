@@ -1,4 +1,4 @@
-// The program that runs forms under OpenVINO, where Triton cannot be made to show it: u2netp.test.ts has masks.
+// Behaviour of the OpenVINO program that is not visible through Triton; u2netp.test.ts covers masks.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,7 +7,7 @@ import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
 import { expect, it } from 'vitest'
 
-it('computes as its configuration says, and answers each request by itself: masks, or why not', async () => {
+it('compiles by its configuration, and returns masks or an error per request', async () => {
   const { command, env } = await installModelTools(sayToTerminal)
   const files = [join(import.meta.dirname, 'openvino_cases.py'), join(rootDir, 'models/u2netp/1/openvino_model.py')]
   const { stdout } = await promisify(execFile)(command, files, { env })
@@ -19,7 +19,7 @@ it('computes as its configuration says, and answers each request by itself: mask
     'internal: OpenVINO: no mask',
     [maskOf(5)],
   ])
-  // In 32 bits unless the configuration asks for less: u2netp's masks suffer from it.
+  // In 32 bits by default: bf16 makes u2netp's masks worse.
   expect(compiled).toEqual([
     ['CPU', 'f32', 1],
     ['CPU', 'bf16', 1],

@@ -1,10 +1,9 @@
-"""How models/u2netp/1/openvino_model.py sets up a network, and what it answers when a request is cancelled or fails,
-without Triton and OpenVINO.
+"""Runs models/u2netp/1/openvino_model.py, including cancelled and failed requests, without Triton and OpenVINO.
 
   openvino_cases.py MODEL_PY
 
-Both modules are replaced: the network gives the first value of each row, and fails at an image of 9s. Prints JSON:
-the answers, and device, precision and threads that a network was compiled for without a parameter and with bf16.
+Both modules are faked: the network returns the first channel, and fails for an image of 9s. Prints JSON: the responses,
+and device, precision and threads of compilations without a parameter and with bf16.
 """
 import importlib.util
 import json
@@ -29,7 +28,7 @@ class Error:
 
 
 class Core:
-    """Of OpenVINO: what it compiles is the network above."""
+    """Fake of OpenVINO's Core; records compilations."""
 
     def read_model(self, path):
         return types.SimpleNamespace(reshape=lambda shape: None)
@@ -43,7 +42,7 @@ compiled = []
 
 
 class Inference:
-    """Gives the same buffer each time, as OpenVINO may."""
+    """Returns the same buffer each time, as OpenVINO may."""
 
     alpha = np.zeros((1, 2, 2), np.uint8)
 

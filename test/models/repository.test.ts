@@ -36,7 +36,7 @@ const linesOf = async (folder: string, name: string) =>
   ) ?? []
 
 describe.each([...new Set(Object.values(models).map(({ folder }) => folder))])('models/%s', (folder) => {
-  it('declares the same tensors and properties in every configuration, but for a GPU’s views', async () => {
+  it('declares the same tensors and properties in every configuration, except a GPU’s views', async () => {
     const names = ['config.pbtxt', 'configs/cpu.pbtxt', 'configs/gpu.pbtxt']
     const [base, ...tuned] = await Promise.all(names.map((name) => linesOf(folder, name)))
     expect(base?.length).toBeGreaterThan(4)
@@ -47,7 +47,7 @@ describe.each([...new Set(Object.values(models).map(({ folder }) => folder))])('
   it.each([
     ['cpu-vnni', /"matte\.(form|views)"/],
     ['cpu-vnni-openvino', /^backend|"matte\.(form|views)"/],
-  ])('differs in its form, its views and what runs it alone where the processor has VNNI: %s', async (name, own) => {
+  ])('differs only in form, views and backend on processors with VNNI: %s', async (name, own) => {
     if (!existsSync(join(repository, folder, `configs/${name}.pbtxt`))) return
     const others = (lines: readonly string[]) => lines.filter((line) => !own.test(line))
     const lines = await linesOf(folder, `configs/${name}.pbtxt`)
@@ -55,7 +55,7 @@ describe.each([...new Set(Object.values(models).map(({ folder }) => folder))])('
     expect(lines).toContain('parameters { key: "matte.form" value: { string_value: "int8" } }')
   })
 
-  it.each(['README.md', 'LICENSE'])('has its %s beside it', async (name) => {
+  it.each(['README.md', 'LICENSE'])('has a %s', async (name) => {
     expect((await readFile(join(repository, folder, name), 'utf8')).length).toBeGreaterThan(0)
   })
 })

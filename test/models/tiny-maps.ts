@@ -1,6 +1,6 @@
-// What the networks of graphs/make.py make of a picture, with the options that add.test.ts gives them.
+// Maps that the networks of graphs/make.py give, with the options of add.faults.test.ts.
 
-/** What each makes of a pixel, 0..1: all have the mean of the three channels as their map. */
+/** Map value 0..1 of a pixel: the mean of its channels. */
 export const maps: Readonly<Record<'one-image' | 'logits' | 'half', (rgb: readonly number[]) => number>> = {
   'one-image': (rgb) => meanOf(rgb.map((value) => value / 255)),
   logits: (rgb) => 1 / (1 + Math.exp(-meanOf(rgb.map((value, i) => (value / 255 - ([0.5, 0.4, 0.3][i] ?? 0)) / 0.25)))),
@@ -8,7 +8,7 @@ export const maps: Readonly<Record<'one-image' | 'logits' | 'half', (rgb: readon
 }
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Every value in some channel, no two images alike. */
+/** Uses every value; no two images are alike. */
 export function pictureOf(size: number, seed: number): Buffer {
   const pixels = Buffer.alloc(size * size * 3)
   for (let i = 0; i < pixels.length; i++) pixels[i] = (i * 7 + Math.floor(i / 97) * 13 + seed * 31) % 256

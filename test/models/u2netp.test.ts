@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { connectTriton } from '@matte/controller/worker/triton/triton-client'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
-import { readProcessor } from '@matte/local/servers/model-repository'
+import { readProcessor } from '@matte/local/models/model-repository'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { reportSkip } from '../support/report/skips.ts'
@@ -13,14 +13,14 @@ const references = resolve(import.meta.dirname, '../fixtures/u2netp')
 const imageBytes = 320 * 320 * 3
 const maskBytes = 320 * 320
 
-// The server that all tests share has the form for this processor; the other one needs a server of its own.
+// The shared server has this processor's form; the other form needs a second server.
 const { vnni } = await readProcessor()
 if (!vnni)
   reportSkip({ matching: 'the int8 form', reason: 'this processor has no VNNI, and int8 gives wrong masks on it' })
 
 type Form = { readonly vnni: boolean; readonly openvino?: boolean }
 
-/** The model as it is served with or without VNNI, and with or without OpenVINO. */
+/** The model with or without VNNI and OpenVINO. */
 function useModel(form: Form) {
   let own: OwnServer | undefined
   let model: TritonModel
@@ -58,7 +58,7 @@ describe('u2netp, through Triton', () => {
     })
   })
 
-  it('says what it is to the controller', async () => {
+  it('declares its properties to the controller', async () => {
     expect(await propertiesOf(model.address())).toMatchObject({ ...properties, form: 'fp32' })
   })
 
@@ -85,7 +85,7 @@ describe('u2netp, through Triton', () => {
     ['black', 0],
     ['grey', 128],
     ['white', 255],
-  ])('leaves a %s image, which shows nothing, at low probability: no stretching to full range', async (_, level) => {
+  ])('gives a %s image a low probability, not stretched to full range', async (_, level) => {
     const { alpha } = await model.infer(new Uint8Array(imageBytes).fill(level), 1)
     expect(Math.max(...alpha)).toBeLessThan(128)
   })
@@ -95,15 +95,15 @@ describe('u2netp, through Triton', () => {
   })
 })
 
-// Bounds are about twice what is measured. Where Conv_787 and Concat_786 are quantised too, the differences are .037
-// and .076, and nine of the eleven blanks are red; without VNNI the astronaut's difference is .015.
+// Bounds are about twice the measured differences. With Conv_787 and Concat_786 quantised too, they are .037 and .076,
+// and nine of eleven blanks fail; without VNNI the astronaut's is .015.
 describe.skipIf(!vnni).each([
   ['OpenVINO', true],
   ['ONNX Runtime', false],
 ])('the int8 form of u2netp under %s, through Triton', (_, openvino) => {
   const model = useModel({ vnni: true, openvino })
 
-  it('has the tensors of the other form, and says what it is', async () => {
+  it('has the tensors of the other form, and declares its properties', async () => {
     const { alpha, datatype, shape } = await model.infer(new Uint8Array(2 * imageBytes), 2)
     expect({ bytes: alpha.length, datatype, shape }).toEqual({
       bytes: 2 * maskBytes,
@@ -135,7 +135,7 @@ describe.skipIf(!vnni).each([
     }
   })
 
-  it.each(blanks)('finds nothing in a picture that shows nothing: %s', async (_, image) => {
+  it.each(blanks)('finds nothing in a blank: %s', async (_, image) => {
     const { alpha } = await model.infer(image, 1)
     expect(Math.max(...alpha)).toBeLessThan(64)
   })
@@ -160,7 +160,7 @@ function meanDifference(a: Uint8Array, b: Uint8Array): number {
   return a.reduce((sum, value, index) => sum + Math.abs(value - (b[index] ?? Number.NaN)), 0) / a.length / 255
 }
 
-/** Of the pixels that are rather foreground than not. */
+/** On pixels above one half. */
 function intersectionOverUnion(a: Uint8Array, b: Uint8Array): number {
   let [both, either] = [0, 0]
   for (const [index, value] of a.entries()) {

@@ -4,7 +4,7 @@ import { until } from '../support/until.ts'
 type Client = ReturnType<typeof createClient>
 type Page = { readonly items: readonly { readonly modelVersion: string }[] }
 
-/** Until the API takes a task for the model, which it learns of some seconds after the database. */
+/** Waits until the API accepts the model, some seconds after the database has it. */
 export const untilOffered = (client: Client, model: string): Promise<unknown> =>
   until(`${model} is offered`, async () => {
     const { data } = await client.call<Page>('GET', '/models')

@@ -1,6 +1,5 @@
-// `make quality`: how good the cut-outs are, beside the same model merely resized and other programs with the same
-// weights. Exits with 1 when a target is missed; with `--report` it measures and prints only. README.md says how to try
-// a change.
+// `make quality`: quality of the cut-outs beside the resized mask and other programs with the same weights. Exits with
+// 1 on a missed target; `--report` only measures. README.md says how to try a change.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -54,7 +53,7 @@ if (sheet !== undefined) say(`\nto look at: ${await sheet.write(`${tables}\n\n${
 say(`\n${((performance.now() - begun) / 1000).toFixed(0)} s`)
 if (!values.report && !targets.every(({ isMet }) => isMet)) process.exitCode = 1
 
-/** Drawn ones, and pairs; a folder of pairs alone is measured alone. */
+/** Drawn pictures and pairs; a folder of pairs can be measured alone. */
 async function listPictures() {
   const only = new RegExp(values.only)
   const pairs = (await Promise.all(values.pairs.map(readPairs))).flat()
@@ -76,7 +75,7 @@ function modelFiles(): Map<string, string> {
   return files
 }
 
-/** Our own, and those that the file of `--variants` exports as `variants`. */
+/** The product's variants, and those of the `--variants` file. */
 async function loadVariants(): Promise<Readonly<Record<string, Variant>>> {
   if (values.variants === undefined) return ownVariants
   const loaded = (await import(pathToFileURL(resolve(values.variants)).href)) as { variants: Record<string, Variant> }

@@ -7,7 +7,7 @@ const empty: PhaseResult = { passed: 0, failed: 0, failures: [], skips: [], fail
 
 const failedFile = (path: string) => ({ path, passed: 2, failed: 1, failures: [`${path}: waits: 404`] })
 
-/** A phase whose files failed, each with one of its three tests; `again` says what they do alone. */
+/** A phase with failed files, each with one failed test of three; `again` is the outcome when a file runs alone. */
 function phaseOf(files: readonly string[], again: (path: string) => Partial<PhaseResult>): Phase {
   const failedFiles = files.map(failedFile)
   return {
@@ -22,7 +22,7 @@ const passes = () => ({ passed: 3 })
 const fails = (path: string) => ({ passed: 2, failed: 1, failedFiles: [failedFile(path)] })
 
 describe('a run', () => {
-  it('is green when each failed file passes alone, and names what failed', async () => {
+  it('is green when each failed file passes alone, and reports the failed tests as flaky', async () => {
     const { passed, failed, summary } = await run(phaseOf(['a.test.ts', 'b.test.ts', 'c.test.ts'], passes))
     expect({ passed, failed }).toEqual({ passed: 19, failed: 0 })
     expect(summary.filter((line) => line.startsWith('flaky: '))).toHaveLength(3)

@@ -1,5 +1,4 @@
-// All scalers under all loads, and the targets of Matte's, which must meet them with one rule and one setting in all
-// cells.
+// All scalers under all loads. Matte's must meet its targets in all cells with one rule and one setting.
 import { type Cell, type Result, runCell } from './run-cell.ts'
 import { hpaCpu } from './scalers/hpa-cpu.ts'
 import { ideal } from './scalers/ideal.ts'
@@ -23,12 +22,12 @@ export const scalers = {
 export type ScalerName = keyof typeof scalers
 export const scalerNames = Object.keys(scalers) as ScalerName[]
 
-/** Seconds from desired to ready: a warm node with the model, one that loads the model, one that pulls the image. */
+/** Seconds from desired to ready: a warm node with the model, one that loads it, one that pulls the image. */
 export const startUps = [3, 20, 60]
 
 export type CellResults = Cell & { readonly results: Readonly<Record<ScalerName, Result>> }
 
-/** `onResult` is called after each scaler's run of a cell, and may throw to stop the simulation. */
+/** `onResult` is called after each cell and may throw to stop the simulation. */
 export function compareAll(seeds: readonly number[], onResult: () => void = () => undefined): CellResults[] {
   const cells = traceNames.flatMap((trace) => startUps.map((startSeconds) => ({ trace, startSeconds })))
   return cells.map((cell) => {

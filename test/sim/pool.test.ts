@@ -34,7 +34,7 @@ describe('the simulated pool', () => {
     expect(pool.finish()).toMatchObject({ requests: 3, missed: 1 })
   })
 
-  it('counts also what waits when the trace is over', () => {
+  it('also counts requests that wait when the trace ends', () => {
     const pool = new Pool({ trace: trace([0, 59, 59], 5), startSeconds: 3, pods: 1 })
     advance(pool, 60)
     expect(pool.finish()).toEqual({ requests: 3, missed: 3, podSeconds: 60 })
@@ -75,7 +75,7 @@ describe('the simulated pool', () => {
     expect([meanService(60), meanService(1), arrived(3), arrived(4)]).toEqual([1, undefined, 0, 2])
   })
 
-  it('waits as queueing theory says a queue of one server does', () => {
+  it('waits as long as queueing theory predicts for one server', () => {
     const rate = 1.2
     const seconds = 40_000
     const next = random(5)
@@ -92,7 +92,7 @@ describe('the simulated pool', () => {
 })
 
 describe('a trace', () => {
-  it('is the same for the same seed and another for another', () => {
+  it('is the same for the same seed, and differs between seeds', () => {
     expect(makeTrace('bursts', 7).arrivals).toEqual(makeTrace('bursts', 7).arrivals)
     expect(makeTrace('bursts', 7).arrivals).not.toEqual(makeTrace('bursts', 8).arrivals)
   })
@@ -100,13 +100,13 @@ describe('a trace', () => {
   it.each([
     ['step', 1_200 + 16 * 600],
     ['day', 8 * 3_600],
-  ] as const)('brings as many requests as its rates say: %s', (name, expected) => {
+  ] as const)('has as many requests as its rates add up to: %s', (name, expected) => {
     const { arrivals } = makeTrace(name, 3)
     expect(Math.abs(arrivals.length - expected)).toBeLessThan(4 * Math.sqrt(expected))
     expect(arrivals).toEqual(arrivals.toSorted())
   })
 
-  it('takes half a second for each request, 30 % more or less', () => {
+  it('has service times of 0.5 s ± 30 %', () => {
     const { services } = makeTrace('day', 3)
     expect(Math.min(...services)).toBeGreaterThanOrEqual(0.35)
     expect(Math.max(...services)).toBeLessThanOrEqual(0.65)

@@ -1,14 +1,13 @@
-// The simulated pool: one queue, first come first served, and pods that serve one request at a time. Scalers see whole
-// seconds, requests begin and end at exact times. What began and ended in each second is kept in arrays, so every value
-// that a scaler reads is exact.
+// Simulated pool: a FIFO queue, and pods that serve one request at a time. Scalers see whole seconds; requests begin
+// and end at exact times. Sums per second make every value that a scaler reads exact.
 import type { Trace } from './trace.ts'
 
 type Pod = { readonly createdAt: number; readonly readyAt: number; freeAt: number }
 
-/** What a scaler sees at the whole second `now`. */
+/** State that a scaler sees at the whole second `now`. */
 export type PoolView = {
   readonly now: number
-  /** Desired pods, and those of them that are ready. */
+  /** Desired pods, and the ready ones among them. */
   readonly desired: number
   readonly ready: number
   /** Requests that wait, and requests in a slot. */
@@ -27,7 +26,7 @@ export type Outcome = { readonly requests: number; readonly missed: number; read
 
 export type PoolOptions = { readonly trace: Trace; readonly startSeconds: number; readonly pods: number }
 
-/** A request that takes longer than this has missed. */
+/** Limit after which a request counts as missed. */
 export const lateSeconds = 2
 
 export class Pool {
@@ -43,7 +42,7 @@ export class Pool {
   #missed = 0
   #podSeconds = 0
 
-  /** Begins with this many ready pods, the same for every scaler. */
+  /** Starts with this many ready pods, equal for every scaler. */
   constructor({ trace, startSeconds, pods }: PoolOptions) {
     this.#trace = trace
     this.#startSeconds = startSeconds
@@ -96,14 +95,14 @@ export class Pool {
     this.#serveUntil(this.#now)
   }
 
-  /** The pods that exist serve what still waits; their time after the end is not counted. */
+  /** Serves the rest with the existing pods; their time after the end is not counted. */
   finish(): Outcome {
     for (const pod of this.#pods) this.#podSeconds += this.#now - pod.createdAt
     this.#serveUntil(Number.POSITIVE_INFINITY)
     return { requests: this.#trace.arrivals.length, missed: this.#missed, podSeconds: this.#podSeconds }
   }
 
-  /** Gives each request that begins before `end` to the pod that is free first. */
+  /** Assigns each request that begins before `end` to the pod that is free first. */
   #serveUntil(end: number): void {
     const { arrivals, services } = this.#trace
     for (; this.#next < arrivals.length; this.#next += 1) {
@@ -178,7 +177,7 @@ class Sums {
   }
 }
 
-/** Mean number of requests that have come and not gone: the integral of both counts over time, by their sums. */
+/** Mean number of requests present: the integral of arrivals minus departures. */
 function meanBetween(come: Sums, gone: Sums, from: number, to: number): number {
   if (to <= from) return 0
   const integral = (at: number) =>

@@ -1,4 +1,4 @@
-// What each setting of a pool's `scaling` costs and gains, one changed from its default at a time.
+// Cost and gain of each setting of a pool's `scaling`, changed from its default one at a time.
 import type { EffectiveScaling } from '@matte/controller/operator/scale/decision'
 import { type Cell, type Result, runCell } from './run-cell.ts'
 import { matte } from './scalers/matte.ts'
@@ -28,7 +28,7 @@ const changes: Readonly<Record<string, Partial<EffectiveScaling>>> = {
   'minReplicas 8': { minReplicas: 8 },
 }
 
-/** Misses are later than 2 s in every row, also where `p95Seconds` is another. */
+/** Misses are later than 2 s in every row, whatever `p95Seconds` is. */
 export const priceAll = (seeds: readonly number[]): PriceTable => ({
   cells,
   oracle: cells.map((cell) => runCell(cell, oracle, seeds)),

@@ -1,4 +1,4 @@
-/** A repeatable source of numbers in [0, 1): Mulberry32 (Tommy Ettinger, public domain), ample for traces. */
+/** Mulberry32 (Tommy Ettinger, public domain): repeatable numbers in [0, 1). */
 export function random(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,4 +1,4 @@
-// The tables, as text that is also Markdown.
+// The tables as Markdown.
 import { type CellResults, missedPercent, scalerNames, startUps, type Verdict } from './comparison.ts'
 import type { PriceTable } from './prices.ts'
 import type { Cell, Result } from './run-cell.ts'
@@ -19,7 +19,7 @@ export function formatComparison(cells: readonly CellResults[]): string {
   return formatTable(['missed % / pod-seconds', ...cells.map(titleOf)], rows)
 }
 
-/** How soon each scaler reacts to the step, and the most pods that it wants. */
+/** Reaction time of each scaler to the step, and the most pods that it wants. */
 export function formatStep(cells: readonly CellResults[]): string {
   const steps = cells.filter(({ trace }) => trace === 'step')
   const rows = scalerNames

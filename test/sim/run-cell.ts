@@ -1,4 +1,4 @@
-// One cell of the tables: one load under one start-up time, one scaler, all seeds.
+// One cell of the tables: a load, a start-up time, a scaler, all seeds.
 import { type Outcome, Pool } from './pool.ts'
 import { plannedLoad } from './scalers/oracle.ts'
 import { clamp, type MakeScaler, type Setting } from './scalers/scaler.ts'
@@ -8,9 +8,9 @@ export type Cell = { readonly trace: TraceName; readonly startSeconds: number }
 
 /** Sums over all seeds. */
 export type Result = Outcome & {
-  /** On the step: mean seconds from it to the first decision for more pods than the last decision before it. */
+  /** Mean seconds from the step to the first decision for more pods. */
   readonly decisionSeconds: number
-  /** The most pods wanted, mean over the seeds. */
+  /** Mean over the seeds of the most pods wanted. */
   readonly peak: number
 }
 
@@ -29,7 +29,7 @@ export function runCell(cell: Cell, scaler: MakeScaler, seeds: readonly number[]
   }
 }
 
-/** Every scaler begins with as many ready pods as the first second needs, and decides once a second. */
+/** Starts with the pods that the first second needs; decides once a second. */
 function runOnce(trace: Trace, setting: Setting, makeScaler: MakeScaler): Result {
   const first = Math.ceil(((trace.rates[0] ?? 0) * meanServiceSeconds) / plannedLoad)
   const pool = new Pool({ trace, startSeconds: setting.startSeconds, pods: clamp(first, setting) })

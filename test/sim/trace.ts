@@ -1,5 +1,4 @@
-// The three loads, and their requests: when each arrives and how long it takes. The requests are the same for every
-// scaler.
+// The three loads with arrival and service time of each request, the same for every scaler.
 import { exponential, random } from './random.ts'
 
 export type TraceName = 'step' | 'bursts' | 'day'
@@ -8,13 +7,13 @@ export const traceNames: readonly TraceName[] = ['step', 'bursts', 'day']
 export type Trace = {
   readonly name: TraceName
   readonly seconds: number
-  /** Expected requests a second, in each second. */
+  /** Expected requests per second, in each second. */
   readonly rates: Float64Array
   /** Ascending, in seconds. */
   readonly arrivals: Float64Array
-  /** How long each keeps its slot, in seconds. */
+  /** Seconds that each occupies a slot. */
   readonly services: Float64Array
-  /** A number in [0, 1), the phase of scalers with a period of their own. */
+  /** A number in [0, 1): the phase of periodic scalers. */
   readonly phase: number
 }
 

@@ -4,7 +4,7 @@ import { envAs } from './roles.ts'
 
 type Env = Readonly<Record<string, string>>
 
-/** A command that did not succeed. */
+/** Error of a command that failed. */
 export class AdminError extends Error {
   readonly code: number
   readonly stdout: string
@@ -20,7 +20,7 @@ export class AdminError extends Error {
 /** Commands about the database need its owner; the others run in the API's pod. */
 const needsOwner = ([noun]: readonly string[]): boolean => noun === 'database'
 
-/** Standard output of a command as a person reads it. @throws AdminError */
+/** Standard output of a command for a terminal. @throws AdminError */
 export async function adminText(args: readonly string[], env: Env): Promise<string> {
   const stdout: string[] = []
   const stderr: string[] = []

@@ -1,5 +1,5 @@
-// The API process's own services in this program, on free ports of 127.0.0.1, against the shared servers. What a test
-// changes it gives as environment variables, the way an operator would.
+// Services of the API process in this program, on free ports of 127.0.0.1, against the shared servers. Tests change
+// settings by environment variables, as an operator does.
 import { type Config, readConfig } from '@matte/api/config'
 import { buildServices } from '@matte/api/services'
 import type { Service } from '@matte/core/runtime/service'
@@ -17,11 +17,11 @@ export type TestApi = {
   readonly healthUrl: string
   readonly config: Config
   client(apiKey: string): Client
-  /** @throws Error naming each answer that the OpenAPI document does not declare */
+  /** @throws Error naming each response that the OpenAPI document does not declare */
   stop(): Promise<void>
 }
 
-/** `DATABASE_URL` is the one variable that has to be given. */
+/** Only `DATABASE_URL` is required. */
 export async function startApi(
   variables: Record<string, string> & { DATABASE_URL: string },
   logger?: Logger,
@@ -41,7 +41,7 @@ export async function startApi(
     MASTER_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
     MATTE_ENV: 'development',
     DRAIN_MS: '0',
-    // All tests come from one address, and many of them with wrong keys.
+    // All tests share one address, and many of them send wrong keys.
     FAILED_CREDENTIALS_PER_MINUTE: '1000000',
     LOG_LEVEL: 'silent',
     ...envAs('api', variables),
@@ -57,7 +57,7 @@ export async function startApi(
   return { url, healthUrl, config, client: (apiKey) => createClient(url, apiKey), stop }
 }
 
-/** Starts in order; returns what stops all in reverse. */
+/** Starts services in order; returns a function that stops them in reverse. */
 async function startAll(services: readonly Service[]): Promise<() => Promise<void>> {
   const started: Service[] = []
   const stop = async (): Promise<void> => {

@@ -1,17 +1,17 @@
-// Service accounts of the chart in a namespace of a test: their Roles and the admission policy, as Helm renders them.
+// Service accounts of the chart in a test namespace: Roles and admission policy as Helm renders them.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type KubeClient, KubeError } from '@matte/controller/operator/kube/client'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
-import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { chartDir, run, runOrThrow } from '../chart/helm.ts'
 import type { TestNamespace } from './kube.ts'
 
 const templates = ['operator-admission-policy', 'operator-rbac', 'worker-rbac']
 
 export type ChartAccounts = {
-  /** Kubeconfig files, with tokens of an hour. */
+  /** Kubeconfig files with tokens valid for an hour. */
   readonly kubeconfigs: Readonly<Record<'operator' | 'worker', string>>
   end(): Promise<void>
 }
@@ -40,7 +40,7 @@ export async function createChartAccounts(
   }
 }
 
-/** Runs `work`, which reads KUBECONFIG, with this file. Each test file is a separate process. */
+/** Runs `work` with KUBECONFIG set to this file. Each test file is a separate process. */
 export async function withKubeconfig<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
   if (file === undefined) return work()
   const before = process.env.KUBECONFIG
@@ -53,7 +53,7 @@ export async function withKubeconfig<T>(file: string | undefined, work: () => Pr
   }
 }
 
-/** Clients of `namespace` with the rights of the two processes. */
+/** Clients for `namespace` with the rights of both processes. */
 export async function openAccounts(
   namespace: TestNamespace,
   { kubeconfigs }: ChartAccounts,
@@ -62,7 +62,7 @@ export async function openAccounts(
   return { operator: await open(kubeconfigs.operator), worker: await open(kubeconfigs.worker) }
 }
 
-/** Status and message of a refusal; an empty text when the API server took the request. */
+/** Status and message of a rejection; empty if the API server accepted the request. */
 export async function refusalOf(request: () => Promise<unknown>): Promise<string> {
   try {
     await request()

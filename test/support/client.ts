@@ -1,4 +1,4 @@
-// A client of the public API written from the interface alone: what it knows is what any caller can know.
+// Client of the public API, written from the interface document only.
 
 export type Answer<T = unknown> = {
   readonly status: number
@@ -7,7 +7,7 @@ export type Answer<T = unknown> = {
   readonly data: T
 }
 
-/** The API's refusal, as `error` in the envelope. */
+/** Error of the API, `error` in the envelope. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
@@ -64,10 +64,10 @@ export type TaskPage = {
 }
 
 export type Client = {
-  /** Any call, below `/api/v1/open/developer`. @throws ApiError */
+  /** Sends any request below `/api/v1/open/developer`. @throws ApiError */
   call<T = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<T>>
   presign(body: Record<string, unknown>): Promise<Grant>
-  /** Presign and PUT; the object key. */
+  /** Presigns and uploads; returns the object key. */
   upload(bytes: Uint8Array, options?: { contentType?: string; fileName?: string }): Promise<string>
   createTask(body: Record<string, unknown>): Promise<Task>
   getTask(id: string): Promise<Task>
@@ -109,7 +109,7 @@ export function createClient(origin: string, apiKey: string): Client {
   }
 }
 
-/** The PUT that a grant asks for. @throws Error with the store's own answer. */
+/** Uploads as a grant describes. @throws Error with the store's response */
 export async function put({ uploadUrl, method, headers }: Grant, bytes: Uint8Array): Promise<void> {
   const response = await fetch(uploadUrl, { method, headers, body: Buffer.from(bytes) })
   if (!response.ok) throw new Error(`PUT was answered ${response.status}: ${await response.text()}`)

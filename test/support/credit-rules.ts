@@ -1,16 +1,16 @@
-// What must be true of the ledger of a workspace at any moment, whatever happened and in whatever order. The numbers
-// are those of the properties in credit-properties.faults.test.ts.
+// Invariants of a workspace's ledger, valid at any moment. Numbers are those of the properties in
+// credit-properties.faults.test.ts.
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 
-/** Every entry as two rows of signed amounts: what an account of a lot lost and what another got. */
+/** Each entry as two rows of signed amounts, one per account that it changes. */
 const moves = (workspaceId: string) => sql`
   select id, lot_id, task_id, run, from_account as account, -amount as amount from credit_entry
    where workspace_id = ${workspaceId}
   union all
   select id, lot_id, task_id, run, to_account, amount from credit_entry where workspace_id = ${workspaceId}`
 
-/** Each query selects what breaks the rule of its name. */
+/** Each query selects rows that break the rule of its name. */
 const rules = (id: string) => ({
   '1 every transaction sums to 0': sql`
     select id from (${moves(id)}) m group by id having sum(amount) <> 0 or count(distinct account) <> 2`,
@@ -60,7 +60,7 @@ const rules = (id: string) => ({
                            when t.status in ('failed', 'canceled') then 'released' else 'open' end`,
 })
 
-/** The rules that this workspace breaks; empty when all hold. */
+/** Names of broken rules; empty if all hold. */
 export async function findBrokenCreditRules(db: Db, workspaceId: string): Promise<string[]> {
   const broken: string[] = []
   for (const [rule, query] of Object.entries(rules(workspaceId))) {
@@ -74,8 +74,8 @@ type Entry = { lot: string; from: string; to: string; amount: number; task: stri
 type Lot = { id: string; priority: number; expires_at: Date | null; created_at: Date }
 
 /**
- * 8: replays the history and finds holds that took from a lot while a better one, in the order priority, expiry, age,
- * had something left. `judged` says which lots count: those that every hold could see.
+ * Property 8: replays the history and finds holds that took from a lot while a better one, ordered by priority, expiry
+ * and age, had credits left. `judged` limits this to lots that every hold could see.
  */
 export async function findOrderViolations(
   db: Db,
@@ -102,7 +102,7 @@ export async function findOrderViolations(
       if (from === 'available') add(lot, -amount)
       if (to === 'available') add(lot, amount)
     }
-    // Of one hold's parts all but the last empty their lot, so what is better than the worst part must be empty.
+    // All parts of a hold but the last empty their lot, so lots better than the worst part must be empty.
     const taken = holds.filter(({ to }) => to === 'held').map(({ lot }) => lots.findIndex(({ id }) => id === lot))
     const better = lots.slice(0, Math.max(0, ...taken)).filter(judged)
     violations.push(...better.filter(({ id }) => (available.get(id) ?? 0) > 0).map(({ id }) => id))
@@ -110,7 +110,7 @@ export async function findOrderViolations(
   return violations
 }
 
-/** Entries of one hold together, every other alone. */
+/** Groups entries of one hold; each other entry is a group. */
 function groupHolds(entries: readonly Entry[]): Entry[][] {
   const groups: Entry[][] = []
   for (const entry of entries) {

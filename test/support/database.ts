@@ -1,5 +1,5 @@
-// A database per test file, cloned from a template that was migrated once. It is dropped after the file, or kept and
-// named when a test of the file failed.
+// A database per test file, cloned from a template that was migrated once. It is dropped after the file. When a test of
+// the file failed, it is kept and its name printed.
 import { randomBytes } from 'node:crypto'
 import { type Database, type Db, openDatabase } from '@matte/core/db/database'
 import { migrateToLatest } from '@matte/core/db/migrate'
@@ -16,8 +16,8 @@ export type TestDatabase = {
   readonly url: string
   drop(): Promise<void>
   /**
-   * Its clock runs on from `startsAt`, a time such as `2031-03-31T23:50:00Z`, for connections that are opened later:
-   * functions of its own hide the server's by the search path. Defaults of columns keep the server's.
+   * Its clock continues from `startsAt`, such as `2031-03-31T23:50:00Z`, on connections opened later: functions ahead
+   * in the search path replace the server's. Column defaults keep the server's clock.
    */
   setClock(startsAt: string): Promise<void>
 }
@@ -58,7 +58,7 @@ export async function createTestDatabase(serverUrl = inject('databaseUrl')): Pro
   return openTestDatabase(serverUrl, name)
 }
 
-/** An empty database, without even the first migration; `options` are those of CREATE DATABASE. */
+/** An empty database without any migration; `options` are those of CREATE DATABASE. */
 export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
   const serverUrl = inject('databaseUrl')
   const name = `empty_${randomBytes(6).toString('hex')}`
@@ -66,7 +66,7 @@ export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
   return openTestDatabase(serverUrl, name)
 }
 
-/** Another pool on a database, as another process would have. */
+/** Another pool on a database, as a second process has. */
 export const connectTo = (url: string, poolMax = 10): Database =>
   openDatabase({ url, poolMax, logger, applicationName: 'matte-test' })
 
@@ -97,13 +97,13 @@ async function setClock(db: Db, name: string, startsAt: string): Promise<void> {
 
 function openTestDatabase(serverUrl: string, name: string): TestDatabase {
   const url = urlOf(serverUrl, name)
-  // More connections than a process has: some tests claim or create fifty times at once.
+  // More connections than a process opens: some tests claim or create fifty times at once.
   const { db } = connectTo(url, 60)
   knowUrl(db, url)
   const drop = async (): Promise<void> => {
     await closeProcessDbs(db)
     await db.destroy()
-    // Forced: a process under test that was killed or stopped may still hold a connection.
+    // Forced, because a killed or stopped process under test may still have a connection.
     await asAdmin(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
   }
   return { name, db, url, drop, setClock: (startsAt) => setClock(db, name, startsAt) }

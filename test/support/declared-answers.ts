@@ -1,7 +1,7 @@
-// Holds every answer of an API that tests start against the API's own OpenAPI document: status, code and body must be
-// declared by the operation that was asked. It listens at the HTTP server, so that it judges what a client receives.
+// Checks every response of an API under test against the API's own OpenAPI document: the operation must declare status,
+// code and body. Hooks into the HTTP server, so it sees the bytes that a client receives.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { writeOut } from '@matte/generate/write-out'
+import { writeOut } from '@matte/generate/resolve-document'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 
@@ -16,11 +16,11 @@ type Document = {
 }
 
 export type AnswerCheck = {
-  /** @throws Error naming each answer that its operation does not declare */
+  /** @throws Error naming each response that its operation does not declare */
   end(): void
 }
 
-/** A server's answers from now on. */
+/** Checks responses of the server from now on. */
 export function checkAnswers(server: Server, served: object): AnswerCheck {
   const judge = createJudge(served)
   const findings = new Set<string>()
@@ -38,7 +38,7 @@ export function checkAnswers(server: Server, served: object): AnswerCheck {
   }
 }
 
-/** JSON is sent as one text; of other bodies undefined is passed on. */
+/** JSON is sent as one text; undefined for other bodies. */
 function readBody(response: ServerResponse, done: (body: string | undefined) => void): void {
   const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse
   response.end = (...args: unknown[]) => {
@@ -54,7 +54,7 @@ type Answer = {
   readonly body: string | undefined
 }
 
-/** Answers what is wrong with an answer; undefined: nothing, or it is of no operation. */
+/** Describes an undeclared response; undefined if it is declared or belongs to no operation. */
 export function createJudge(served: object): (answer: Answer) => string | undefined {
   const document = writeOut(served) as Document
   const find = operationFinder(document)
@@ -85,7 +85,7 @@ export function createJudge(served: object): (answer: Answer) => string | undefi
 
 type ErrorBody = { readonly error?: { readonly code: string } }
 
-/** The router reaches no route with such a path. */
+/** The router has no route for such a path. */
 const hasBrokenEscape = (path: string): boolean => {
   try {
     decodeURIComponent(path)
@@ -95,7 +95,7 @@ const hasBrokenEscape = (path: string): boolean => {
   }
 }
 
-/** As the router has it: a path that is there word for word comes before one with parameters. */
+/** Order of the router: literal paths before paths with parameters. */
 function operationFinder({ paths }: Document): (method: string, path: string) => Operation | undefined {
   const patterns = Object.entries(paths).map(([path, methods]) => ({
     path,

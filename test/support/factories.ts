@@ -1,13 +1,12 @@
-// Rows for tests, made by the product's own functions, so that they are rows which could exist. Time in rows is the
-// database's: a test that needs an old row or a lapsed claim moves the row's times, never a clock.
+// Rows for tests, created by production code, so they can exist. Row times are those of the database: a test that needs
+// an old row or a lapsed claim changes the row, never a clock.
 import { randomBytes } from 'node:crypto'
-import type { BatchRow } from '@matte/core/batch/batch-queries'
+import type { BatchRow, BatchWithTasks } from '@matte/core/batch/batch-queries'
 import { createBatch } from '@matte/core/batch/create-batch'
-import type { BatchWithTasks } from '@matte/core/batch/read-batch'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
-import { createGate } from '@matte/core/runtime/concurrency/gate'
-import { resultKey } from '@matte/core/storage/result-key'
+import { createFairGate, type Gate } from '@matte/core/runtime/concurrency/fair-gate'
+import { resultKey } from '@matte/core/storage/object-key'
 import { createTask } from '@matte/core/task/create-task'
 import { type ClaimedTask, claimNextTask } from '@matte/core/task/run/claim-task'
 import type { WorkerEnding } from '@matte/core/task/run/finish-task'
@@ -19,7 +18,7 @@ import { sql } from 'kysely'
 import { memoryBucket } from './memory-bucket.ts'
 import { processDb } from './roles.ts'
 
-/** A whole PNG of one pixel. */
+/** A complete PNG of one pixel. */
 export const onePixelPng = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==',
   'base64',
@@ -27,7 +26,7 @@ export const onePixelPng = Buffer.from(
 
 const random = (): string => randomBytes(6).toString('hex')
 
-/** A model version of a test's own, so that a claim in one test never takes another test's task. */
+/** A model version of the test's own, so claims never take tasks of other tests. */
 export const ownModel = (): string => `m-${random()}`
 
 export type TestWorkspace = { readonly id: string; readonly plan: Plan }
@@ -41,7 +40,7 @@ export async function givenWorkspace(
   return { id, plan: planNamed(defaultPlans, plan) }
 }
 
-/** An object key of the workspace with a PNG behind it, as after presign and PUT. */
+/** An object key of the workspace with an uploaded PNG. */
 export async function givenUpload(db: Db, workspaceId: string, bucket = memoryBucket(), body: Buffer = onePixelPng) {
   const objectKey = `private-uploads/2026/01/${random()}-photo.png`
   await insertGrant(db, { workspaceId, objectKey, contentType: 'image/png', expiresInSeconds: 900 })
@@ -52,13 +51,13 @@ export async function givenUpload(db: Db, workspaceId: string, bucket = memoryBu
 export type TaskOptions = {
   readonly model?: string
   readonly callbackUrl?: string
-  /** A child of a batch; it takes no single place. */
+  /** A child of a batch; it takes no slot of single tasks. */
   readonly child?: boolean
-  /** Waiting for so long already. */
+  /** Age of the task. */
   readonly ageMs?: number
 }
 
-/** A queued task by `createTask`, with an upload of its own; a child is the only one of its batch. */
+/** A queued task by `createTask` with its own upload; a child is alone in its batch. */
 export async function givenTask(db: Db, workspace: TestWorkspace, options: TaskOptions = {}): Promise<TaskRow> {
   const { ageMs = 0 } = options
   const task = options.child ? await givenChild(db, workspace, options) : await givenSingle(db, workspace, options)
@@ -88,7 +87,7 @@ async function givenChild(db: Db, workspace: TestWorkspace, options: TaskOptions
 
 export type BatchOptions = { readonly size?: number; readonly model?: string; readonly callbackUrl?: string }
 
-/** A batch by `createBatch`; all its tasks are of one upload. */
+/** A batch by `createBatch`; all tasks share one upload. */
 export async function givenBatch(
   db: Db,
   workspace: TestWorkspace,
@@ -102,15 +101,15 @@ export async function givenBatch(
     modelVersion: model,
     callbackUrl: callbackUrl ?? null,
     traceparent: null,
-    gate: createGate(25),
+    gate: gateOf(25),
   })
 }
 
-/** Claims as a free slot does, with a claim that outlives the test. */
+/** Claims as a free slot does; the claim outlives the test. */
 export const claimNext = (db: Db, models: readonly string[], claimMs = 600_000): Promise<ClaimedTask | undefined> =>
   claimNextTask(processDb('worker', db), { models, plans: defaultPlans, claimMs })
 
-/** A task and the claim of a worker that has it. */
+/** A task, and the claim of the worker that processes it. */
 export async function givenClaimed(db: Db, workspace: TestWorkspace, options: TaskOptions = {}): Promise<ClaimedTask> {
   const model = options.model ?? ownModel()
   await givenTask(db, workspace, { ...options, model })
@@ -119,7 +118,7 @@ export async function givenClaimed(db: Db, workspace: TestWorkspace, options: Ta
   return claimed
 }
 
-/** Lets a claim lapse as if its worker had died that long ago; due at once. */
+/** Lets a claim lapse as if its worker had died this long ago. */
 export const lapseClaim = (db: Db, { id }: { id: string }) =>
   sql`update task set claimed_until = now() where id = ${id}`.execute(db)
 
@@ -135,7 +134,7 @@ export async function readHistory(db: Db, id: string): Promise<string[]> {
   return rows.map((row) => row.type)
 }
 
-/** The ending of a worker that has stored its result. */
+/** Ends a run as a worker does that has stored its result. */
 export const success = (claimed: ClaimedTask): WorkerEnding => ({
   status: 'succeeded',
   resultKey: resultKey(claimed, 'png'),
@@ -148,3 +147,9 @@ export const success = (claimed: ClaimedTask): WorkerEnding => ({
 
 export const readBatchRow = (db: Db, id: string): Promise<BatchRow> =>
   db.selectFrom('batch').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+
+/** Bounds concurrent inspections of a batch that a test creates. */
+export function gateOf(runningMax: number): Gate {
+  const gate = createFairGate(runningMax, runningMax)
+  return { run: (act) => gate.run('test', act) }
+}

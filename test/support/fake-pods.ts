@@ -1,5 +1,4 @@
-// Fakes for Triton as pods of a real cluster, one Deployment and headless Service a revision, labelled as the
-// operator labels its own.
+// Fake Tritons as pods of a real cluster: one Deployment and headless Service per revision, with the operator's labels.
 import {
   createKubeClient,
   deployments,
@@ -7,8 +6,8 @@ import {
   type KubeClient,
   services,
 } from '@matte/controller/operator/kube/client'
+import type { LoadedConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
-import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
 import type { Deployment, KubeObject, Service } from '@matte/controller/operator/kube/objects'
 import { fieldManager, revisionLabels, revisionName, revisionSelector } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
@@ -19,7 +18,7 @@ export const fakeImage = 'localhost/matte/fake-triton:e2e'
 const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', clusterScoped: true } as const
 type Node = KubeObject & { status?: { images?: { names?: string[] }[] } }
 
-/** Whether a node has the image; where none has, the file is skipped and says what to build. */
+/** Whether a node has the image; otherwise skips the file and reports how to build it. */
 export async function hasFakeImage({ config }: LoadedConfig, file: string): Promise<boolean> {
   const metrics = createKubeMetrics(createRegistry('test'))
   const kube = createKubeClient({
@@ -43,9 +42,9 @@ export type FakePodsOptions = {
   readonly revision: string
   readonly replicas: number
   readonly args?: readonly string[]
-  /** `FAKE_…` variables, without their prefix. */
+  /** `FAKE_…` variables without their prefix. */
   readonly env?: Readonly<Record<string, string>>
-  /** How long a pod that is to stop goes on as before. */
+  /** How long a terminating pod continues to serve. */
   readonly preStopSeconds?: number
 }
 
@@ -62,7 +61,7 @@ export async function stopFakePods(kube: KubeClient, { pool, revision }: FakePod
   await kube.delete(services, revisionName(pool, revision))
 }
 
-/** The cluster's own word on its endpoints. */
+/** Endpoints as the cluster reports them. */
 export const listSlices = async (kube: KubeClient) =>
   (await kube.list(endpointSlices, { labelSelector: 'matte.dev/pool' })).items
 

@@ -1,6 +1,6 @@
-// A Triton that infers nothing: real gRPC and HTTP, Triton's protocol, its readiness and its ways of stopping, and a
-// mask of an ellipse after a set time in an instance. For tests that count, stop and break dozens of pods; what the
-// real server does is tested with the real one. It runs in a test's own process, or as a pod (test/e2e/fake-triton).
+// A Triton without inference: real gRPC and HTTP, Triton's protocol, readiness and shutdown, and an elliptic mask after
+// a configured time per instance. Tests use it to count, stop and break dozens of pods; tests of the server's own
+// behaviour use the real one. It runs in this process or as a pod (test/e2e/fake-triton).
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -15,17 +15,17 @@ import {
 import { createModel, type FakeModel, type Model } from './fake/fake-model.ts'
 import { freePorts } from './free-ports.ts'
 
-/** What can be changed while it runs. */
+/** Settings that can change at run time. */
 export type Behaviour = {
-  /** Time of one request in an instance, milliseconds. */
+  /** Time of one request in an instance, in milliseconds. */
   readonly serviceMs: number
-  /** Share of the inferences that are answered with an error, 0..1: evenly spread, not drawn. */
+  /** Share of inferences that fail, 0 to 1, evenly spread. */
   readonly errorRate: number
-  /** Inferences are taken and never answered; everything else is. */
+  /** Accepts inferences and never responds to them; all other calls work. */
   readonly stalls: boolean
-  /** Nothing is answered at all, as by a process that is stopped. */
+  /** Responds to nothing, like a stopped process. */
   readonly freezes: boolean
-  /** The model's tensors are not what the controller sends. */
+  /** Tensors of the model differ from those that the controller sends. */
   readonly hasWrongShapes: boolean
   readonly isReady: boolean
 }
@@ -33,47 +33,47 @@ export type Behaviour = {
 export type FakeOptions = {
   readonly models?: readonly FakeModel[]
   readonly behaviour?: Partial<Behaviour>
-  /** 127.0.0.1 by default. */
+  /** Default: 127.0.0.1. */
   readonly host?: string
-  /** Free ones by default. */
+  /** Default: free ports. */
   readonly ports?: { readonly grpc: number; readonly http: number; readonly metrics: number }
-  /** How long a stop waits for what is open. */
+  /** How long a stop waits for open calls. */
   readonly exitTimeoutMs?: number
   /**
-   * What SIGTERM does. `refuse` (25.05 and later): new calls, and new messages on open streams, are answered
-   * UNAVAILABLE, and open streams have the exit time-out. `serve` (before): whoever is connected is served on, and the
-   * server waits for open streams for as long as it is let, used or not.
+   * Behaviour after SIGTERM. `refuse` (Triton 25.05 and later): new calls and new messages on open streams get
+   * UNAVAILABLE, and open streams have the exit timeout. `serve` (earlier): connected clients are served, and the
+   * server waits for open streams until the timeout, used or not.
    */
   readonly stopping?: 'refuse' | 'serve'
-  /** As `--grpc-restricted-protocol`: the header that opens the repository index. */
+  /** Like `--grpc-restricted-protocol`: the header that allows access to the repository index. */
   readonly adminHeader?: { readonly name: string; readonly value: string }
   readonly keepalive?: grpc.ServerOptions
 }
 
 export type Fake = {
-  /** `host:port` of its gRPC. */
+  /** `host:port` of its gRPC server. */
   readonly address: string
   readonly httpUrl: string
   readonly metricsUrl: string
   change(behaviour: Partial<Behaviour>): void
   counts(): Counts
-  /** As SIGTERM does; returns when it is gone. */
+  /** Stops like SIGTERM; returns when stopped. */
   stop(): Promise<void>
-  /** Gone at once: connections are cut. */
+  /** Stops at once and cuts connections. */
   kill(): Promise<void>
 }
 
 export type Counts = {
-  /** Inferences asked for, answered with a mask, answered with an error, and in flight (waiting or worked on). */
+  /** Inferences requested, answered with a mask, failed, and in flight (queued or processed). */
   readonly asked: number
   readonly done: number
   readonly failed: number
   readonly inFlight: number
-  /** The most that were in flight at once. */
+  /** Maximum in flight at one time. */
   readonly inFlightMax: number
-  /** Streams whose caller has given up what it asked for. */
+  /** Streams whose caller canceled its request. */
   readonly cancelled: number
-  /** How often it was asked whether its model is ready. */
+  /** Number of readiness requests for its model. */
   readonly probed: number
 }
 
@@ -103,12 +103,12 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
   const thawed: (() => void)[] = []
 
   const isServing = (name: string): boolean => behaviour.isReady && known.get(name)?.spec.failure === undefined
-  /** With strict readiness one model that did not load keeps the whole server unready. */
+  /** With strict readiness, one model that did not load keeps the whole server unready. */
   const isReady = (): boolean => !isStopping && [...known.keys()].every(isServing)
   const untilThawed = (): Promise<void> =>
     behaviour.freezes ? new Promise((resolve) => thawed.push(resolve)) : Promise.resolve()
 
-  /** A method's answer, once the server is not frozen, and refused while it refuses. */
+  /** Runs a method unless the server is frozen; fails while the server refuses calls. */
   const unary =
     <Request>(answer: (request: Request, metadata: grpc.Metadata) => unknown) =>
     (call: Call<Request>, done: Done): void => {
@@ -139,7 +139,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
         throw status(grpc.status.INVALID_ARGUMENT, `unexpected shape for input 'image': [1,${size},${size},3]`)
       }
       await instances.use(async () => {
-        // Triton, too, looks whether the caller has gone before it begins.
+        // Triton also checks for cancellation before it begins.
         if (!stream.cancelled) await pause(behaviour.serviceMs)
       })
       errorsOwed += behaviour.errorRate
@@ -171,7 +171,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
       if (isStopping && manner === 'refuse') return void stream.emit('error', unavailable('Server is stopping'))
       const answer = untilThawed().then(() => infer(request, stream))
       answer.catch(() => undefined)
-      // Answers of one stream come in the order of its requests.
+      // Responses on a stream are in the order of its requests.
       last = last.then(async () => {
         try {
           const message = await answer
@@ -261,7 +261,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
   })
   const metrics = createServer(answerMetrics)
   const sockets = trackSockets(http, metrics)
-  // gRPC can stop listening on a port that was named to it only.
+  // gRPC can stop listening only on a port that it was given by name.
   const grpcPort = ports.grpc || (await freePorts(1))[0] || 0
   await bind(server, `${host}:${grpcPort}`)
   await Promise.all([listen(http, host, ports.http), listen(metrics, host, ports.metrics)])

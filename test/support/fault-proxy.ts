@@ -1,7 +1,7 @@
-// A proxy in front of the real API server that misbehaves as told. It is two servers: the outer one knows only TCP and
-// can cut connections or go silent; the inner one ends TLS with a certificate of its own, so that single answers and
-// watch events can be replaced or lost. The API server is spoken to with the kubeconfig's credentials; whoever asks us
-// needs the token in `kubeconfig`.
+// A proxy in front of the real API server that injects faults. The outer server speaks TCP only, and can cut
+// connections or go silent. The inner one terminates TLS with its own certificate, so single responses and watch events
+// can be replaced or dropped. The proxy uses the kubeconfig's credentials; its own clients need the token in
+// `kubeconfig`.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,17 +11,17 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Server
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { makeThrowAwayCertificate } from './throw-away-certificate.ts'
 
-/** A request as it came; a fault may change `url` before it is passed on. */
+/** A request as received; a fault may change `url` before it is forwarded. */
 export type ProxiedRequest = {
   readonly method: string
   readonly url: URL
   readonly isWatch: boolean
-  /** When it came, by the monotonic clock, in milliseconds. */
+  /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly at: number
-  /** What it was answered; undefined before. */
+  /** Status of the response; undefined before it. */
   status?: number
 }
 
@@ -34,26 +34,26 @@ export type Answer = {
 type Fault = (request: ProxiedRequest) => Answer | undefined | Promise<Answer | undefined>
 
 export type FaultProxy = {
-  /** A kubeconfig that leads here, for children; and the same, loaded. */
+  /** A kubeconfig for this proxy, for child processes; and the same, loaded. */
   readonly kubeconfig: string
   readonly config: LoadedConfig
-  /** What was asked so far. */
+  /** Requests so far. */
   readonly requests: readonly ProxiedRequest[]
-  /** Ends every connection there is. */
+  /** Closes every open connection. */
   cut(): void
-  /** From now on every connection, new ones too, stays open and carries nothing. */
+  /** From now on all connections, new ones too, stay open and transfer nothing. */
   silence(): void
-  /** New connections carry again; the silent ones remain silent. */
+  /** New connections work again; silent ones stay silent. */
   speak(): void
-  /** Ends every connection, and refuses new ones, as when the API server is restarted. */
+  /** Closes every connection and refuses new ones, like a restarting API server. */
   goAway(): Promise<void>
-  /** Listens again, on the same port. */
+  /** Listens again on the same port. */
   comeBack(): Promise<void>
-  /** Answers itself when `fault` gives an answer; what `fault` waits for holds the request back. */
+  /** If `fault` returns a response, it replaces the server's; a pending `fault` holds the request. */
   onRequest(fault: Fault): void
-  /** Loses, or changes, what a watch tells: undefined loses the line. */
+  /** Changes or drops watch lines: undefined drops the line. */
   onWatchLine(change: (line: string) => string | undefined): void
-  /** The only token taken from now on. */
+  /** The only accepted token from now on. */
   setToken(token: string): void
   close(): Promise<void>
 }
@@ -95,7 +95,7 @@ export async function startFaultProxy(target: LoadedConfig): Promise<FaultProxy>
     const [response] = (await once(asking, 'response')) as [IncomingMessage]
     if (response.statusCode !== undefined) asked.status = response.statusCode
     response.on('error', () => outgoing.destroy())
-    // `connection` is about the connection behind us; in front it would end every connection after one answer.
+    // `connection` describes the connection to the API server; forwarding it would close client connections.
     const { connection: ____, ...told } = response.headers
     outgoing.writeHead(response.statusCode ?? 502, told)
     if (!isWatch || response.statusCode !== 200) return void response.pipe(outgoing)
@@ -112,7 +112,7 @@ export async function startFaultProxy(target: LoadedConfig): Promise<FaultProxy>
   const inner = createTlsServer({ cert: certificate, key }, (incoming, outgoing) => {
     serve(incoming, outgoing).catch(() => outgoing.destroy())
   })
-  inner.keepAliveTimeout = 120_000 // an idle connection ends when a test says so
+  inner.keepAliveTimeout = 120_000 // an idle connection ends when a test closes it
   const innerPort = await listen(inner)
   const tcp = startTcp(innerPort)
   const port = await listen(tcp.server)
@@ -192,7 +192,7 @@ async function listen(server: Server, port = 0): Promise<number> {
 
 type Kubeconfig = { server: string; certificate: string; token: string; namespace: string }
 
-/** JSON, which is YAML too. */
+/** JSON, which is also YAML. */
 function buildKubeconfig({ server, certificate, token, namespace }: Kubeconfig): string {
   const ca = Buffer.from(certificate).toString('base64')
   return JSON.stringify({

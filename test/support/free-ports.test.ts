@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { expect, it } from 'vitest'
 import { freePorts } from './free-ports.ts'
 
-it('are different, also when asked for at once', async () => {
+it('are different, also with concurrent calls', async () => {
   const ports = (await Promise.all(Array.from({ length: 30 }, () => freePorts(4)))).flat()
   expect(new Set(ports).size).toBe(120)
 })

@@ -1,18 +1,18 @@
 import { createServer } from 'node:net'
-import { isPortFree } from '@matte/local/ports/is-port-free'
+import { isPortFree } from '@matte/local/lifecycle/free-ports'
 
-// Below the ports that Linux gives to outgoing connections (32,768 and above): such a connection may take a port before
-// the server that it was picked for, or while that server restarts.
+// Below Linux's range for outgoing connections (32,768 and above): such a connection could take a port before its
+// server starts, or while the server restarts.
 const [lowest, highest, blockSize] = [12_000, 32_000, 50]
 const blocks = (highest - lowest) / blockSize
 
-/** Ports of the blocks that this program has reserved and not yet handed out. */
+/** Reserved ports that were not handed out yet. */
 const reserved: number[] = []
 let reserving = Promise.resolve()
 
 /**
- * Ports of 127.0.0.1 on which nothing listens, all different. No other program that picks its ports here gets them
- * while this one runs, so a server can be stopped and started again on its port.
+ * Returns free ports of 127.0.0.1, all different. No other program with this function gets them while this one runs, so
+ * a server can restart on its port.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
@@ -27,7 +27,7 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 async function reserveBlock(): Promise<void> {
-  if (reserved.length > 0) return // a call that waited here meanwhile has reserved one
+  if (reserved.length > 0) return // a concurrent call has reserved a block meanwhile
   const first = Math.floor(Math.random() * blocks)
   for (let i = 0; i < blocks; i++) {
     const block = (first + i) % blocks
@@ -38,7 +38,7 @@ async function reserveBlock(): Promise<void> {
   throw new Error(`all ports from ${lowest} to ${highest} are reserved by test programs that run on this machine`)
 }
 
-/** Listens on an abstract socket, which one program can hold at a time and Linux releases with the program. */
+/** Listens on an abstract socket, which only one program can hold; Linux releases it when the program ends. */
 function holdName(name: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer().unref()
@@ -48,8 +48,8 @@ function holdName(name: string): Promise<boolean> {
 }
 
 /**
- * Environment of a Node process that a test starts, beside its settings: the path, the run that it ends with, and the
- * cache of compiled code, with which it starts in half the time. The hundreds of starts are a good part of a run.
+ * Environment of Node processes that tests start, in addition to their settings: the path, the run's id, and a compile
+ * cache that halves start-up time.
  */
 export const nodeEnv = (): Record<string, string> => {
   const { PATH = '', NODE_COMPILE_CACHE = '', MATTE_TEST_RUN = '' } = process.env

@@ -1,6 +1,6 @@
-// Starts the servers that the integration tests share: PostgreSQL, NATS, an object store and Triton, each a real server
-// on a free port with its files in one temporary folder. The servers end with this program, also when it is killed.
-// After a failure the folder stays, with logs and databases, and its name is printed.
+// Starts the servers that integration tests share: PostgreSQL, NATS, an object store and Triton, all real, on free
+// ports, with files in one temporary folder. They end with this program, even if it is killed. After a failure the
+// folder with logs and databases stays, and its name is printed.
 import { join } from 'node:path'
 import type { Say } from '@matte/local/say'
 import type { TestProject } from 'vitest/node'
@@ -11,15 +11,15 @@ import { findSystemPostgres } from './system-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The shared PostgreSQL, as its superuser: 18, or 15 in the project postgres-15. */
+    /** Superuser URL of the shared PostgreSQL: 18, or 15 in the project postgres-15. */
     databaseUrl: string
     natsUrl: string
     storeEndpoint: string
     storeAccessKeyId: string
     storeSecretAccessKey: string
-    /** `host:port` of the shared Triton's gRPC; empty in a project without it. */
+    /** `host:port` of the shared Triton's gRPC; empty in projects without it. */
     tritonAddress: string
-    /** Folder of this run: logs, and what private servers keep. */
+    /** Folder of this run: logs, and files of private servers. */
     runDir: string
   }
 }
@@ -33,7 +33,7 @@ export default function setup(project: TestProject): Promise<() => Promise<void>
   return startShared(project)
 }
 
-/** Starts the servers and hands out where they are; the answer stops them. */
+/** Starts the servers and provides their addresses; returns a function that stops them. */
 export async function startShared(
   project: TestProject,
   without: readonly Without[] = [],
@@ -67,7 +67,7 @@ export async function startShared(
     project.provide('tritonAddress', triton.url)
     project.provide('runDir', runDir)
   } catch (error) {
-    keepRunDir(runDir) // the error names a log in it
+    keepRunDir(runDir) // the error names a log in the folder
     await stopAll()
     throw error
   }

@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest'
 
-/** Call it in a block; the answer says whether a test of the block has failed so far. */
+/** Call in a block; the returned function reports whether a test of the block has failed so far. */
 export function watchFailures(): () => boolean {
   let failed = false
   afterEach(({ task }) => {

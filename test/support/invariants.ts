@@ -1,9 +1,9 @@
-// What must be true of every database whatever happened to it: counters equal what they count, money balances, and
-// nothing that may happen once has happened twice. Asked at the end of tests with concurrency or crashes.
+// Invariants of every database: counters equal what they count, money balances, and nothing happened twice that may
+// happen once. Checked at the end of tests with concurrency or crashes.
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 
-/** Each query selects the rows that break the rule of its name. */
+/** Each query selects rows that break the rule of its name. */
 const rules = {
   'a workspace counts its open tasks rightly': sql`
     select w.id from workspace w left join task t on t.workspace_id = w.id
@@ -14,7 +14,7 @@ const rules = {
                                                 and (t.batch_id is null or t.run > 1))
         or w.open_children <> count(*) filter (where t.status in ('queued', 'processing')
                                                  and t.batch_id is not null and t.run = 1)`,
-  // Retention takes the children of a batch one by one, and the batch with the last of them.
+  // Retention deletes the children of a batch one by one, and the batch with the last one.
   'a batch counts its children rightly': sql`
     select b.id from batch b left join task t on t.batch_id = b.id
      group by b.id
@@ -71,7 +71,7 @@ const rules = {
                                     when 'failed' then 'released' when 'canceled' then 'released' else 'open' end`,
 }
 
-/** The rules that this database breaks, with the ids of the rows; empty when all hold. */
+/** Broken rules of this database with the ids of the rows; empty if all hold. */
 export async function findBrokenRules(db: Db): Promise<Record<string, string[]>> {
   const broken: Record<string, string[]> = {}
   for (const [rule, query] of Object.entries(rules)) {

@@ -1,11 +1,11 @@
-// A real cluster, the one that the current kube context names, and in it a namespace per test file. Where there is no
-// cluster the file is skipped, and says so by name.
+// The real cluster of the current kube context, with a namespace per test file. Without a cluster the file is skipped
+// and reported.
 import { randomBytes } from 'node:crypto'
 import { relative } from 'node:path'
 import { createKubeClient, type KubeClient, type Resource } from '@matte/controller/operator/kube/client'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
 import { createKubeMetrics, type KubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
-import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
@@ -24,8 +24,8 @@ const namespaces: Resource<KubeObject> = {
 }
 
 /**
- * The cluster, or undefined when there is none, which is said with the file's name. For the top of a test file:
- * `const cluster = await findCluster(import.meta.filename)`, then `describe.skipIf(!cluster)(…)`.
+ * The cluster, or undefined without one, which is reported with the file's name. At the top of a test file: `const
+ * cluster = await findCluster(import.meta.filename)`, then `describe.skipIf(!cluster)(…)`.
  */
 export async function findCluster(file: string): Promise<LoadedConfig | undefined> {
   const why = await findFault()
@@ -34,7 +34,7 @@ export async function findCluster(file: string): Promise<LoadedConfig | undefine
   return undefined
 }
 
-/** The cluster of the current kube context, or why it cannot be used. */
+/** The cluster of the current kube context, or the reason why it is unusable. */
 export async function findFault(): Promise<LoadedConfig | string> {
   try {
     const loaded = await loadKubeConfig()
@@ -52,18 +52,18 @@ export async function findFault(): Promise<LoadedConfig | string> {
 export type TestClient = { readonly kube: KubeClient; readonly metrics: KubeMetrics }
 
 export type TestNamespace = {
-  /** Its name; there once the tests run. */
+  /** Its name; available once tests run. */
   name(): string
-  /** The cluster as its administrator, in this namespace. */
+  /** Client with the administrator's rights in this namespace. */
   kube(): KubeClient
-  /** Another client, through `config` if given, with metrics of its own; closed after the file. */
+  /** Another client, with its own metrics and optionally another `config`; closed after the file. */
   client(config?: LoadedConfig): TestClient
 }
 
-/** Longer than any test file takes: an older namespace belongs to a run that was killed. */
+/** Longer than any test file takes: an older namespace belongs to a killed run. */
 const leftoverMs = 3_600_000
 
-/** Call it in a block: makes a namespace before its tests and deletes it after them. */
+/** Call in a block: creates a namespace before its tests and deletes it after them. */
 export function useNamespace(cluster: LoadedConfig | undefined): TestNamespace {
   const name = `matte-test-${randomBytes(4).toString('hex')}`
   const clients: KubeClient[] = []
@@ -104,7 +104,7 @@ async function removeLeftovers(kube: KubeClient): Promise<void> {
 
 type Countable = { get(): Promise<{ values: { value: number; labels: object }[] }> }
 
-/** What a counter or gauge has counted under these labels, over all others. */
+/** Sum of a counter or gauge over all series with these labels. */
 export async function countOf(
   counter: Countable,
   labels: Readonly<Record<string, string | number>> = {},

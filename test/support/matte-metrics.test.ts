@@ -36,7 +36,7 @@ describe('mae', () => {
 })
 
 describe('gradientError', () => {
-  it('is 0 for equal mattes and for flat ones, whatever their level', () => {
+  it('is 0 for equal mattes and for flat ones of any level', () => {
     expect(gradientError(edge(20), edge(20))).toBe(0)
     const [dark, bright] = [20, 220].map((level) =>
       matteOf(
@@ -47,8 +47,8 @@ describe('gradientError', () => {
     expect(gradientError(dark as Matte, bright as Matte)).toBeCloseTo(0, 12)
   })
 
-  it('is, for a hard edge against nothing, the energy of the Gaussian: rows x 1 / (2 sigma sqrt(pi))', () => {
-    // The derivative of a blurred step is the Gaussian itself; sampling it on pixels costs the third digit.
+  it('of a hard edge against an empty matte is the energy of the Gaussian: rows x 1 / (2 sigma sqrt(pi))', () => {
+    // The derivative of a blurred step is the Gaussian itself; sampling on pixels costs the third digit.
     const nothing = matteOf(
       40,
       Array.from({ length: 1200 }, () => 0),
@@ -71,13 +71,13 @@ describe('gradientError', () => {
     expect(gradientError(turned(edge(18, 5)), turned(edge(20)))).toBeCloseTo(upright, 9)
   })
 
-  it('refuses mattes of different sizes', () => {
+  it('rejects mattes of different sizes', () => {
     expect(() => gradientError(matteOf(2, [0, 0]), matteOf(1, [0, 0]))).toThrow('2 x 1')
   })
 })
 
 describe('stretchMask', () => {
-  it('interpolates between pixel centres and holds the border', () => {
+  it('interpolates between pixel centres and extends the border', () => {
     expect([...stretchMask(Uint8Array.from([0, 200, 0, 200]), 4, 1).alpha]).toEqual([0, 50, 150, 200])
     expect([...stretchMask(Uint8Array.from([0, 0, 100, 100]), 1, 4).alpha]).toEqual([0, 25, 75, 100])
   })

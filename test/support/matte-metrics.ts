@@ -1,8 +1,8 @@
-// How good a matte is, against the true one. A matte here is one byte a pixel (alpha, 0..255), row by row.
+// Quality of a matte against the true one. A matte has one byte per pixel (alpha, 0 to 255), row by row.
 
 export type Matte = { readonly alpha: Uint8Array; readonly width: number; readonly height: number }
 
-/** Soft intersection over union, sum of minima / sum of maxima: 1 when equal, 0 when apart; 1 for two empty mattes. */
+/** Soft intersection over union, sum of minima / sum of maxima: 1 if equal or both empty, 0 if disjoint. */
 export function softIou(matte: Matte, truth: Matte): number {
   let shared = 0
   let either = 0
@@ -13,20 +13,19 @@ export function softIou(matte: Matte, truth: Matte): number {
   return either === 0 ? 1 : shared / either
 }
 
-/** Mean absolute error, 0..1. */
+/** Mean absolute error, 0 to 1. */
 export function mae(matte: Matte, truth: Matte): number {
   let sum = 0
   for (const [a, b] of pairs(matte, truth)) sum += Math.abs(a - b)
   return sum / 255 / truth.alpha.length
 }
 
-// Rhemann et al. 2009, whose benchmark introduced the measure.
+// Rhemann et al. 2009, who introduced the measure with their benchmark.
 const gradientSigma = 1.4
 
 /**
- * Sum over all pixels of the squared difference between the two mattes' gradient magnitudes (alpha 0..1, first
- * derivatives of a Gaussian of 1.4 pixels): how wrong the edges are in place and in softness. Lower is better; only
- * values for the same image compare.
+ * Sum over all pixels of the squared difference of gradient magnitudes (alpha 0 to 1, first derivatives of a Gaussian
+ * of 1.4 pixels). Measures position and softness of edges. Lower is better; values compare for the same image only.
  */
 export function gradientError(matte: Matte, truth: Matte): number {
   checkSameSize(matte, truth)
@@ -36,7 +35,7 @@ export function gradientError(matte: Matte, truth: Matte): number {
 }
 
 /**
- * A square mask (one byte a pixel) stretched over an image, bilinearly between pixel centres: a matte without
+ * Stretches a square mask (one byte per pixel) over an image, bilinearly between pixel centres: a matte without
  * refinement.
  */
 export function stretchMask(mask: Uint8Array, width: number, height: number): Matte {
@@ -87,7 +86,7 @@ function gaussianKernels() {
   return { smooth, derive: smooth.map((weight, i) => ((steps[i] ?? 0) / gradientSigma ** 2) * weight) }
 }
 
-/** Along one axis, (1, 0) or (0, 1); beyond the border the image is mirrored. */
+/** Filters along one axis, (1, 0) or (0, 1); mirrors the image beyond its border. */
 function convolve(plane: Float64Array, width: number, height: number, kernel: number[], dx: number, dy: number) {
   const radius = (kernel.length - 1) / 2
   const result = new Float64Array(plane.length)

@@ -1,5 +1,5 @@
-// An object store in this process's memory, for tests whose subject is the database. It passes the same conformance
-// tests as the real ones, presigned URLs excepted: nobody serves them here.
+// In-memory object store for tests about the database. It passes the conformance tests of real stores, except for
+// presigned URLs, which no server serves here.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Bucket } from '@matte/core/storage/bucket'

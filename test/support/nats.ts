@@ -1,4 +1,4 @@
-// NATS as tests use it: a prefix per file keeps streams and subjects of files apart on the shared server.
+// NATS for tests: a prefix per file separates streams and subjects on the shared server.
 import { randomBytes } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
@@ -14,7 +14,7 @@ export async function removeStreams(url: string, prefix: string): Promise<void> 
   })
 }
 
-/** A connection of the test's own, closed when `act` has ended. */
+/** A separate connection, closed after `act`. */
 export async function withNats<T>(url: string, act: (connection: NatsConnection) => Promise<T>): Promise<T> {
   const connection = await connect({ servers: url })
   try {

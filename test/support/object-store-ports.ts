@@ -1,8 +1,8 @@
-import { isPortFree } from '@matte/local/ports/is-port-free'
-import { type ObjectStorePorts, toObjectStorePorts } from '@matte/local/ports/object-store-ports'
+import { isPortFree } from '@matte/local/lifecycle/free-ports'
+import { type ObjectStorePorts, toObjectStorePorts } from '@matte/local/ports'
 import { freePorts } from './free-ports.ts'
 
-/** Any free ports for an object store. */
+/** Free ports for an object store. */
 export async function pickObjectStorePorts(): Promise<ObjectStorePorts> {
   for (;;) {
     const picked = toObjectStorePorts(await freePorts(9))

@@ -1,4 +1,4 @@
-// Images for the tests: photos with a known origin from test/fixtures/photos, and bad ones that are made here.
+// Test images: photos of known origin from test/fixtures/photos, and generated bad files.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
@@ -8,22 +8,22 @@ const folder = join(import.meta.dirname, '../fixtures/photos')
 
 export const photo = (name: string): Buffer => readFileSync(join(folder, name))
 
-/** The photo whose true matte is known. */
+/** The photo with a known true matte. */
 export const lemur = (): Buffer => photo('lemur.png')
 
-/** A header that says PNG in a file that is none. */
+/** PNG signature on a file that is not a PNG. */
 export const mislabelledPng = Buffer.from('<html>This was a photo once.</html>')
 
-/** A photo cut off in the middle of its pixels: header and size are right, decoding is not possible. */
+/** A photo cut off in the middle of its pixels: the header is valid, decoding fails. */
 export const truncatedPng = (): Buffer => lemur().subarray(0, Math.floor(lemur().length / 2))
 
 /**
- * 30,000 × 30,000 grey pixels in about 110 kB: 900 million pixels that no one may try to hold in memory. One bit a
- * pixel, written by hand, since an encoder would need the pixels.
+ * 30,000 × 30,000 grey pixels in about 110 kB: 900 million pixels that must never be decoded to memory. Written by hand
+ * with one bit per pixel, because an encoder would need the pixels.
  */
 export const hugePng = (): Buffer => greyPng(30_000, 30_000)
 
-/** A valid PNG of one grey, one bit a pixel. */
+/** A valid PNG of one grey, one bit per pixel. */
 export function greyPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
@@ -39,8 +39,8 @@ export function greyPng(width: number, height: number): Buffer {
 }
 
 /**
- * A PNG whose size lies behind more metadata than is read at creation, so that only decoding can find it. A PNG's size
- * is always at its start; a JPEG's may come late, behind segments of 64 kB.
+ * A PNG whose size comes after more metadata than creation reads, so only decoding finds it. PNG usually has its size
+ * at the start; JPEG may have it late, after segments of 64 kB.
  */
 export function jpegWithLateSize(jpeg: Buffer): Buffer {
   const comment = Buffer.alloc(65_535 + 2, 0x20)

@@ -1,13 +1,13 @@
+import type { LoadedConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
-import type { LoadedConfig } from '@matte/controller/operator/kube/load-config'
 import { buildCrd } from '@matte/controller/operator/pool/crd'
 import { group, plural, version } from '@matte/controller/operator/pool/triton-pool'
 import { until } from './until.ts'
 
 /**
- * Makes the definition of TritonPool on the cluster that of this working tree, as `kubectl apply --server-side` of the
- * generated file does, and waits until pools are served. May be called by many files at once. It stays: a definition
- * cannot be taken away without all pools of the cluster.
+ * Applies the TritonPool definition of this working tree, like `kubectl apply --server-side` of the generated file, and
+ * waits until pools are served. Many files may call it at once. It stays installed, because deleting it would delete
+ * all pools of the cluster.
  */
 export async function installPoolDefinition(
   { config }: LoadedConfig,
@@ -18,7 +18,7 @@ export async function installPoolDefinition(
   try {
     const { status, body } = await transport.send({
       method: 'PATCH',
-      // The manager that kubectl has, so that the two do not argue about who owns a field.
+      // kubectl's field manager, so both can apply without conflicts.
       path: `${definitions}/${plural}.${group}?fieldManager=kubectl&force=true`,
       contentType: 'application/apply-patch+yaml',
       body: buildCrd(podPatch),

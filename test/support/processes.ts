@@ -1,8 +1,8 @@
-// Our own processes as children: the sources as they are deployed, each on free ports, with its log in a file that is
-// shown when a test fails. They end with the test program, even when that is killed.
+// Our processes as children: the deployed sources, each on free ports, with its log in a file that is shown when a test
+// fails. They end with the test program, even if it is killed.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { identify } from '@matte/local/lifecycle/process-identity'
+import { identify } from '@matte/local/lifecycle/process-group'
 import { type ProcessName, startProcess } from '@matte/local/servers/process'
 import { freePorts, nodeEnv } from './free-ports.ts'
 import { envAs } from './roles.ts'
@@ -18,24 +18,24 @@ export type LogLine = { readonly level: string; readonly msg: string; readonly [
 export type TestProcess = {
   readonly name: ProcessName
   readonly pid: number
-  /** The API's origin, or that of the health port. */
+  /** Origin of the API, or of the health port. */
   readonly url: string
   readonly healthUrl: string
   readonly logFile: string
   kill(signal: NodeJS.Signals): Promise<void>
-  /** Waits until the process is gone. */
+  /** Waits for the process to exit. */
   untilEnded(): Promise<void>
-  /** Clean stop, SIGKILL past its limit. */
+  /** Clean stop; SIGKILL after its limit. */
   stop(): Promise<void>
   isAlive(): boolean
   log(): LogLine[]
   /** Waits for a line with this message, or the first that `matches`. */
   untilLogged(msg: string, matches?: (line: LogLine) => boolean): Promise<LogLine>
-  /** The most memory that it has had in RAM so far, in bytes. */
+  /** Peak resident memory so far, in bytes. */
   peakMemoryBytes(): number
 }
 
-/** Starts a process and returns once its `/readyz` says ready. */
+/** Starts a process and returns when `/readyz` reports ready. */
 export async function startTestProcess(name: ProcessName, dir: string, env: Env): Promise<TestProcess> {
   const [healthPort = 0, port = 0] = await freePorts(2)
   const logFile = join(dir, `${name}-${healthPort}.log`)
@@ -75,12 +75,12 @@ function readLog(file: string): LogLine[] {
       try {
         return [JSON.parse(text) as LogLine]
       } catch {
-        return [] // a line that is being written, or Node's own words
+        return [] // an incomplete line, or output of Node itself
       }
     })
 }
 
-/** The end of a log for a person, without the lines of each request. */
+/** The end of a log for a person, without request lines. */
 export function showLog({ name, pid, logFile }: TestProcess, lines = 40): string {
   const text = readFileSync(logFile, 'utf8').trimEnd().split('\n')
   return [`--- ${name} (pid ${pid}), the end of ${logFile}`, ...text.slice(-lines)].join('\n')

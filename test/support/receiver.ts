@@ -1,5 +1,4 @@
-// A real receiver of webhooks: node:http on a free port that keeps every request, byte for byte, and answers as it is
-// set to.
+// A real webhook receiver: node:http on a free port that keeps every request byte for byte and responds as configured.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { until } from './until.ts'
@@ -7,18 +6,18 @@ import { until } from './until.ts'
 export type Webhook = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** As it came over the wire, before any decoding. */
+  /** Raw bytes, before any decoding. */
   readonly bytes: Buffer
-  /** Milliseconds of this process's monotonic clock. */
+  /** Monotonic time of arrival, in milliseconds. */
   readonly at: number
 }
 
 export type Receiver = {
   readonly url: string
-  /** `host:port`, as `webhooks.allowedTargets` has it. */
+  /** `host:port` for `webhooks.allowedTargets`. */
   readonly target: string
   readonly received: readonly Webhook[]
-  /** Statuses of the next answers, one each; 200 once they are used up. */
+  /** Statuses of the next responses; 200 after the last one. */
   answerWith(...statuses: number[]): void
   /** Waits for the first `count` requests. */
   until(count: number): Promise<readonly Webhook[]>

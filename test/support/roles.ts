@@ -1,23 +1,23 @@
-// The database roles of our processes in tests. They are made with the template, whose privileges its copies keep, so
-// they bear the template's name. Processes and their functions run as these roles: a missing grant fails with 42501.
+// Database roles of our processes in tests. Created with the template, whose privileges its copies keep, so they are
+// named after it. Processes and their functions run as these roles: a missing grant fails with 42501.
 import { type Database, type Db, openDatabase } from '@matte/core/db/database'
 import { applyRoles } from '@matte/core/db/roles/apply-roles'
-import { roleName } from '@matte/core/db/roles/role-names'
+import { roleName } from '@matte/core/db/roles/role-statements'
 import type { ProcessRole } from '@matte/core/db/roles/table-rights'
 import { pino } from 'pino'
 
 export const template = 'matte_template'
-/** Begins the name of each copy of the template; other databases know no roles. */
+/** Prefix of every copy of the template; other databases have no roles. */
 export const copyPrefix = 't_'
 
 const password = 'test'
 const logger = pino({ level: 'silent' })
 
-/** For the template, once it is migrated. */
+/** Call on the template after its migration. */
 export const makeRoles = (db: Db) =>
   applyRoles(db, { api: password, worker: password, operator: password, dispatcher: password })
 
-/** The URL for one process; unchanged for a database that is no copy of the template, and for another user. */
+/** URL for one process; unchanged for databases that are no copies of the template, and for other users. */
 export function urlAs(role: ProcessRole, url: string): string {
   const parsed = URL.parse(url)
   if (parsed?.username !== 'matte' || !parsed.pathname.startsWith(`/${copyPrefix}`)) return url
@@ -39,7 +39,7 @@ const opened = new WeakMap<Db, Opened>()
 /** Lets `processDb` open pools beside this one. */
 export const knowUrl = (db: Db, url: string): void => void opened.set(db, { url, pools: new Map() })
 
-/** The same database under the role of a process, for its functions that a test calls. Other pools stay themselves. */
+/** The same database under the role of a process, for its functions that a test calls. Other pools keep their role. */
 export function processDb(role: ProcessRole, db: Db): Db {
   const known = opened.get(db)
   if (known === undefined) return db

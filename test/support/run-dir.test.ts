@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { identify } from '@matte/local/lifecycle/process-identity'
+import { identify } from '@matte/local/lifecycle/process-group'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createRunDir, keepRunDir } from './run-dir.ts'
 import { until } from './until.ts'
@@ -20,13 +20,13 @@ function makeOld(path: string): void {
   utimesSync(path, dayAgo, dayAgo)
 }
 
-it('leaves the folder of a run that goes on', () => {
+it('keeps the folder of a run in progress', () => {
   const running = createRunDir(parent)
   createRunDir(parent)
   expect(existsSync(running)).toBe(true)
 })
 
-it('removes the folder of a run that was killed', () => {
+it('removes the folder of a killed run', () => {
   const killed = createRunDir(parent)
   makeOwnerDead(killed)
   createRunDir(parent)
@@ -44,7 +44,7 @@ it('keeps the folder of a failed run for a day', () => {
   expect(existsSync(failed)).toBe(false)
 })
 
-it('removes temporary folders of ours that are older than a day, and no folder of the user', () => {
+it('removes temporary folders with our prefix that are older than a day, and no folder of the user', () => {
   const [old, fresh] = ['matte-run-dir-a1B2c3', 'matte-run-dir-d4E5f6']
   const names = [old, fresh, 'python_env_a1B2c3', 'matte-compile-cache', 'matte-main', 'matte-my-photos', 'other']
   for (const name of names) mkdirSync(join(parent, name))
@@ -54,7 +54,7 @@ it('removes temporary folders of ours that are older than a day, and no folder o
   expect(left).toEqual([fresh, 'matte-compile-cache', 'matte-main', 'matte-my-photos', 'other'])
 })
 
-it('ends the processes of a run that was killed', async () => {
+it('ends the processes of a killed run', async () => {
   const killed = createRunDir(parent)
   const child = spawn('sleep', ['600'], { env: { ...process.env, MATTE_TEST_RUN: killed } })
   const other = spawn('sleep', ['600'], { env: { ...process.env, MATTE_TEST_RUN: `${killed}x` } })
@@ -66,7 +66,7 @@ it('ends the processes of a run that was killed', async () => {
   other.kill('SIGKILL')
 })
 
-it('ends with its runner, whose children are killed and whose folder is removed', async () => {
+it('ends with its runner: children are killed and the folder is removed', async () => {
   const script = `
     import { spawn } from 'node:child_process'
     import { startRun } from ${JSON.stringify(join(import.meta.dirname, 'run-dir.ts'))}

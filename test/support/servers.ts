@@ -1,12 +1,12 @@
-// The real servers behind the integration tests: one set shared by all files, started by global-setup.ts, and private
-// ones for tests that stop, kill or wipe what they stand on.
+// Real servers behind the integration tests: one set shared by all files, started by global-setup.ts, and private ones
+// for tests that stop, kill or wipe their servers.
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { RunningServer } from '@matte/local/lifecycle/server'
+import { prepareModelRepository } from '@matte/local/models/model-repository'
 import { rootDir } from '@matte/local/paths'
 import type { Say } from '@matte/local/say'
-import { prepareModelRepository } from '@matte/local/servers/model-repository'
 import { installNats, startNats } from '@matte/local/servers/nats'
 import { type Credentials, installObjectStore, startObjectStore } from '@matte/local/servers/object-store'
 import { installPostgres, type PostgresInstallation, startPostgres } from '@matte/local/servers/postgres'
@@ -14,40 +14,40 @@ import { installTriton, startTriton } from '@matte/local/servers/triton'
 import { freePorts } from './free-ports.ts'
 import { pickObjectStorePorts } from './object-store-ports.ts'
 
-/** A server that a test may take down and bring back at the same address. */
+/** A server that a test may stop and restart at the same address. */
 export type OwnServer = {
   readonly url: string
-  /** Clean stop; returns when the process is gone. */
+  /** Clean stop; returns after the exit of the process. */
   stop(): Promise<void>
   kill(signal: NodeJS.Signals): Promise<void>
-  /** Starts it again on the same port with what its folder holds. */
+  /** Starts it again on the same port with the contents of its folder. */
   start(): Promise<void>
-  /** Removes all that it has stored; stop it first. */
+  /** Removes all stored data; stop it first. */
   wipe(): void
 }
 
-/** Where a server keeps its files, and what it says while it is fetched. */
+/** Folder for a server's files, and a callback for messages while it is fetched. */
 export type Place = { readonly dir: string; readonly say: Say }
 
-/** Durability is not what the tests look at, and a sync of each commit is most of their time. */
+/** Tests do not depend on durability, and a sync per commit takes most of their time. */
 const fastPostgres = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
   shared_buffers: '64MB',
-  // In the data folder: a killed server would leave its files in /dev/shm.
+  // In the data folder, because a killed server would leave its files in /dev/shm.
   dynamic_shared_memory_type: 'mmap',
-  // Three processes of ten connections for each of a few services at once, and the tests' own.
+  // Three processes with ten connections each for several services at once, and those of the tests.
   max_connections: '300',
 }
 
-/** `settings` beyond those of every test, such as a library to load. */
+/** Additional `settings`, such as a library to load. */
 export async function ownPostgres(
   place: Place,
   installation?: PostgresInstallation,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<OwnServer> {
-  const installed = installation ?? (await installPostgres(place.say))
+  const installed = installation ?? (await installPostgres())
   const [port = 0] = await freePorts(1)
   const all = { ...fastPostgres, ...settings }
   return restartable(place, 'postgres', (files) =>
@@ -73,15 +73,15 @@ export async function ownStore(place: Place, credentials: Credentials): Promise<
 
 type TritonSettings = {
   readonly cores?: number
-  /** Models are served as on a processor that can do this; by default as on this one. */
+  /** Serves models as on a processor with these instructions; default: this processor. */
   readonly processor?: { readonly vnni: boolean; readonly amx: boolean }
-  /** Whether the forms that OpenVINO runs come first there; true by default. */
+  /** Whether the forms that OpenVINO runs come first; true by default. */
   readonly openvino?: boolean | undefined
-  /** A folder of models; ours by default. */
+  /** Folder of models; default: this repository's. */
   readonly source?: string
 }
 
-/** `url` is `host:port` of its gRPC. */
+/** `url` is `host:port` of its gRPC server. */
 export async function ownTriton(place: Place, settings: TritonSettings = {}): Promise<OwnServer> {
   const installation = await installTriton(place.say)
   const [http = 0, grpc = 0, metrics = 0] = await freePorts(3)
@@ -101,7 +101,7 @@ async function restartable(
   startIt: (files: Files) => Promise<RunningServer>,
 ): Promise<OwnServer> {
   mkdirSync(dir, { recursive: true })
-  chmodSync(dir, 0o755) // PostgreSQL runs as another user where this one is root
+  chmodSync(dir, 0o755) // PostgreSQL runs as another user if this one is root
   const files: Files = { dataDir: join(dir, name), logFile: join(dir, `${name}.log`), lifetime: 'attached' }
   let server = await startIt(files)
   return {

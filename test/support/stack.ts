@@ -1,5 +1,5 @@
-// A whole service of a test's own: fresh database, bucket and stream prefix, a workspace with a key, and our three
-// processes. What they stand on is shared by all files, except the servers that the test wants to take down.
+// A whole service for one test file: fresh database, bucket and stream prefix, a workspace with a key, and our three
+// processes. Servers are shared by all files, except those that the test wants to stop.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,13 +21,13 @@ import { createTestBucket, newBucketName, type StoreAccess, sharedStore, type Te
 export type ServerName = 'postgres' | 'nats' | 'store' | 'triton'
 
 export type StackOptions = {
-  /** Servers that belong to this test alone, so that it may stop, kill or wipe them. */
+  /** Servers that belong to this test, which may stop, kill or wipe them. */
   readonly own?: readonly ServerName[]
-  /** Of the test's own PostgreSQL, beyond those of every test. */
+  /** Additional settings of the test's own PostgreSQL. */
   readonly postgresSettings?: Readonly<Record<string, string>>
-  /** Variables of a process beyond those that every test has. */
+  /** Additional variables of a process. */
   readonly env?: Partial<Readonly<Record<ProcessName, Env>>>
-  /** Processes to start at once; the others by `start`. */
+  /** Processes to start at once; others by `start`. */
   readonly processes?: readonly ProcessName[]
 }
 
@@ -41,15 +41,15 @@ export type Stack = {
   readonly workspaceId: string
   /** One of the test's own servers. */
   server(name: ServerName): OwnServer
-  /** The settings that a process gets, for one that the test starts itself. */
+  /** Settings of a process, for tests that start it themselves. */
   env(name: ProcessName): Env
-  /** A running process: the one started last by this name. */
+  /** A running process: the latest by this name. */
   process(name: ProcessName): TestProcess
-  /** Another process; a second controller, or the next after one was killed. `env` may be made of what it would get. */
+  /** Starts another process, such as a second controller. `env` may be a function of the default settings. */
   start(name: ProcessName, env?: Env | ((env: Env) => Env)): Promise<TestProcess>
 }
 
-/** Short enough for a test, long enough that a busy machine does not lose claims by accident. */
+/** Short for a test, and long enough for a busy machine to keep its claims. */
 const testEnv: Partial<Record<ProcessName, Env>> = {
   api: { MATTE_ENV: 'development', DRAIN_MS: '0', FAILED_CREDENTIALS_PER_MINUTE: '1000000' },
   worker: { MATTE_ENV: 'development', CLAIM_MS: '3000', CLAIM_EVERY_MS: '250', SWEEP_EVERY_MS: '250' },
@@ -207,7 +207,7 @@ type Places = {
   readonly tritonAddress: string
 }
 
-/** The settings of all processes; each reads what concerns it. */
+/** Settings of all processes; each reads its own. */
 const buildEnv = ({ databaseUrl, natsUrl, prefix, access, bucket, tritonAddress }: Places): Env => ({
   DATABASE_URL: databaseUrl,
   NATS_URL: natsUrl,

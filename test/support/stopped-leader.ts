@@ -1,10 +1,10 @@
-// A leader of its own, for tests that stop it between its check and its write. It says what it has done, a line each,
-// and goes on when asked: `decide` reads the ConfigMap and confirms the lease, `write` applies what was decided.
+// A leader for tests that stop it between its check and its write. It prints each step and continues on request:
+// `decide` reads the ConfigMap and confirms the lease, `write` applies the decision.
 import { createInterface } from 'node:readline'
 import { createKubeClient } from '@matte/controller/operator/kube/client'
+import { loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { leadership } from '@matte/controller/operator/kube/leadership'
-import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pino } from 'pino'
@@ -40,5 +40,5 @@ for await (const order of createInterface({ input: process.stdin })) {
     say(`wrote ${outcome} leads ${lead.isLeader()}`)
   }
 }
-// The test program has gone.
+// The test program has exited.
 process.exit()

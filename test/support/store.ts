@@ -1,4 +1,4 @@
-// A fresh bucket on a real store; a bucket per test file keeps their objects apart.
+// A fresh bucket on a real store, one per test file.
 import { randomBytes } from 'node:crypto'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
@@ -16,7 +16,7 @@ export const sharedStore = (): StoreAccess => ({
   secretAccessKey: inject('storeSecretAccessKey'),
 })
 
-/** Letters and digits only, so that it is a valid name everywhere. */
+/** Letters and digits only, so the name is valid everywhere. */
 export const newBucketName = (): string => `t${randomBytes(6).toString('hex')}`
 
 export type TestBucket = Bucket & {
@@ -24,7 +24,7 @@ export type TestBucket = Bucket & {
   keys(prefix?: string): Promise<string[]>
 }
 
-/** Opens a bucket and makes it; `publicEndpoint` is where presigned URLs point, the store itself unless given. */
+/** Creates and opens a bucket; `publicEndpoint` is the host of presigned URLs, by default the store. */
 export async function createTestBucket(
   store: StoreAccess = sharedStore(),
   { name = newBucketName(), publicEndpoint = store.endpoint }: { name?: string; publicEndpoint?: string } = {},

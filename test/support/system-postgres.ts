@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PostgresInstallation } from '@matte/local/servers/postgres'
 
-/** A PostgreSQL of this machine, where Debian's or Fedora's packages put it; undefined when it has none. */
+/** PostgreSQL of this machine in the paths of Debian's or Fedora's packages; undefined without one. */
 export function findSystemPostgres(majorVersion: number): PostgresInstallation | undefined {
   const bins = [`/usr/lib/postgresql/${majorVersion}/bin`, `/usr/pgsql-${majorVersion}/bin`]
   const bin = bins.find((dir) => existsSync(join(dir, 'postgres')) && existsSync(join(dir, 'initdb')))

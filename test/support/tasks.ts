@@ -1,4 +1,4 @@
-// What an end-to-end test does with a task, by the documented calls, and what it asks of its end.
+// Actions of an end-to-end test on a task, by documented calls, and assertions about its end.
 import type { Db } from '@matte/core/db/database'
 import { expect } from 'vitest'
 import type { Client, Task } from './client.ts'
@@ -9,7 +9,7 @@ import { until } from './until.ts'
 
 const isTerminal = ({ status }: Task): boolean => status !== 'queued' && status !== 'processing'
 
-/** Polls until the task has this status; a terminal status that is another one is an error at once. */
+/** Polls until the task has this status; fails at once at another terminal status. */
 export async function untilStatus(client: Client, id: string, status: Task['status']): Promise<Task> {
   const task = await until(`task ${id} is ${status}`, async () => {
     const seen = await client.getTask(id)
@@ -40,13 +40,13 @@ export async function download(url: string | null): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** The attempts that a task has spent, which no caller sees. */
+/** Attempts of a task, which the API does not return. */
 export async function attemptsOf(db: Db, id: string): Promise<number> {
   const { attempt } = await db.selectFrom('task').select('attempt').where('id', '=', id).executeTakeFirstOrThrow()
   return attempt
 }
 
-/** The webhooks of one task, as `event` names. */
+/** Webhooks of one task by `event`. */
 export const eventsOf = ({ received }: Receiver, id: string): string[] =>
   received
     .map(({ bytes }) => JSON.parse(bytes.toString()) as { event: string; task_id: string })
@@ -54,8 +54,8 @@ export const eventsOf = ({ received }: Receiver, id: string): string[] =>
     .map(({ event }) => event)
 
 /**
- * Asserts what "no second effect" means: the one result is the referenced one, and it can be had; one webhook has come.
- * A later task's webhook is waited for first, so that a second one of this task would be there by then.
+ * Asserts that nothing happened twice: only the referenced result exists and can be downloaded, and one webhook
+ * arrived. Waits for a later task's webhook first, so a second webhook of this task would have arrived.
  */
 export async function expectOneEffect(
   { client, bucket, receiver }: { client: Client; bucket: TestBucket; receiver: Receiver },
@@ -65,7 +65,7 @@ export async function expectOneEffect(
   await until('the webhook of a later task arrives', () => eventsOf(receiver, later.id).length > 0)
   const task = await client.getTask(id)
   expect(task.status).toBe('succeeded')
-  // A worker that lost its claim removes what it stored; nothing else is left beside the result.
+  // A worker that lost its claim removes its stored result, so no other object exists.
   const own = await until('one result of the task is left', async () => {
     const keys = (await bucket.keys('results/')).filter((key) => key.includes(`/${id}/`))
     return keys.length === 1 && keys

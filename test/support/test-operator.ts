@@ -1,5 +1,5 @@
-// The operator, and a worker's routing without the part that works on images, in the test's own program: against a
-// namespace of the real cluster and a database of the test's own. Several of them at once are several replicas.
+// The operator and a worker's routing, without image processing, in this program: on a namespace of the real cluster
+// and a database of the test. Several instances act as replicas.
 
 import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
 import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
@@ -21,7 +21,7 @@ import { type Logger, pino } from 'pino'
 import { withKubeconfig } from './chart-accounts.ts'
 import { until } from './until.ts'
 
-/** Nothing is heard: what wakes a pool without nudges is its tick. */
+/** Without NATS: pools wake by their tick. */
 export const deafBus: Bus = {
   name: 'bus',
   prefix: 'none',
@@ -35,9 +35,9 @@ const logLevel = process.env.MATTE_TEST_LOG ?? 'silent'
 export type TestOperator = {
   readonly registry: ReturnType<typeof createRegistry>
   readonly workerRegistry: ReturnType<typeof createRegistry>
-  /** Revision and model of each pod that would be sent images of this pool now. */
+  /** Revision and model of each pod that would receive requests for this pool now. */
   routes(pool: string): string[]
-  /** Ends it as a rolling update does: the lease is given back. */
+  /** Stops it like a rolling update: the lease is released. */
   stop(): Promise<void>
 }
 
@@ -50,13 +50,13 @@ export type TestOperatorOptions = {
   readonly podPatch?: 'restricted' | 'any'
   /** Accounts that podPatch can name; default none. */
   readonly podServiceAccounts?: readonly string[]
-  /** Of operator and worker; without it they serve every pool of the namespace. */
+  /** Release of operator and worker; without it they serve every pool of the namespace. */
   readonly release?: Release
   /** ConfigMap with pools that the operator applies. */
   readonly poolsConfigMap?: string
   /** Default 100, more than any file has pools. */
   readonly concurrentRollouts?: number
-  /** Kubeconfig files, one for each process; by default both have the machine's own. */
+  /** Kubeconfig file of each process; by default the machine's own. */
   readonly kubeconfigs?: Readonly<Record<'operator' | 'worker', string>>
 }
 
@@ -125,7 +125,7 @@ const smallPool: Partial<PoolSpecInput> = {
   drain: { routeStopSeconds: 1, exitTimeoutSeconds: 1, graceSeconds: 8 },
 }
 
-/** The model that the fake has, as the public version of this name. */
+/** Metadata of the fake's model under this public version. */
 export const modelOf = (modelVersion: string): PoolSpecInput['models'][number] => ({
   name: 'u2netp',
   modelVersion,
@@ -133,10 +133,10 @@ export const modelOf = (modelVersion: string): PoolSpecInput['models'][number] =
 })
 
 export type PoolClient = {
-  /** Applies a pool as a user does: these fields over those of a small pool, whose model version is its name. */
+  /** Applies a pool as a user does: these fields merged into a small pool, whose model version equals its name. */
   apply(name: string, spec?: Partial<PoolSpecInput>, labels?: Readonly<Record<string, string>>): Promise<TritonPool>
   get(name: string): Promise<TritonPool>
-  /** Waits until the pool's status is so. */
+  /** Waits for this pool status. */
   until(name: string, what: string, is: (status: Partial<PoolStatus>, pool: TritonPool) => unknown): Promise<TritonPool>
   deployments(name: string): Promise<Deployment[]>
   pods(name: string): Promise<Pod[]>
@@ -158,7 +158,7 @@ export function poolClient(kube: () => KubeClient): PoolClient {
         apiVersion: 'matte.dev/v1alpha1',
         kind: 'TritonPool',
         metadata: { name, labels },
-        // Of two pools with the same version one would serve nothing.
+        // With the same version, one of two pools would serve nothing.
         spec: { ...smallPool, models: [modelOf(name)], ...spec },
       }
       return kube().apply(tritonPools, pool as unknown as TritonPool)
@@ -178,7 +178,7 @@ export function poolClient(kube: () => KubeClient): PoolClient {
   }
 }
 
-/** What does not hold of it, and why. */
+/** Differences from the expected status. */
 const sayConditions = ({ metadata, status }: Pod | TritonPool): string => {
   const conditions: readonly { type: string; status: string; reason?: string; message?: string }[] =
     status?.conditions ?? []
@@ -186,14 +186,14 @@ const sayConditions = ({ metadata, status }: Pod | TritonPool): string => {
   return `${metadata.name} ${failed.map(({ type, reason, message }) => `${type} ${reason} ${message}`).join(', ')}`
 }
 
-/** The reason of a condition that has this status; undefined when it has another. */
+/** Reason of the condition if it has this status; undefined otherwise. */
 export const reasonOf = (
   { conditions }: Partial<PoolStatus>,
   type: string,
   is: 'True' | 'False' | 'Unknown' = 'True',
 ) => conditions?.find((condition) => condition.type === type && condition.status === is)?.reason
 
-/** A patch that gives the pool's fake these variables: they say how it misbehaves. */
+/** A patch with these variables for the pool's fake, which choose its faults. */
 export function patchWithEnv(pool: TritonPool, env: Readonly<Record<string, string>>): Record<string, unknown> {
   const { podPatch: _, ...spec } = pool.spec
   const { containers } = buildPodTemplate({ ...pool, spec }).spec as unknown as {

@@ -1,5 +1,5 @@
-// A certificate for 127.0.0.1 that signs itself and lives for a day, so that no key lies in the repository and no
-// program but Node is needed. Node can make keys and signatures, but no certificates: they are put together here.
+// A self-signed certificate for 127.0.0.1, valid for a day, so the repository needs no key and no program but Node.
+// Node can create keys and signatures but no certificates, so this file encodes them.
 import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 export type Certificate = { readonly certificate: string; readonly key: string }
@@ -27,7 +27,7 @@ export function makeThrowAwayCertificate(): Certificate {
   return { certificate, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 
-/** One value in DER: its tag, its length, its contents. */
+/** One DER value: tag, length, contents. */
 function tlv(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents)
   const { length } = content

@@ -1,17 +1,17 @@
-// The one place in the tests that lets time pass: everything else waits here, on a condition with a limit.
+// The only place in the tests that waits: for a condition, with a limit.
 import { setTimeout as pause } from 'node:timers/promises'
 
 type Found<T> = Exclude<T, undefined | null | false>
 
 export type UntilOptions = {
-  /** A bound against hanging, far above what a slow machine needs; it says nothing about speed. */
+  /** A bound against hanging, far above the needs of a slow machine; not a measure of speed. */
   readonly timeoutMs?: number
   readonly everyMs?: number
 }
 
 /**
- * Asks until the answer is neither undefined, null nor false, and returns it. A question that throws counts as "not
- * yet"; its last error ends the message of the error thrown at the limit, and is its cause.
+ * Calls `ask` until the result is neither undefined, null nor false, and returns it. An exception counts as "not yet";
+ * at the limit, the last one ends the message of the thrown error and is its cause.
  */
 export async function until<T>(
   what: string,

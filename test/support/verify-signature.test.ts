@@ -9,7 +9,7 @@ const timestamp = 1_614_265_330
 const header = 't=1614265330,v1=2e37df5d4a028c51a7f3133d64ae1e300d2c2c900f1b1d49d4369ad2530f8964'
 
 describe('verifySignature', () => {
-  it('takes what was signed, characters beyond ASCII too', () => {
+  it('accepts a signed body, also with characters beyond ASCII', () => {
     expect(verifySignature(header, body, secret)).toBe(true)
     expect(verifySignature(serviceSignature(secret, 1, '{"ü":"–"}'), '{"ü":"–"}', secret)).toBe(true)
   })
@@ -25,16 +25,16 @@ describe('verifySignature', () => {
     ['another time', header.replace('t=1614265330', 't=1614265331')],
     ['a time that is no number', header.replace('t=1614265330', 't=x')],
     ['another signature', header.slice(0, -1) + (header.endsWith('0') ? '1' : '0')],
-  ])('refuses %s', (_what, wrong) => {
+  ])('rejects %s', (_what, wrong) => {
     expect(verifySignature(wrong, body, secret)).toBe(false)
   })
 
-  it('refuses another body and another secret', () => {
+  it('rejects another body and another secret', () => {
     expect(verifySignature(header, `${body} `, secret)).toBe(false)
     expect(verifySignature(header, body, secret.slice('whsec_'.length))).toBe(false)
   })
 
-  it('refuses a time too far away, either way, when asked', () => {
+  it('rejects a time too far in past or future if asked to check it', () => {
     const at = (nowSeconds: number) => verifySignature(header, body, secret, { nowSeconds })
     expect([-301, -300, 300, 301].map((distance) => at(timestamp + distance))).toEqual([false, true, true, false])
   })

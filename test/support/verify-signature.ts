@@ -1,9 +1,9 @@
-// What a receiver of webhooks does with `X-Service-Signature`.
+// Verification of `X-Service-Signature` as a webhook receiver does it.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * True when `header` is a right `X-Service-Signature` of `body`. Compared in constant time, after the byte lengths.
- * A receiver passes `nowSeconds` as well, so that an old request is refused: `toleranceSeconds` either way.
+ * True if `header` is a valid `X-Service-Signature` of `body`. Compares byte lengths, then in constant time. With
+ * `nowSeconds`, also rejects requests whose time differs by more than `toleranceSeconds`.
  */
 export function verifySignature(
   header: string | undefined,

@@ -1,4 +1,4 @@
-// A second real S3 store, for the tests that every store must pass. Built from source, where the machine has Go.
+// A second real S3 store for the conformance tests. Built from source if the machine has Go.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPart } from '@matte/local/install/install-part'
@@ -14,12 +14,12 @@ const version = 'v1.8.0'
 
 export type VersitygwInstallation = { readonly program: string }
 
-/** Undefined, with a reason reported, where there is no Go or it cannot build the program. */
+/** Undefined, with a reported reason, if Go is missing or cannot build the program. */
 export async function installVersitygw(say: Say): Promise<VersitygwInstallation | undefined> {
   try {
     const dir = await installPart(`versitygw-${version}`, async (aside) => {
       await runCommand('go', ['version'])
-      // The module proxy's checksum database vouches for the pinned version's content.
+      // The module proxy's checksum database verifies the pinned version.
       const env = { ...process.env, GOBIN: aside, GOFLAGS: '-trimpath', CGO_ENABLED: '0' }
       await sayWhile(say, `building versitygw ${version} (some minutes, once)`, () =>
         runCommand('go', ['install', `${module}@${version}`], { env }),
@@ -40,11 +40,11 @@ export type VersitygwOptions = StartOptions & {
   readonly credentials: Credentials
 }
 
-/** Ready when the S3 port answers. `url` is the S3 endpoint (path style). */
+/** Ready when the S3 port responds. `url` is the S3 endpoint (path style). */
 export function startVersitygw(options: VersitygwOptions): Promise<RunningServer> {
   const { installation, dataDir, port, credentials, ...start } = options
   const objects = join(dataDir, 'objects')
-  const metadata = join(dataDir, 'metadata') // files of its own: not every file system has extended attributes
+  const metadata = join(dataDir, 'metadata') // files for metadata: not every file system has extended attributes
   for (const dir of [objects, metadata]) mkdirSync(dir, { recursive: true })
   const url = `http://127.0.0.1:${port}`
   return startServer({

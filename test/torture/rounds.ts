@@ -1,5 +1,5 @@
-// A program: takes the whole torture set through all that C libraries do to an image, round after round, and writes the
-// memory after each: `node --expose-gc test/torture/rounds.ts ROUNDS`.
+// Program that runs the torture set through all C libraries in rounds and prints the memory after each: `node
+// --expose-gc test/torture/rounds.ts ROUNDS`.
 import { readFileSync } from 'node:fs'
 import { configureHeap } from '@matte/controller/worker/image/configure'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'
@@ -21,7 +21,7 @@ async function take(file: Uint8Array, format: Output['format']): Promise<void> {
   freeBytes(photo.pixels)
 }
 
-/** What is not the image's own error is not caught: the program ends with it. */
+/** Other errors are not caught and end the program. */
 async function takeAll(round: number): Promise<void> {
   for (const [index, file] of files.entries()) {
     try {

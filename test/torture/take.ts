@@ -1,4 +1,4 @@
-// One file on the controller's own way, by its own functions in its own order, with a model that finds everything.
+// Processes one file with the controller's functions and a model that finds everything.
 import { configureSharp } from '@matte/controller/worker/image/configure'
 import { type CutOut, cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { decodePhoto, readHeader } from '@matte/controller/worker/image/decode'

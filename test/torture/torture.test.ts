@@ -1,4 +1,4 @@
-// The torture set: each file has one outcome, exactly, and none takes the process down.
+// Each file of the torture set has exactly one outcome, and none ends the process.
 import type { CutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { describe, expect, it } from 'vitest'
 import { greyPng } from '../support/photos.ts'
@@ -33,7 +33,7 @@ async function expectOutcome({ make, outcome }: TortureCase): Promise<void> {
 }
 
 describe('a file of the torture set', () => {
-  it('has a name of its own, and the picture is not so small that nothing is seen', () => {
+  it('has a unique name, and the picture is large enough to check', () => {
     expect(new Set(tortureCases.map(({ name }) => name)).size).toBe(tortureCases.length)
     expect(size.width).toBeGreaterThan(16)
   })
@@ -41,19 +41,19 @@ describe('a file of the torture set', () => {
   it.each(tortureCases.filter(({ isHeavy }) => !isHeavy))('$name: $outcome', expectOutcome)
   it.each(tortureCases.filter(({ isHeavy }) => isHeavy))('$name: $outcome', expectOutcome, 60_000)
 
-  it('has it beside others as well: what C libraries say of one image is said of no other', async () => {
-    const jpegs = tortureCases.filter(({ name, isHeavy }) => /^JPEG (of noise|with|that tells)/.test(name) && !isHeavy)
+  it('has the same outcome beside others: warnings of C libraries are not mixed up', async () => {
+    const jpegs = tortureCases.filter(({ name, isHeavy }) => /^JPEG (of noise|with|that claims)/.test(name) && !isHeavy)
     for (let round = 0; round < 3; round++) await Promise.all(jpegs.map(expectOutcome))
   })
 })
 
-describe('the cap on pixels', () => {
-  it('takes exactly as many', { timeout: 60_000 }, async () => {
+describe('the pixel limit', () => {
+  it('accepts exactly the maximum', { timeout: 60_000 }, async () => {
     expect(maxPixels).toBe(50_000_000)
     expectCut(await takeCutOut(greyPng(10_000, 5_000)), { width: 10_000, height: 5_000 })
   })
 
-  it('and not one more, whatever follows the header', async () => {
+  it('rejects one more, whatever follows the header', async () => {
     const header = pngHeader({ width: 42_123, height: 1_187, depth: 1, type: 'grey', interlaced: false })
     const over = Buffer.concat([pngSignature, header, greyPng(8, 8).subarray(33)])
     await expect(takeCutOut(over)).rejects.toMatchObject({ reason: 'INPUT_TOO_LARGE' })

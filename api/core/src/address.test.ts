@@ -24,7 +24,7 @@ describe('the key of an address', () => {
     ['a@例え。jp', 'a@xn--r8jz45g.jp'],
     ['a@\u212aate.example', 'a@kate.example'],
     ['a@127.1', 'a@127.1'],
-  ])('of %s is %s', (address, key) => {
+  ])('of %s equals %s', (address, key) => {
     expect(foldAddress(address)).toBe(key)
   })
 
@@ -33,21 +33,21 @@ describe('the key of an address', () => {
     fc.string({ unit: fc.constantFrom(...'iIİıſsSςσΣKkKßẞÉéE\u0301\u0345ǰŉ'), minLength: 1, maxLength: 8 }),
   )
 
-  it('is its own key, and that of the address in other forms and upper case', () => {
+  it('is stable when folded again, and equal for other normal forms and upper case', () => {
     fc.assert(
       fc.property(text, (local) => {
         const key = foldAddress(`${local}@example.com`)
         expect(foldAddress(key)).toBe(key)
         for (const form of ['NFC', 'NFD'] as const)
           expect(foldAddress(`${local.normalize(form)}@Example.COM`)).toBe(key)
-        // Upper case makes an I of the dotless ı, and a letter of the iota below, so that comes last.
+        // NFD first, because upper case turns a combining iota into a letter. Upper case turns the dotless ı into I.
         const upper = local.normalize('NFD').toUpperCase()
         if (!local.includes('ı')) expect(foldAddress(`${upper}@example.com`)).toBe(key)
       }),
     )
   })
 
-  it('of an ASCII address is its lower case', () => {
+  it('is the lower case of an ASCII address', () => {
     const ascii = fc.string({ unit: 'grapheme-ascii', minLength: 1 })
     fc.assert(
       fc.property(ascii, ascii, (a, b) => void expect(foldAddress(`${a}@${b}`)).toBe(`${a}@${b}`.toLowerCase())),
@@ -63,7 +63,7 @@ describe('an address', () => {
     '用户@例え.jp',
     '😀@example.com',
     'root@local_host',
-  ])('may be %s', (address) => expect(isAddress(address)).toBe(true))
+  ])('accepts %s', (address) => expect(isAddress(address)).toBe(true))
 
   it.each([
     ['no @', 'example.com'],
@@ -81,11 +81,11 @@ describe('an address', () => {
     ['an escape in the domain', 'a@ex%61mple.com'],
     ['an address literal', 'a@[192.0.2.1]'],
     ['too long a text', `${'a'.repeat(250)}@b.de`],
-  ])('has not %s', (_what, address) => expect(isAddress(address)).toBe(false))
+  ])('rejects %s', (_what, address) => expect(isAddress(address)).toBe(false))
 })
 
 describe('the mailbox of an address', () => {
-  // Stored HMACs depend on these, as keys do.
+  // Stored HMACs depend on these.
   it.each([
     ['Jane.Roe@EXAMPLE.com', 'jane.roe@example.com'],
     ['Jane.Roe+tag+more@EXAMPLE.com', 'jane.roe@example.com'],

@@ -1,16 +1,16 @@
-// E-mail addresses: the one pattern that accepts them, and the key by which they are compared (D85).
+// E-mail addresses: the accepted pattern, and the key that compares them (D85).
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 
-/** Invisible characters: C0, DEL, C1, soft hyphen, joiners, marks of direction. */
-const unseen = '\\s\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufffd'
+/** Invisible characters: C0, DEL, C1, soft hyphen, joiners, direction marks. */
+const invisible = '\\s\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufffd'
 
 /**
- * One @; on its left no character with a meaning in mail headers, so no quoted local part; on its right of ASCII only
- * letters, digits, dot, hyphen and underscore. The mail that arrives proves the rest. The source of a RegExp with `u`.
- * It names no surrogates, which the regular expressions of other languages refuse: the OpenAPI document has it.
+ * One @. The local part has no characters special in mail headers, so no quoted form; ASCII in the domain is limited to
+ * letters, digits, dot, hyphen and underscore. The verification mail checks the rest. Source of a RegExp with `u`; the
+ * OpenAPI document contains it, so it names no surrogates, which other languages reject.
  */
-export const addressPattern = `^[^${unseen}@<>()\\[\\],;:"\\\\]+@[^${unseen}!-,/:-@\\[-\\^\`{-~]+$`
+export const addressPattern = `^[^${invisible}@<>()\\[\\],;:"\\\\]+@[^${invisible}!-,/:-@\\[-\\^\`{-~]+$`
 
 const addressRegExp = new RegExp(addressPattern, 'u')
 
@@ -18,9 +18,8 @@ export const isAddress = (text: string): boolean =>
   text.length >= 3 && text.length <= 254 && text.isWellFormed() && addressRegExp.test(text)
 
 /**
- * The key of an address: two addresses with one key belong to one account. The local part is case-folded by Unicode's
- * full folding, the domain is in ASCII and lower case, and the whole is in NFC. The key is stored, so the result for an
- * address must never change without a migration of the stored keys; address.test.ts pins it.
+ * Key of an address: equal keys mean one account. The local part is fully case-folded, the domain is lower-case ASCII,
+ * and the whole is NFC. Keys are stored, so changing the result needs a migration; address.test.ts pins it.
  */
 export function foldAddress(address: string): string {
   const at = address.lastIndexOf('@')
@@ -29,10 +28,7 @@ export function foldAddress(address: string): string {
 
 const gmailDomains: ReadonlySet<string> = new Set(['gmail.com', 'googlemail.com'])
 
-/**
- * The key of the mailbox behind an address: `+tag` is left out, and so are the dots of a Gmail address, whose two
- * domains are one. Free credits alone are compared by it (D88); accounts are compared by `foldAddress`.
- */
+/** Mailbox key, for free credits only (D88): without `+tag`, without dots for Gmail, with one Gmail domain. */
 export function foldMailbox(address: string): string {
   const key = foldAddress(address)
   const at = key.lastIndexOf('@')
@@ -40,19 +36,19 @@ export function foldMailbox(address: string): string {
   return gmailDomains.has(domain) ? `${local.replaceAll('.', '')}@gmail.com` : `${local}@${domain}`
 }
 
-/** Key of counters, in tables that hold no address. */
+/** For counters in tables without addresses. */
 export const hashAddress = (address: string): Buffer => createHash('sha256').update(foldAddress(address)).digest()
 
-/** By code point, since `toLowerCase` of a whole text writes a sigma at the end of a word differently. */
+/** Per code point: `toLowerCase` of a whole text treats a final sigma differently. */
 const foldCase = (text: string): string => Array.from(text.normalize('NFD'), foldCharacter).join('').normalize('NFC')
 
-/** Upper case unites letters that lower case keeps apart, such as ſ and s. The dotless ı alone must not become an i. */
+/** Upper case first unites letters such as ſ and s. The dotless ı must not become i. */
 const foldCharacter = (character: string): string =>
   character === 'ı' ? character : lowerEach(lowerEach(character).toUpperCase())
 
 const lowerEach = (text: string): string => Array.from(text, (character) => character.toLowerCase()).join('')
 
-/** An ASCII domain is not parsed: the parser would turn numbers into IPv4 addresses. '' is its word for no domain. */
+/** The URL parser turns numeric ASCII domains into IPv4 addresses, so they are not parsed. '' means invalid. */
 function foldDomain(domain: string): string {
   const lower = domain.normalize('NFC').toLowerCase()
   return (/[^\0-\x7f]/.test(lower) && domainToASCII(lower)) || lower

@@ -1,10 +1,9 @@
 import { ConfigError, choice, type Infer, optionalSecret, type Schema, secret } from './runtime/env.ts'
 
-/** Where PostgreSQL is and how connections reach it; a part of the settings of every process. */
 export const databaseSettings = {
   databaseUrl: secret('DATABASE_URL', { description: 'PostgreSQL 15 to 18, as a postgresql:// URL' }),
   databasePooler: choice('DATABASE_POOLER', ['session', 'transaction'], {
-    description: 'set it to transaction when DATABASE_URL leads to a pooler in transaction mode',
+    description: 'transaction if DATABASE_URL is a pooler in transaction mode',
     default: 'session',
   }),
   databaseDirectUrl: optionalSecret('DATABASE_DIRECT_URL', {
@@ -12,15 +11,14 @@ export const databaseSettings = {
   }),
 } as const satisfies Schema
 
-/** How a process reaches its database. */
 export type Connection = {
   readonly url: string
   readonly pooler: 'session' | 'transaction'
-  /** For what needs a server session of its own. */
+  /** For statements that need their own server session. */
   readonly directUrl: string
 }
 
-/** @throws ConfigError when a pooler in transaction mode is the only way to the database */
+/** @throws ConfigError if a transaction pooler is the only route to the database */
 export function connectionOf(settings: Infer<typeof databaseSettings>): Connection {
   const { databaseUrl: url, databasePooler: pooler, databaseDirectUrl: directUrl } = settings
   if (pooler === 'transaction' && directUrl === undefined) {

@@ -1,4 +1,4 @@
-/** Every code of the interface's error table; the list is closed. Each HTTP status is in `http-status.ts` of the API. */
+/** All error codes of the interface. `http-status.ts` of the API has their HTTP statuses. */
 export const errorCodes = [
   'INVALID_PARAMS',
   'API_KEY_MISSING',
@@ -32,24 +32,20 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number]
 
-/** What the domain says where the interface has a code for each surface; `public-code.ts` of the API chooses. */
-type NounCode = 'TASK_NOT_FOUND' | 'BATCH_NOT_FOUND' | 'QUOTA_EXCEEDED'
+/** Codes that `publicCode` of the API maps to the code of each surface. */
+type MappedCode = 'TASK_NOT_FOUND' | 'BATCH_NOT_FOUND' | 'QUOTA_EXCEEDED'
 
-export type MatteCode = ErrorCode | NounCode
+export type MatteCode = ErrorCode | MappedCode
 
 export type Details = Record<string, unknown>
 
 type Given = { readonly details?: Details; readonly cause?: unknown; readonly retryAfterSeconds?: number }
 
-/**
- * The one error class. `message` and `details` are for the caller; what is private goes into `cause`, which is
- * logged and never sent.
- */
+/** The error class of the domain. `message` and `details` go to the caller; `cause` is logged only. */
 export class MatteError extends Error {
   override name = 'MatteError'
   readonly code: MatteCode
   readonly details: Details
-  /** When trying again is worth it, by the database's clock; for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
   constructor(code: MatteCode, message: string, { details = {}, cause, retryAfterSeconds }: Given = {}) {
     super(message, { cause })

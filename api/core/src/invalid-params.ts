@@ -4,14 +4,11 @@ import { type Details, MatteError } from './error.ts'
 export type Issue = { readonly path: string; readonly message: string }
 
 type More = {
-  /** In place of the usual text. */
   readonly message?: string
-  /** Beside `issues`. */
   readonly details?: Details
   readonly cause?: unknown
 }
 
-/** The one `INVALID_PARAMS`: what is wrong with the request, in `details.issues`. */
 export const invalidParams = (issues: readonly Issue[], { message, details, cause }: More = {}): MatteError =>
   new MatteError('INVALID_PARAMS', message ?? 'The request has invalid parameters; see details.issues.', {
     details: { issues, ...details },

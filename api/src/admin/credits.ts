@@ -1,21 +1,19 @@
 import { adjustCredits } from '@matte/core/credit/adjust-credits'
 import { readBalance } from '@matte/core/credit/balance'
 import { grantCredits } from '@matte/core/credit/lot-queries'
-import { MatteError } from '@matte/core/error'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
 import { type Command, CommandError, UsageError } from './command.ts'
 import { instant, required, requiredUuid, shortText, wholeNumber } from './options.ts'
 
-/** Credits of one grant: far from the column's 2^31, so that sums stay below it too. */
+/** Maximum per grant; far below the column's 2^31, so sums fit too. */
 export const creditsMax = 1_000_000_000
 
 const grant: Command = {
   name: 'credits grant',
   usage: '--workspace ID --credits N [--expires-at TIME] [--priority 0-100] [--source NAME]',
   summary:
-    'add credits; the lowest priority is spent first (50 by default), then what expires first; ' +
-    'the same --source grants once',
-  options: ['workspace', 'credits', 'expires-at', 'priority', 'source'],
+    'add credits; lower priorities are spent first (50 by default), then earlier expiries; the same --source ' +
+    'grants once',
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const credits = wholeNumber(required(given, 'credits'), 'credits', { min: 1, max: creditsMax })
@@ -26,9 +24,7 @@ const grant: Command = {
       throw new UsageError('--source must have 1 to 255 characters')
     }
     const wanted = { workspaceId, kind: 'grant', amount: credits, expiresAt, priority, source: source ?? null }
-    const lot = await grantCredits(db, wanted).catch((error: unknown) => {
-      throw error instanceof MatteError ? new CommandError(error.message) : error
-    })
+    const lot = await grantCredits(db, wanted)
     if (lot === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
     return { workspaceId, lotId: lot.lotId, credits, expiresAt: expiresAt?.toISOString() ?? null, priority }
   },
@@ -36,7 +32,7 @@ const grant: Command = {
 
 function futureInstant(text: string): Date {
   const time = instant(text, 'expires-at')
-  if (time.getTime() <= Date.now()) throw new UsageError('--expires-at must lie in the future')
+  if (time.getTime() <= Date.now()) throw new UsageError('--expires-at must be in the future')
   return time
 }
 
@@ -44,18 +40,15 @@ const adjust: Command = {
   name: 'credits adjust',
   usage: '--workspace ID --amount=±N --reason TEXT --reference NAME',
   summary:
-    'correct the credits of a workspace: add a lot that does not expire, or take from what is available, never from ' +
-    'what is held; the reason is in its ledger; the same --reference adjusts once',
-  options: ['workspace', 'amount', 'reason', 'reference'],
+    'correct the credits of a workspace: add a lot without expiry, or remove available credits (never held ' +
+    'ones); the reason is shown in the ledger; the same --reference adjusts once',
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const amount = signedNumber(required(given, 'amount'))
     const reason = shortText(given, 'reason', 500)
     const reference = shortText(given, 'reference', 255)
     const wanted = { workspaceId, amount, reason, reference }
-    const made = await adjustCredits(db, wanted).catch((error: unknown) => {
-      throw error instanceof MatteError ? new CommandError(error.message) : error
-    })
+    const made = await adjustCredits(db, wanted)
     if (made === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
     const { available } = await readBalance(db, workspaceId)
     return { workspaceId, adjustmentId: made.adjustmentId, amount, available }
@@ -72,7 +65,6 @@ const balance: Command = {
   name: 'credits balance',
   usage: '--workspace ID',
   summary: 'show the credits of a workspace: available, held by open tasks, total, expiring within 7 days',
-  options: ['workspace'],
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     if ((await findWorkspace(db, workspaceId)) === undefined) {

@@ -11,8 +11,7 @@ import { instant, requiredUuid, wholeNumber } from './options.ts'
 const create: Command = {
   name: 'key create',
   usage: '--workspace ID [--scopes a,b] [--expires-at TIME] [--name NAME]',
-  summary: 'make an API key, shown this once; without --scopes it gets all',
-  options: ['workspace', 'scopes', 'expires-at', 'name'],
+  summary: 'create an API key, printed once; it has all scopes unless --scopes is given',
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const { scopes: list, name = 'matte-admin', 'expires-at': expiry } = given.values
@@ -23,7 +22,7 @@ const create: Command = {
     if (row === undefined) {
       const workspace = await findWorkspace(db, workspaceId)
       if (workspace === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
-      throw new CommandError('the workspace has 100 keys already; revoke one first')
+      throw new CommandError('the workspace already has 100 keys; revoke one first')
     }
     return {
       workspaceId,
@@ -38,12 +37,11 @@ const create: Command = {
 const revoke: Command = {
   name: 'key revoke',
   usage: '--key ID',
-  summary: 'end an API key; every replica refuses it within 5 s',
-  options: ['key'],
+  summary: 'revoke an API key; every replica refuses it within 5 s',
   run: async ({ db }, given) => {
     const apiKeyId = requiredUuid(given, 'key')
     const row = await revokeApiKey(db, apiKeyId)
-    if (row === undefined) throw new CommandError(`there is no key ${apiKeyId} that could be revoked`)
+    if (row === undefined) throw new CommandError(`there is no key ${apiKeyId}, or it is already revoked`)
     return { apiKeyId, revoked: true }
   },
 }
@@ -51,8 +49,7 @@ const revoke: Command = {
 const list: Command = {
   name: 'key list',
   usage: '--workspace ID',
-  summary: 'show the API keys of a workspace, newest first; a key itself is kept nowhere',
-  options: ['workspace'],
+  summary: 'list the API keys of a workspace, newest first; the keys themselves are not stored',
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const keys = await listApiKeys(db, workspaceId)
@@ -71,15 +68,12 @@ const list: Command = {
   },
 }
 
-/** A week, as the App API has it. */
 const overlapSecondsMax = 7 * 24 * 60 * 60
 
 const roll: Command = {
   name: 'key roll',
   usage: '--key ID [--overlap-seconds N]',
-  summary:
-    'replace an API key by one with its name, scopes and lifetime, shown this once; both work for the overlap, a day',
-  options: ['key', 'overlap-seconds'],
+  summary: 'replace an API key with one of the same name, scopes and lifetime, printed once; both work for a day',
   run: async ({ db }, given) => {
     const rolled = requiredUuid(given, 'key')
     const { 'overlap-seconds': overlap = '86400' } = given.values
@@ -94,8 +88,7 @@ const roll: Command = {
 const adopt: Command = {
   name: 'key adopt',
   usage: '--workspace ID --from USER --to OWNER',
-  summary: "make a member's API keys an owner's, so that they go on when the member is removed",
-  options: ['workspace', 'from', 'to'],
+  summary: "transfer a member's API keys to an owner, so they keep working when the member is removed",
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const [from, to] = [requiredUuid(given, 'from'), requiredUuid(given, 'to')]

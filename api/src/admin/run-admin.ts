@@ -1,24 +1,23 @@
-// The program matte-admin as a function. It talks to the database (`sweep` to the store too) and migrates the schema
-// first, so it works before any process of the service has run.
-import { auditSettings } from '@matte/core/audit/settings'
+// matte-admin as a function. Migrates the schema first, so it works before any process has run.
+
 import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
-import { openPayments, paymentSettings } from '@matte/core/payment/settings'
+import { auditSettings } from '@matte/core/retention/settings'
 import { ConfigError, choice, type Infer, int, json, optionalSecret, parseEnv } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { accountsSetting, openPayments, paymentSettings } from '@matte/people/payment/settings'
 import { type AskedCommand, readArguments, usageOf } from './arguments.ts'
 import { type CommandDeps, UsageError } from './command.ts'
-import { formatResult } from './output.ts'
 import { storeOf, storeSchema, toStoreOf, toStoreSchema } from './store.ts'
 
-/** Commands run with the rights of the API, in whose pod they are typed (A139), or with those of the owner. */
+/** Commands run with the database role of the API, or of the owner. */
 const atStart = { roles: ['api'], awaitsOwner: false } as const
 
-const describeRole = (role: string) => ({ description: `for database create-roles: the URL that the ${role} gets` })
+const describeRole = (role: string) => ({ description: `for database create-roles: the database URL of the ${role}` })
 const roleSettings = {
   roleUrlApi: optionalSecret('DATABASE_URL_API', describeRole('API')),
   roleUrlWorker: optionalSecret('DATABASE_URL_WORKER', describeRole('worker')),
@@ -26,26 +25,26 @@ const roleSettings = {
   roleUrlDispatcher: optionalSecret('DATABASE_URL_DISPATCHER', describeRole('dispatcher')),
 }
 
-/** `MAX_QUEUE_AGE_SECONDS`, `AUDIT_RETENTION_DAYS` and `PLANS` are those of the service's own processes. */
 const configSchema = {
   ...databaseSettings,
   plans: json('PLANS', { description: 'changes to the plans, as the API has them', default: defaultPlans }, parsePlans),
   environment: choice('MATTE_ENV', ['development', 'production'], {
-    description: 'production refuses what is for trials only',
+    description: 'production disables features that are for trials only',
     default: 'production',
   }),
   maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
-    description: 'age at which a waiting task fails',
+    description: 'age at which a queued task fails',
     default: 24 * 60 * 60,
     min: 1,
   }),
   databaseWaitMs: int('DATABASE_WAIT_MS', {
-    description: 'how long the database may take to be reachable: an operator waits, and a script wants to know soon',
+    description: 'how long to wait for the database; short, because an operator or a script waits',
     default: 5_000,
   }),
   ...roleSettings,
   masterKeys: optionalSecret('MASTER_KEYS', { description: 'as the API has them, for secrets reseal' }),
   ...auditSettings,
+  ...accountsSetting,
   ...paymentSettings,
   ...storeSchema,
   ...toStoreSchema,
@@ -73,7 +72,6 @@ async function answer(asked: AskedCommand, env: Env, stderr: Output): Promise<st
 
 async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<Readonly<Record<string, unknown>>> {
   const config = parseEnv(configSchema, env)
-  // Standard output carries the result alone.
   const logger = createLogger('admin', 'warn', { write: (line) => void stderr.write(line) })
   const database = openDatabase({ ...connectionOf(config), poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database
@@ -81,18 +79,18 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
   try {
     const { withoutDatabase = false } = asked.command
     if (!withoutDatabase) await schemaAtStart(database, { ...atStart, logger, reachableWithinMs }).start()
-    const { plans, environment, auditRetentionDays, maxQueueAgeSeconds } = config
+    const { plans, environment, accountsEnabled, auditRetentionDays, maxQueueAgeSeconds } = config
     const production = environment === 'production'
     const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
     const roleUrls = readRoleUrls(config)
     const payments = async () => {
-      if (servers.masterKeys === undefined) throw new ConfigError('MASTER_KEYS is missing: give it as the API has it')
+      if (servers.masterKeys === undefined) throw new ConfigError('MASTER_KEYS is missing: set it as for the API')
       const { masterKeys } = servers
-      // No command creates a checkout, so none needs the public URL.
-      return openPayments(config, { db, plans, environment, masterKeys, publicUrl: '' })
+      // `subscription end` and `refund` work without accounts too. No command creates a checkout, which needs the URL.
+      return openPayments(config, { db, plans, environment, accountsEnabled: true, masterKeys, publicUrl: '' })
     }
     const ages = { auditRetentionDays, maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }
-    return await run(asked, { db, plans, production, ...ages, ...servers, roleUrls, payments })
+    return await run(asked, { db, plans, production, accountsEnabled, ...ages, ...servers, roleUrls, payments })
   } finally {
     await database.stop()
   }
@@ -116,11 +114,39 @@ function readMasterKeys({ masterKeys }: { masterKeys: string | undefined }): Mas
   }
 }
 
-/** An error in what was typed comes with the usage of its command. */
 async function run({ command, given }: AskedCommand, deps: CommandDeps): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await command.run(deps, given)
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(`${error.message}\nusage: ${usageOf(command)}`) : error
   }
+}
+
+type Form = { readonly json: boolean; readonly plain?: string | undefined }
+
+/**
+ * One JSON object with `json`, else one line per field and per record of a list. `plain` names a field to print alone.
+ */
+export function formatResult(result: Readonly<Record<string, unknown>>, { json, plain }: Form): string {
+  if (json) return `${JSON.stringify(result)}\n`
+  return plain === undefined ? toLines(result) : String(result[plain])
+}
+
+function toLines(result: Readonly<Record<string, unknown>>): string {
+  const width = Math.max(...Object.keys(result).map((name) => name.length))
+  const lines = Object.entries(result).map(([name, value]) => {
+    const texts = Array.isArray(value) && value.some(isRecord) ? value.map(toText) : [toText(value)]
+    return texts.map((text) => `${name.padEnd(width)}  ${text}`.trimEnd()).join('\n')
+  })
+  return `${lines.join('\n')}\n`
+}
+
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function toText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(' ')
+  if (!isRecord(value)) return String(value ?? '')
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return members.map(([name, member]) => `${name}=${Array.isArray(member) ? member.join(',') : member}`).join(' ')
 }

@@ -1,13 +1,12 @@
 import { defaultSettings, type SettingName, type Settings, settingNames, settingOf } from '@matte/core/setting/setting'
 import { readSettings, writeSetting } from '@matte/core/setting/setting-queries'
-import { parseAllowedTarget } from '@matte/core/webhook/target/allowed-target'
+import { parseAllowedTarget } from '@matte/core/webhook/target/target-url'
 import { type Command, UsageError } from './command.ts'
 
 const get: Command = {
   name: 'setting get',
   usage: 'NAME',
   summary: 'show the value of a setting, its default, and whether they differ',
-  options: [],
   run: async ({ db }, { words }) => {
     const [name, ...rest] = words
     if (name === undefined || rest.length > 0) throw new UsageError('give one name')
@@ -18,8 +17,7 @@ const get: Command = {
 const list: Command = {
   name: 'setting list',
   usage: '',
-  summary: 'show all settings with their defaults; `setting set NAME` takes the values as they are shown',
-  options: [],
+  summary: 'show all settings with their defaults; `setting set NAME` accepts the values as shown',
   run: async ({ db }, { words }) => {
     if (words.length > 0) throw new UsageError(`${words[0]} was not expected`)
     const settings = await readSettings(db)
@@ -36,8 +34,7 @@ function describe(settings: Settings, name: SettingName) {
 const set: Command = {
   name: 'setting set',
   usage: 'maintenance|batchEnabled|dispatchPaused on|off, or webhooks.allowedTargets "host:port host:* …"',
-  summary: 'change a switch or a list, in force within 5 s; an empty list clears it',
-  options: [],
+  summary: 'change a switch or a list, effective within 5 s; an empty list clears it',
   run: async ({ db }, { words }) => {
     const [name, text, ...rest] = words
     if (name === undefined || text === undefined || rest.length > 0) throw new UsageError('give a name and one value')
@@ -48,14 +45,12 @@ const set: Command = {
   },
 }
 
-/** @throws UsageError that lists the settings */
 function readName(text: string): SettingName {
   const name = settingNames.find((one) => one === text)
-  if (name === undefined) throw new UsageError(`${text} is no setting; there are ${settingNames.join(', ')}`)
+  if (name === undefined) throw new UsageError(`${text} is not a setting; use one of ${settingNames.join(', ')}`)
   return name
 }
 
-/** `true` and `false` are what `setting get` shows. */
 function readSwitch(name: string, text: string): boolean {
   if (text === 'on' || text === 'true') return true
   if (text === 'off' || text === 'false') return false
@@ -70,7 +65,7 @@ function readTargets(text: string): string[] {
 function readTarget(entry: string): string {
   const target = parseAllowedTarget(entry)
   if (target === undefined) {
-    throw new UsageError(`${entry} is no target: host:port or host:*, an IPv6 address in brackets`)
+    throw new UsageError(`${entry} is not a target: give host:port or host:*, with an IPv6 address in brackets`)
   }
   return target
 }

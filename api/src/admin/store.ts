@@ -1,26 +1,29 @@
 import { ConfigError, optionalSecret, optionalText, text } from '@matte/core/runtime/env'
-import type { CopyStore } from '@matte/core/storage/copy-objects'
+import { type CopyStore, copyObjects } from '@matte/core/storage/copy-objects'
 import { storeCredentialsSetting, storeKeysOf } from '@matte/core/storage/store-settings'
+import { type Command, CommandError } from './command.ts'
 
-/** The object store's settings, those of the service's own processes. `sweep` works without. */
+/** Same settings as the services. `sweep` also works without them. */
 export const storeSchema = {
-  s3Endpoint: optionalSecret('S3_ENDPOINT', { description: 'origin of the object store; without it objects are left' }),
+  s3Endpoint: optionalSecret('S3_ENDPOINT', {
+    description: 'origin of the object store; without it, objects are not deleted',
+  }),
   s3Bucket: text('S3_BUCKET', { description: 'bucket of uploads and results', default: 'matte' }),
   s3Region: text('S3_REGION', { description: 'region that requests are signed for', default: 'us-east-1' }),
   s3Credentials: storeCredentialsSetting,
   s3AccessKeyId: optionalSecret('S3_ACCESS_KEY_ID', { description: 'access key of the object store' }),
   s3SecretAccessKey: optionalSecret('S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
-  s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'of temporary credentials' }),
+  s3SessionToken: optionalSecret('S3_SESSION_TOKEN', { description: 'session token of temporary credentials' }),
 }
 
-/** Where `store copy` copies to; the rest is as for the store itself unless it is given. */
+/** Target of `store copy`; absent settings default to those of the source. */
 export const toStoreSchema = {
   toEndpoint: optionalSecret('TO_S3_ENDPOINT', { description: 'origin of the other store, for store copy' }),
-  toBucket: optionalText('TO_S3_BUCKET', { description: 'its bucket; that of S3_BUCKET by default' }),
-  toRegion: optionalText('TO_S3_REGION', { description: 'its region; that of S3_REGION by default' }),
+  toBucket: optionalText('TO_S3_BUCKET', { description: 'bucket of the other store; S3_BUCKET by default' }),
+  toRegion: optionalText('TO_S3_REGION', { description: 'region of the other store; S3_REGION by default' }),
   toAccessKeyId: optionalSecret('TO_S3_ACCESS_KEY_ID', { description: 'its access key' }),
   toSecretAccessKey: optionalSecret('TO_S3_SECRET_ACCESS_KEY', { description: 'secret of that access key' }),
-  toSessionToken: optionalSecret('TO_S3_SESSION_TOKEN', { description: 'of temporary credentials' }),
+  toSessionToken: optionalSecret('TO_S3_SESSION_TOKEN', { description: 'session token of temporary credentials' }),
 }
 
 type Optional<K extends string> = { readonly [key in K]: string | undefined }
@@ -62,3 +65,23 @@ function complete(settings: Settings, prefix: string): CopyStore | undefined {
   }
   return { ...rest, endpoint, accessKeyId, secretAccessKey }
 }
+
+const copy: Command = {
+  name: 'store copy',
+  usage: '',
+  summary:
+    'copy every missing or different object from the bucket of S3_* to the bucket of TO_S3_*, which must exist; ' +
+    'deletes nothing',
+  withoutDatabase: true,
+  run: async ({ store, toStore }) => {
+    const copied = await copyObjects(given(store, 'S3_ENDPOINT'), given(toStore, 'TO_S3_ENDPOINT'))
+    return { ...copied }
+  },
+}
+
+function given(store: CopyStore | undefined, variable: string): CopyStore {
+  if (store === undefined) throw new CommandError(`${variable} is not set: name both stores`)
+  return store
+}
+
+export const storeCommands: readonly Command[] = [copy]

@@ -1,19 +1,18 @@
 import { countsOrThrow, sweepParts } from '@matte/core/db/sweep'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { openBucket } from '@matte/core/storage/bucket'
+import { setFaultAttempts } from '@matte/core/task/run/fault-injection'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
-import { type Command, type CommandDeps, type Given, UsageError } from './command.ts'
-import { instant } from './options.ts'
+import { type Command, type CommandDeps, CommandError, type Given, UsageError } from './command.ts'
+import { instant, required, requiredUuid, wholeNumber } from './options.ts'
 
 const sweep: Command = {
   name: 'sweep',
   usage: '[--now TIME [--yes]]',
   summary:
-    'do what falls due by a time, the present one by default: tasks that nobody took, credits, unused uploads, ' +
-    'old tasks, notifications, mails and audit entries, and, with S3_* set, objects; a time to come needs --yes in ' +
+    'process everything due by a time, now by default: unclaimed tasks, credits, unused uploads, old tasks, ' +
+    'notifications, mails and audit entries, and objects if S3_* is set; a future time needs --yes in ' +
     'production',
-  options: ['now'],
-  takesYes: true,
   run: async (deps, given) => {
     const now = timeOf(given, deps)
     const { db, plans, store, maxQueueAgeMs, auditRetentionDays } = deps
@@ -39,17 +38,35 @@ const sweep: Command = {
   },
 }
 
-/** What a sweep ends and deletes nobody brings back, so a time that was mistyped must not reach production. */
+/** A sweep cannot be undone, so a mistyped time in the future needs confirmation in production. */
 function timeOf({ values, yes }: Given, { production }: CommandDeps): Date | undefined {
   if (values.now === undefined) return undefined
   const now = instant(values.now, 'now')
   if (production && !yes && now.getTime() > Date.now()) {
     throw new UsageError(
-      '--now lies in the future: what falls due by then would end or be deleted now, which cannot be undone; ' +
-        'add --yes to do that while MATTE_ENV is production',
+      '--now is in the future: the sweep would end or delete everything due by then, which cannot be undone; ' +
+        'add --yes to confirm (MATTE_ENV is production)',
     )
   }
   return now
 }
 
 export const sweepCommands: readonly Command[] = [sweep]
+
+const inference: Command = {
+  name: 'fault inference',
+  usage: '--task ID --attempts N',
+  summary: 'make the next N attempts of an unfinished task fail; refused in production',
+  run: async ({ db, production }, given) => {
+    const taskId = requiredUuid(given, 'task')
+    const attempts = wholeNumber(required(given, 'attempts'), 'attempts', { min: 0, max: 1_000 })
+    if (production) {
+      throw new CommandError('faults are refused while MATTE_ENV is production; set MATTE_ENV=development for a trial')
+    }
+    const row = await setFaultAttempts(db, taskId, attempts)
+    if (row === undefined) throw new CommandError(`there is no task ${taskId} that is queued or processing`)
+    return { taskId, attempts, status: row.status }
+  },
+}
+
+export const faultCommands: readonly Command[] = [inference]

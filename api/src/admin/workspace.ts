@@ -1,24 +1,23 @@
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { setOperatorPlan } from '@matte/core/credit/operator-plan'
 import type { Db } from '@matte/core/db/database'
-import { MatteError } from '@matte/core/error'
-import { publishPlan } from '@matte/core/notification/publish-plan'
 import { generateApiKey, isWellFormedApiKey, type NewApiKey, toApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
 import { holdsNoWorkspace, insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { publishPlan } from '@matte/people/notification/publish-events'
 import { type Command, type CommandDeps, CommandError, type Given, UsageError } from './command.ts'
 import { creditsMax } from './credits.ts'
 import { required, requiredUuid, wholeNumber } from './options.ts'
 
 const create: Command = {
   name: 'workspace create',
-  usage: '--name NAME --plan PLAN [--credits N]',
+  usage: '--name NAME [--plan PLAN] [--credits N]',
   summary:
-    'make a workspace with one key that has every scope, and the credits of its plan, or in their place --credits',
-  options: ['name', 'plan', 'credits'],
-  run: async ({ db, plans }, given) => {
-    const wanted = readWorkspace(given, plans)
+    'create a workspace with one key that has every scope, and the credits of its plan or --credits instead; ' +
+    'the plan is internal by default while ACCOUNTS_ENABLED is false',
+  run: async ({ db, plans, accountsEnabled }, given) => {
+    const wanted = readWorkspace(given, plans, accountsEnabled ? undefined : 'internal')
     const credits =
       given.values.credits === undefined ? 0 : wholeNumber(given.values.credits, 'credits', { min: 0, max: creditsMax })
     const key = generateApiKey()
@@ -35,8 +34,7 @@ const create: Command = {
 const first: Command = {
   name: 'workspace first',
   usage: '--name NAME --plan PLAN',
-  summary: 'make the first workspace with the key in MATTE_API_KEY; does nothing where a workspace exists',
-  options: ['name', 'plan'],
+  summary: 'create the first workspace with the key in MATTE_API_KEY; does nothing if a workspace exists',
   run: async ({ db, plans }, given) => {
     const wanted = readWorkspace(given, plans)
     const text = process.env.MATTE_API_KEY ?? ''
@@ -52,18 +50,12 @@ const plan: Command = {
   name: 'workspace plan',
   usage: '--workspace ID --plan PLAN',
   summary:
-    'set the plan of a workspace: its credits are granted at once, and with each calendar month, UTC; refused while ' +
-    'a subscription sets the plan: see `subscription end`',
-  options: ['workspace', 'plan'],
+    'set the plan of a workspace: grants its credits now and with each calendar month, UTC; refused while a ' +
+    'subscription sets the plan: see `subscription end`',
   run: async ({ db, plans }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const plan = requiredPlan(given, plans)
-    const set = await db
-      .transaction()
-      .execute((tx) => changePlan(tx, plans, { workspaceId, plan }))
-      .catch((error: unknown) => {
-        throw error instanceof MatteError ? new CommandError(error.message) : error
-      })
+    const set = await db.transaction().execute((tx) => changePlan(tx, plans, { workspaceId, plan }))
     if (set === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
     return { workspaceId, plan, creditsOfThisMonth: set.credits }
   },
@@ -77,17 +69,15 @@ async function changePlan(tx: Db, plans: CommandDeps['plans'], wanted: { workspa
 
 type NewWorkspace = { readonly name: string; readonly plan: string }
 
-/** @throws UsageError */
-function readWorkspace(given: Given, plans: CommandDeps['plans']): NewWorkspace {
+function readWorkspace(given: Given, plans: CommandDeps['plans'], defaultPlan?: string): NewWorkspace {
   const name = required(given, 'name')
-  const plan = requiredPlan(given, plans)
+  const plan = requiredPlan(given, plans, defaultPlan)
   if (name.length > 200) throw new UsageError('--name must have at most 200 characters')
   return { name, plan }
 }
 
-/** @throws UsageError */
-function requiredPlan(given: Given, plans: CommandDeps['plans']): string {
-  const plan = required(given, 'plan')
+function requiredPlan(given: Given, plans: CommandDeps['plans'], defaultPlan?: string): string {
+  const plan = given.values.plan ?? defaultPlan ?? required(given, 'plan')
   if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`)
   return plan
 }
@@ -97,7 +87,7 @@ async function insertWithKey(tx: Db, workspace: NewWorkspace, key: NewApiKey) {
   const operator_plan = workspace.plan === 'free' ? null : workspace.plan
   await tx.updateTable('workspace').set({ operator_plan }).where('id', '=', workspaceId).execute()
   const row = await insertApiKey(tx, key, { workspaceId, name: 'first', scopes, expiresAt: null })
-  if (row === undefined) throw new CommandError('the first key could not be stored; nothing was made')
+  if (row === undefined) throw new CommandError('the first key could not be stored; nothing was created')
   return { workspaceId, apiKeyId: row.id }
 }
 

@@ -1,10 +1,11 @@
+import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { hashApiKey, isWellFormedApiKey } from '@matte/core/workspace/api-key'
-import type { Caller } from '@matte/core/workspace/caller-queries'
+import { type Caller, findCaller as readCaller } from '@matte/core/workspace/caller-queries'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CredentialGuard } from '../limit/credential-guard.ts'
-import type { CallerCache } from './caller-cache.ts'
 import type { KeyUsage } from './key-usage.ts'
+import { shortCache } from './short-cache.ts'
 
 export type KeyDeps = {
   readonly callers: CallerCache
@@ -15,9 +16,8 @@ export type KeyDeps = {
 type LookUpDeps = Pick<KeyDeps, 'callers' | 'guard'>
 
 /**
- * Who sent this `X-API-Key`.
- * @throws MatteError API_KEY_MISSING, API_KEY_INVALID. A bad form or checksum is refused before any look-up; keys
- *   unknown, revoked and expired take one path (D5). RATE_LIMIT_EXCEEDED for one too many of them from one address.
+ * Malformed keys cost no look-up; unknown, revoked and expired ones take the same path (D5).
+ * @throws MatteError API_KEY_MISSING, API_KEY_INVALID, RATE_LIMIT_EXCEEDED
  */
 export async function authenticateKey(
   { callers, guard }: LookUpDeps,
@@ -40,4 +40,18 @@ export async function authenticateKey(
 function findCaller({ callers, guard }: LookUpDeps, request: FastifyRequest, hash: Buffer) {
   const find = (): Promise<Caller | undefined> => callers.find(hash)
   return callers.knows(hash) ? find() : guard.lookUp(request, find)
+}
+
+export type CallerCache = {
+  find(hash: Buffer): Promise<Caller | undefined>
+  /** True if the key was valid at its last look-up, however long ago. */
+  knows(hash: Buffer): boolean
+}
+
+export function callerCache(db: Db): CallerCache {
+  const cache = shortCache<Caller>()
+  return {
+    knows: (hash) => cache.knows(hash.toString('base64')),
+    find: (hash) => cache.find(hash.toString('base64'), () => readCaller(db, hash)),
+  }
 }

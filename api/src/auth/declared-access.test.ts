@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { requireDeclaredAccess } from './declared-access.ts'
+import { requireDeclaredAccess } from './check-access.ts'
 
 const documented = { operationId: 'getSecret' }
 const withRoute = async (config: Record<string, unknown>, schema: Record<string, unknown> = documented) => {
@@ -11,11 +11,11 @@ const withRoute = async (config: Record<string, unknown>, schema: Record<string,
 }
 
 describe('a route', () => {
-  it('without a word about its access fails at start-up, by name', async () => {
+  it('without declared access fails at start-up, and the error names it', async () => {
     await expect(withRoute({})).rejects.toThrow('GET /secret must declare its access')
   })
 
-  it('that needs a credential must be in the document, under a name', async () => {
+  it('that needs a credential must be documented with an operationId', async () => {
     await expect(withRoute({ access: { scope: 'tasks:read' } }, {})).rejects.toThrow('GET /secret')
     await expect(withRoute({ access: { scope: 'tasks:read' } }, { ...documented, hide: true })).rejects.toThrow(
       'documented',

@@ -4,13 +4,10 @@ import type { Service } from '@matte/core/runtime/service'
 import { touchApiKeys } from '@matte/core/workspace/caller-queries'
 import type { Logger } from 'pino'
 
-/** `lastUsedAt` is written this often, so that a request costs no write of its own. */
 const everyMs = 10_000
-/** Keys of one write; those that come when the set is full are noted with their next request. */
 const keysMax = 10_000
 
 export type KeyUsage = Service & {
-  /** The key was used; written with the next batch, and at the stop of the process. */
   note(apiKeyId: string): void
 }
 

@@ -1,19 +1,19 @@
-// What signing in leaves to be done beside the requests: what people ask for without signing in, and cleaning up.
+// Background work for sign-in: account requests and cleaning up.
+
 import type { Db } from '@matte/core/db/database'
-import { doAccountRequests } from '@matte/core/identity/account/do-account-requests'
-import { keyAddresses } from '@matte/core/identity/account/key-addresses'
-import { isInvited } from '@matte/core/identity/account/operator-queries'
-import { cleanSignIn } from '@matte/core/identity/clean-sign-in'
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Service } from '@matte/core/runtime/service'
+import { fillAddressKeys } from '@matte/people/identity/account/address-keys'
+import { isInvited } from '@matte/people/identity/account/operator-actions'
+import { processAccountRequests } from '@matte/people/identity/account/process-account-requests'
+import { cleanSignIn } from '@matte/people/identity/clean-sign-in'
 import type { Logger } from 'pino'
-import type { Registration } from '../settings/accounts.ts'
+import type { Registration } from '../config.ts'
 
-/** For requests of a replica that has died; those of this one wake it. */
 const requestsEveryMs = 1_000
 const cleanEveryMs = 60_000
-/** During an upgrade, an account that the older release made cannot log in for this long. */
+/** During an upgrade, accounts created by the older release cannot log in for this long. */
 const keysEveryMs = 2_000
 
 type Deps = {
@@ -28,7 +28,7 @@ export function accountRequests(db: Db, settings: Deps, logger: Logger): Loop {
   const mayRegister = registration === 'open' ? async () => true : isInvited
   const deps = { db, masterKeys, appUrl, mayRegister, verificationsPerMinute }
   const onError = (error: unknown): void => logger.error({ err: error }, 'account request failed')
-  const run = (signal: AbortSignal) => doAccountRequests({ ...deps, onError }, signal)
+  const run = (signal: AbortSignal) => processAccountRequests({ ...deps, onError }, signal)
   return loop({ name: 'account-requests', everyMs: requestsEveryMs, run, logger })
 }
 
@@ -36,4 +36,4 @@ export const signInCleaner = (db: Db, logger: Logger): Service =>
   loop({ name: 'sign-in-cleaner', everyMs: cleanEveryMs, run: () => cleanSignIn(db), logger })
 
 export const addressKeys = (db: Db, logger: Logger): Service =>
-  loop({ name: 'address-keys', everyMs: keysEveryMs, run: () => keyAddresses(db), logger })
+  loop({ name: 'address-keys', everyMs: keysEveryMs, run: () => fillAddressKeys(db), logger })

@@ -1,6 +1,8 @@
-import type { ErrorCode } from '@matte/core/error'
+// Maps domain codes to the codes of each surface.
+import type { ErrorCode, MatteCode } from '@matte/core/error'
+import type { Surface } from '../access.ts'
 
-/** Every code's status, as the interface has it; a code without one does not compile. */
+/** A code without a status does not compile. */
 export const httpStatus = {
   INVALID_PARAMS: 400,
   API_KEY_MISSING: 401,
@@ -31,3 +33,27 @@ export const httpStatus = {
   DEVELOPER_API_QUOTA_EXCEEDED: 429,
   SYSTEM_INTERNAL_ERROR: 500,
 } as const satisfies Record<ErrorCode, number>
+
+const developerCodes = {
+  TASK_NOT_FOUND: 'DEVELOPER_TASK_NOT_FOUND',
+  BATCH_NOT_FOUND: 'DEVELOPER_BATCH_NOT_FOUND',
+  QUOTA_EXCEEDED: 'DEVELOPER_API_QUOTA_EXCEEDED',
+} as const satisfies Record<Exclude<MatteCode, ErrorCode>, ErrorCode>
+
+/** The interface has one code for an exceeded quota, so both surfaces return it. */
+const appCodes: typeof developerCodes | Record<keyof typeof developerCodes, ErrorCode> = {
+  TASK_NOT_FOUND: 'NOT_FOUND',
+  BATCH_NOT_FOUND: 'NOT_FOUND',
+  QUOTA_EXCEEDED: 'DEVELOPER_API_QUOTA_EXCEEDED',
+}
+
+const codesOf: Readonly<Record<Surface, Readonly<Record<string, ErrorCode>>>> = {
+  developer: developerCodes,
+  app: appCodes,
+}
+
+export const publicCode = (code: MatteCode, surface: Surface): ErrorCode =>
+  codesOf[surface][code] ?? (code as ErrorCode)
+
+export const publicCodes = (codes: readonly MatteCode[], surface: Surface): ErrorCode[] =>
+  codes.map((code) => publicCode(code, surface))

@@ -1,4 +1,3 @@
-// What the framework's validator found, in the words of `details.issues` (D2).
 import type { Issue } from '@matte/core/invalid-params'
 import type { FastifySchemaValidationError } from 'fastify'
 import { patternWords } from '../schemas/patterns.ts'
@@ -10,14 +9,12 @@ const parts: Readonly<Record<string, string>> = {
   headers: '/headers',
 }
 
-/** Issues that a refusal lists (D2); a body of 1 MiB can have 500,000 things wrong with it. */
 export const issuesMax = 20
 
-/** What the validator found, one issue for each value, with a JSON pointer into the request. */
 export function toIssues(errors: readonly FastifySchemaValidationError[], context: string | undefined): Issue[] {
   const part = parts[context ?? ''] ?? ''
   const found = errors.flatMap((error) => issuesOf(error, `${part}${error.instancePath}`))
-  // A value of the wrong type breaks other rules too; the last message, such as the list of values, says most.
+  // A value of the wrong type breaks several rules; the last message is the most specific.
   return [...new Map(found.map((issue) => [issue.path, issue])).values()].slice(0, issuesMax)
 }
 

@@ -1,9 +1,9 @@
-// Every change that a member makes through the App API is noted (D74): after it is committed and before it is answered.
-// One hook for all routes, so that none is forgotten; its price: a process that dies between the two has made a change
-// that is in the log of requests and not among the entries.
-import { recordChange } from '@matte/core/audit/record-change'
+// Records every change by a member through the App API (D74), after the commit and before the response. A process that
+// dies in between loses the entry.
+
 import type { Db } from '@matte/core/db/database'
-import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
+import { recordChange } from '@matte/people/audit-log'
+import { findPersonalWorkspace } from '@matte/people/identity/account/own-workspaces'
 import type {
   FastifyContextConfig,
   FastifyInstance,
@@ -12,17 +12,16 @@ import type {
   RouteOptions,
 } from 'fastify'
 import { needsCredential, surfaceOf } from '../access.ts'
-import { clientAddress } from '../client-address.ts'
+import { clientAddress } from '../limit/client-network.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** False: the change is noted without the client's address. */
+    /** False: recorded without the client's address. */
     auditsAddress?: false
   }
 }
 
 export function auditChanges(app: FastifyInstance, db: Db): void {
-  // On the routes that change something alone: the others do not pay for it.
   app.addHook('onRoute', (route) => {
     if (!isChange(route)) return
     const audit: preSerializationAsyncHookHandler = async (request, reply, payload) => {
@@ -42,16 +41,13 @@ export function auditChanges(app: FastifyInstance, db: Db): void {
       const ipAddress = routeOptions.config.auditsAddress === false ? null : clientAddress(ip)
       await recordChange(db, { workspaceId, userId, action: operationId, target, ipAddress, requestId: id })
     } catch (error) {
-      // The change is made; to answer an error would have it made again.
+      // The change is committed; an error response would make the client repeat it.
       request.log.error({ err: error, action: operationId }, 'change not audited')
     }
   }
 }
 
-/**
- * What concerns a person alone, such as the password or another team, stands in the log of the personal workspace:
- * whoever runs the team of the token has no business to read it.
- */
+/** Changes with access `self` go to the personal workspace: the admins of a team must not read them. */
 async function logOf(db: Db, { member, routeOptions }: FastifyRequest): Promise<string | null> {
   if (typeof routeOptions.config.access === 'object') return member.workspaceId
   return (await findPersonalWorkspace(db, member.userId))?.id ?? null
@@ -62,7 +58,7 @@ const hasCaller = (config: FastifyContextConfig): boolean => needsCredential(con
 const isChange = ({ method, config = {} }: RouteOptions): boolean =>
   method !== 'GET' && method !== 'HEAD' && hasCaller(config) && surfaceOf(config) === 'app'
 
-/** The last id of the path, else that of what was made. The team's comes last: the entry is in its log. */
+/** The last id of the path, else the id in the response, else the team's. */
 function targetOf({ params }: FastifyRequest, payload: unknown): string | null {
   const { teamId, ...ids } = (params ?? {}) as Record<string, string>
   const { id } = ((payload as { data?: { id?: unknown } } | null)?.data ?? {}) as { readonly id?: unknown }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { ErrorCode } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
-import { toErrorAnswer } from '../errors/answer-error.ts'
+import { toErrorResponse } from '../errors/error-handler.ts'
 
-/** What Node could not even parse: such a request has no reply object, so the answer is written to its socket. */
-export const answerClientErrors =
+/** Responds to requests that Node could not parse. They have no reply object, so this writes to the socket. */
+export const clientErrorHandler =
   (count: (code: ErrorCode) => void) =>
   (error: Error & { code?: string }, socket: Socket): void => {
     if (!socket.writable || error.code === 'ECONNRESET') {
@@ -22,7 +22,7 @@ function answerTo(error: { readonly code?: string }): string {
   const large = error.code === 'HPE_HEADER_OVERFLOW'
   const words = late ? 'the request did not arrive in time' : large ? 'must be at most 16 KiB' : 'is not valid HTTP'
   const body = JSON.stringify(
-    toErrorAnswer(id, { ...invalidParam(large ? '/headers' : '', words), code: 'INVALID_PARAMS' }),
+    toErrorResponse(id, { ...invalidParam(large ? '/headers' : '', words), code: 'INVALID_PARAMS' }),
   )
   const head = [
     'HTTP/1.1 400 Bad Request',

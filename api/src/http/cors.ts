@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
 const allowMethods = 'GET, HEAD, PUT, POST, PATCH, DELETE'
-/** What a page may read beside the body. */
 const exposedHeaders = [
   'X-Request-Id',
   'X-Ignored-Fields',
@@ -22,10 +21,7 @@ const exposedHeaders = [
 ].join(', ')
 const preflightMaxAgeSeconds = 600
 
-/**
- * Lets pages of these origins call the API and the store behind it (D81). No cookies are in use, so credentials are
- * never allowed. Preflights end here, the store's too: its own rules would not know these origins.
- */
+/** Not @fastify/cors: its catch-all OPTIONS route answers disallowed origins too and changes 404s and `Allow` (D3). */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const all = origins.includes('*')

@@ -16,7 +16,7 @@ const read = (httpPart: string, value: unknown): unknown => {
 }
 
 describe.each(['body', 'querystring'])('the defaults of a %s', (httpPart) => {
-  it('are filled in where a field is left out or null', () => {
+  it('replace absent and null fields', () => {
     expect(read(httpPart, {})).toEqual({ events: ['a'], page: 1 })
     expect(read(httpPart, { events: null, output: { format: null } })).toEqual({
       events: ['a'],
@@ -25,12 +25,12 @@ describe.each(['body', 'querystring'])('the defaults of a %s', (httpPart) => {
     })
   })
 
-  it('leave what is given', () => {
+  it('do not replace given values', () => {
     const given = { events: [], page: 0, output: { format: 'webp', size: 3 } }
     expect(read(httpPart, given)).toEqual(given)
   })
 
-  it('are one request’s own', () => {
+  it('are not shared between requests', () => {
     const { events } = read(httpPart, {}) as { events: string[] }
     events.push('b')
     expect(read(httpPart, {})).toMatchObject({ events: ['a'] })

@@ -6,32 +6,31 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { needsCredential } from '../access.ts'
 
-/** Any client may send another; what is not listed is one value, so that nobody can make new series. */
+/** Other methods count as `other`, so clients cannot create new series. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const
 
-/** All of this file; docs/metrics.md lists them. */
 export const httpMetrics = {
   tasksCreated: counter({
     name: 'matte_tasks_created_total',
-    help: 'Tasks accepted, children of batches among them.',
+    help: 'Accepted tasks, including children of batches.',
     labels: { model_version: 'the models that are installed', plan: 'the plans of the settings' },
     reader: 'product',
   }),
   duration: histogram({
     name: 'matte_http_request_duration_seconds',
     help:
-      'From the first byte of a request to the last of its answer, of a stream to the first. Unknown paths are one ' +
-      'route, `none`; what is served of the object store, and its statuses, are another.',
+      'From the first byte of a request to the last byte of its response, or to the first byte of a stream. ' +
+      'Unknown paths count as the route `none`; requests to the object store have a separate route.',
     labels: {
       method: methods,
       route: 'as registered, without ids',
-      status: 'of the answer; of an odd one the class, 5xx',
+      status: 'of the response; unusual ones by class, such as 5xx',
     },
     reader: 'alert',
   }),
   errors: counter({
     name: 'matte_http_errors_total',
-    help: 'Requests that were answered with an error of the API, by its public code.',
+    help: 'Error responses of the API, by public code.',
     labels: { code: errorCodes },
     reader: 'product',
   }),
@@ -44,13 +43,12 @@ export function createMetrics(registry: Registry, plans: Plans) {
   return {
     tasksCreated: httpMetrics.tasksCreated.register(registry),
     duration: httpMetrics.duration.register(registry),
-    /** Of what callers cancel; a worker or a sweep ends the rest. */
     ends: createEndingMetrics(registry, { plans: Object.keys(plans), statuses: ['canceled'] }),
     countError: (code: ErrorCode): void => errors.inc({ code }),
   }
 }
 
-/** Times every request and writes one line of log for it; probes of health are counted and not logged. */
+/** Observes the duration of every request and logs one line; health probes are not logged. */
 export function observeRequests(app: FastifyInstance, { duration }: Pick<ApiMetrics, 'duration'>): void {
   function observe(request: FastifyRequest, reply: FastifyReply): void {
     const { method, routeOptions } = request
@@ -59,7 +57,7 @@ export function observeRequests(app: FastifyInstance, { duration }: Pick<ApiMetr
     duration.observe({ method: knownMethod(method), route, status: knownStatus(status) }, reply.elapsedTime / 1_000)
     if (routeOptions.config.quiet) return
     const caller = needsCredential(routeOptions.config) ? request.caller : undefined
-    // A flood that is refused must not become a flood of lines; the metric counts it.
+    // At debug level, so a flood of refused requests does not flood the log.
     request.log[status === 429 ? 'debug' : 'info'](
       {
         ...{ method, route, status },
@@ -69,7 +67,7 @@ export function observeRequests(app: FastifyInstance, { duration }: Pick<ApiMetr
       'request answered',
     )
   }
-  // An endless answer is answered once it begins.
+  // Streams are observed when they start.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.routeOptions.config.endless) observe(request, reply)
     done(null, payload)
@@ -83,7 +81,7 @@ export function observeRequests(app: FastifyInstance, { duration }: Pick<ApiMetr
 const known: ReadonlySet<string> = new Set(methods)
 const knownMethod = (method: string): string => (known.has(method) ? method : 'other')
 
-/** The API's own, and those of a store; a store may answer with any number, and its gateway passes that on. */
+/** A store may return any status, and the gateway passes it on. */
 const statuses: ReadonlySet<number> = new Set([
   ...[200, 201, 204, 206, 304, 400, 401, 403, 404, 405, 408, 409, 411, 412, 413, 416, 429],
   ...[500, 501, 502, 503, 504, 507],
@@ -94,9 +92,8 @@ const knownStatus = (status: number): string =>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** No line of log for each request. */
     quiet?: true
-    /** The answer goes on for as long as it can: its duration says nothing. */
+    /** The response is a stream without a meaningful duration. */
     endless?: true
   }
 }

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 
 type KnownPath = { readonly pattern: RegExp; readonly methods: Set<string> }
 
-/** Answers NOT_FOUND for what is not there; for a known path with another method, `Allow` names the right ones (D3). */
-export function answerNotFound(app: FastifyInstance): void {
+/** Returns NOT_FOUND; for a known path with another method, `Allow` lists the right ones (D3). */
+export function addNotFoundHandler(app: FastifyInstance): void {
   const paths = new Map<string, KnownPath>()
   app.addHook('onRoute', ({ url, method }) => {
     const known = paths.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() }
@@ -13,7 +13,7 @@ export function answerNotFound(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? ''
-    // A path that is there word for word is not an id's, as the router has it.
+    // A literal path wins over a parameter, as in the router.
     const exact = paths.get(path)
     const found = exact ? [exact] : [...paths.values()].filter(({ pattern }) => pattern.test(path))
     const methods = found.flatMap((known) => [...known.methods])
@@ -22,7 +22,6 @@ export function answerNotFound(app: FastifyInstance): void {
   })
 }
 
-/** `/tasks/:taskId` and `/bucket/*` as expressions; the router's own look-up is not open to us. */
 function toPattern(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
   return new RegExp(`^${escaped.replace(/:\w+/g, '[^/]+').replace(/\*$/, '.*')}$`)

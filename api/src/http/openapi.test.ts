@@ -6,7 +6,7 @@ import { documentRoutes } from './openapi.ts'
 
 async function givenRoute(description: string) {
   const app = fastify()
-  await documentRoutes(app, 'https://matte.example')
+  await documentRoutes(app, { publicUrl: 'https://matte.example', accountsEnabled: true })
   const response = responses(200, success('Fine.', taskSchema), [])
   app.get(
     '/',
@@ -17,12 +17,12 @@ async function givenRoute(description: string) {
 }
 
 describe('the OpenAPI document', () => {
-  it('is made before the first request, so that a wrong one stops the start', async () => {
+  it('is generated at start-up: an invalid one stops the start', async () => {
     const app = await givenRoute('NO_SUCH_CODE')
     await expect(app.ready().then(() => 'started')).rejects.toThrow('NO_SUCH_CODE')
   })
 
-  it('lets the start go on when it can be made', async () => {
+  it('does not stop the start if it is valid', async () => {
     const app = await givenRoute('NOT_FOUND')
     await expect(app.ready().then(() => 'started')).resolves.toBe('started')
   })

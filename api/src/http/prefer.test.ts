@@ -20,12 +20,12 @@ describe('readWaitSeconds', () => {
     ['wait="7"', 7],
     ['wait=0', 0],
     ['handling=strict, wait=99999999999999999999', 1e20],
-  ])('%j is usable', (header, seconds) => {
+  ])('accepts %j', (header, seconds) => {
     expect(readWaitSeconds(header)).toBe(seconds)
   })
 
   it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=soon', 'wait=0x10', 'await=5', undefined])(
-    '%j is not',
+    'ignores %j',
     (header) => {
       expect(readWaitSeconds(header)).toBeUndefined()
     },

@@ -1,7 +1,6 @@
-// The header `Prefer` (RFC 7240): preferences joined by commas, a value perhaps quoted, parameters after a semicolon.
+// The header `Prefer` (RFC 7240). Parsed here: no maintained library parses it.
 import type { FastifyReply } from 'fastify'
 
-/** Preferences by their names in lower case; of one that is given twice the first holds. */
 export function readPreferences(header: string | string[] | undefined): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>()
   if (header === undefined) return preferences
@@ -13,13 +12,12 @@ export function readPreferences(header: string | string[] | undefined): Readonly
   return preferences
 }
 
-/** Names a preference that was followed in the answer; several share the header. */
-export function notePreference(reply: FastifyReply, preference: string): void {
+export function applyPreference(reply: FastifyReply, preference: string): void {
   const noted = reply.getHeader('preference-applied')
   reply.header('preference-applied', noted === undefined ? preference : `${noted}, ${preference}`)
 }
 
-/** Seconds of `wait=N`; undefined when it was not asked for or cannot be used (D43). */
+/** Seconds of `wait=N`; undefined when absent or invalid (D43). */
 export function readWaitSeconds(header: string | string[] | undefined): number | undefined {
   const text = readPreferences(header).get('wait')
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined

@@ -15,14 +15,14 @@ function issuesOf(body: unknown, judged: TSchema = schema) {
   return Array.isArray(verdict.error) ? toIssues(verdict.error, 'body') : []
 }
 
-describe('a body that is wrong in many places', () => {
-  it('is refused for the first twenty of them', () => {
+describe('a body with many errors', () => {
+  it('is rejected with the first twenty', () => {
     const issues = issuesOf({ names: Array.from({ length: 300 }, () => 1) })
     expect(issues).toHaveLength(20)
     expect(issues.at(-1)).toEqual({ path: '/body/names/19', message: 'must be string' })
   })
 
-  it('is not read on for them', () => {
+  it('is not read to its end', () => {
     let reads = 0
     const list = new Proxy(
       Array.from({ length: 500_000 }, () => 1),
@@ -37,7 +37,7 @@ describe('a body that is wrong in many places', () => {
     expect(reads).toBeLessThan(5_000)
   })
 
-  it('names the list alone when its first thousand items are right', () => {
+  it('names only the list if its first thousand items are valid', () => {
     const list: unknown[] = Array.from({ length: 1_000 }, () => 'a')
     expect(issuesOf({ names: [...list, 'b'] })).toEqual([])
     expect(issuesOf({ names: [...list, 1] })).toEqual([
@@ -45,7 +45,7 @@ describe('a body that is wrong in many places', () => {
     ])
   })
 
-  it('names another field that is wrong beside a long list', () => {
+  it('names another invalid field beside a long list', () => {
     const names = Array.from({ length: 2_000 }, () => 'a')
     expect(issuesOf({ names, count: 'x' })).toEqual([{ path: '/body/count', message: 'must be integer' }])
   })

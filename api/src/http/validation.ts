@@ -1,6 +1,6 @@
-// Requests are judged leniently where a typo can do no harm (D2): what is unknown is ignored and named in
-// `X-Ignored-Fields`, null or an empty query value means absent; `Prefer: handling=strict` refuses instead. What is
-// known is judged strictly: a JSON body is never coerced, a query value only from the text of a whole number.
+// Lenient validation (D2): unknown fields are ignored and listed in `X-Ignored-Fields`, null and empty query values
+// count as absent; `Prefer: handling=strict` refuses unknown fields. Known fields are strict: bodies are never coerced,
+// query values only from whole numbers.
 import type { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
@@ -8,18 +8,16 @@ import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { escapePointer, issuesMax } from '../errors/issues.ts'
-import { fillDefaults } from './fill-defaults.ts'
-import { notePreference, readPreferences } from './prefer.ts'
+import { applyPreference, readPreferences } from './prefer.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body without unknown and absent fields, before its defaults are filled in. */
+    /** The body without unknown and absent fields, before defaults are filled in. */
     sentBody: unknown
   }
   interface FastifyContextConfig {
     /**
-     * Throws the route's not-found unless the id in its path is the caller's. For routes that read it in their handler
-     * and validate nothing before: an unknown id is reported before a field that strict handling refuses (D4).
+     * Throws not-found unless the caller owns the id of the path, so strict handling reports an unknown id first (D4).
      */
     exists?: (request: FastifyRequest) => Promise<void>
   }
@@ -28,16 +26,14 @@ declare module 'fastify' {
 type Fields = Record<string, unknown>
 type ObjectSchema = { readonly properties?: Record<string, { type?: unknown }>; readonly required?: readonly string[] }
 
-/** Names in the header; more are counted. A name is cut at 64 characters: header space is bounded. */
 const namesMax = 20
 const nameLengthMax = 64
 
-/** Items of a list that are looked at for what is wrong, and members of an object. */
 const itemsMax = 1_000
 
 Settings.Set({ maxErrors: issuesMax })
 
-/** Compiled at its first request: what a route checks takes memory that an idle process need not hold. */
+/** Compiled at the first request, to save memory in an idle process. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const compile = (): Validator => Compile(httpPart === 'headers' ? lowerNames(schema) : schema)
   let validator: Validator | undefined
@@ -48,10 +44,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   }
 }
 
-/**
- * What is wrong with a value that the validator refuses. It walks a list to the end also when it has errors enough, at
- * 0.4 s for half a million of them, so it gets the first items alone.
- */
+/** Checks only the first items: the validator walks a whole list, 0.4 s for half a million. */
 function findErrors(validator: Validator, value: unknown): FastifySchemaValidationError[] {
   const fields = isFields(value) ? Object.entries(value) : []
   const short = fields.map(([name, field]) => [name, shorten(field)] as const)
@@ -79,14 +72,12 @@ function shorten(field: unknown): unknown {
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Header schemas name headers as they are documented; a request has their names in lower case. */
 function lowerNames(schema: TSchema): TSchema {
   const { properties = {} } = schema as ObjectSchema
   const lower = Object.entries(properties).map(([name, property]) => [name.toLowerCase(), property])
   return { ...schema, properties: Object.fromEntries(lower) }
 }
 
-/** Before validation: drops absent and unknown fields of body and query, and names the unknown ones. */
 export function ignoreUnknownFields(app: FastifyInstance): void {
   app.decorateRequest('sentBody', undefined)
   app.addHook('preValidation', (request, reply, done) => {
@@ -95,7 +86,7 @@ export function ignoreUnknownFields(app: FastifyInstance): void {
     const unknown = [...cleanQuery(request, schema.querystring), ...cleanBody(request, schema.body)]
     request.sentBody = request.body
     const strict = readPreferences(request.headers.prefer).get('handling')?.toLowerCase() === 'strict'
-    if (strict) notePreference(reply, 'handling=strict')
+    if (strict) applyPreference(reply, 'handling=strict')
     if (unknown.length > 0) {
       if (strict) {
         const refuse = (): void => done(unknownFields(unknown))
@@ -109,7 +100,6 @@ export function ignoreUnknownFields(app: FastifyInstance): void {
   })
 }
 
-/** Fields that a request has and its schema has not. */
 type Unknown = { readonly part: '/query' | '/body'; readonly name: string }
 
 function cleanQuery(request: FastifyRequest, schema: unknown): Unknown[] {
@@ -122,7 +112,7 @@ function cleanQuery(request: FastifyRequest, schema: unknown): Unknown[] {
       unknown.push({ part: '/query', name })
       delete query[name]
     } else if (value === '') delete query[name]
-    // Up to 15 digits are exact as a number; more stay text and are refused as such.
+    // Numbers of up to 15 digits are exact; longer ones stay text and are refused.
     else if (property.type === 'integer' && /^[+-]?\d{1,15}$/.test(String(value))) query[name] = Number(value)
   }
   return unknown
@@ -131,11 +121,10 @@ function cleanQuery(request: FastifyRequest, schema: unknown): Unknown[] {
 function cleanBody(request: FastifyRequest, schema: unknown): Unknown[] {
   if (schema === undefined) return []
   const { properties = {}, required = [] } = schema as ObjectSchema
-  // Where nothing is required, nothing has to be sent; a body that is null is no object.
   if (required.length === 0 && request.body === undefined) request.body = {}
   const { body } = request
   if (!isFields(body)) return []
-  // Copied, not deleted from: a body may have 90,000 unknown fields, and each deletion is slow.
+  // Copies instead of deleting: a body may have 90,000 unknown fields, and each deletion is slow.
   const known: Fields = {}
   const unknown: Unknown[] = []
   for (const name of Object.keys(body)) {
@@ -158,4 +147,19 @@ function headerList(unknown: readonly Unknown[]): string {
     .slice(0, namesMax)
     .map(({ name }) => encodeURIComponent(name.slice(0, nameLengthMax).toWellFormed()))
   return unknown.length > namesMax ? `${shown.join(', ')}, +${unknown.length - namesMax}` : shown.join(', ')
+}
+
+type Schema = { readonly default?: unknown; readonly properties?: Readonly<Record<string, Schema>> }
+
+/** Returns a copy with the defaults of the schema; null counts as absent. Handlers define no defaults. */
+export function fillDefaults(schema: Schema, value: unknown): unknown {
+  const { properties } = schema
+  if (properties === undefined || typeof value !== 'object' || value === null) return value
+  const filled: Record<string, unknown> = { ...value }
+  for (const [name, property] of Object.entries(properties)) {
+    const given = filled[name] ?? undefined
+    if (given !== undefined) filled[name] = fillDefaults(property, given)
+    else if (property.default !== undefined) filled[name] = structuredClone(property.default)
+  }
+  return filled
 }

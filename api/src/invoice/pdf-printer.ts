@@ -1,19 +1,18 @@
-// Invoices are printed in a thread, so the event loop goes on answering: a page takes 0.1 s. The thread alone loads the
-// library and its font tables, and ends after a minute without a request.
+// Prints invoices in a worker thread: a page takes 0.1 s of CPU. Only the thread loads the library and fonts; it ends
+// after a minute without work.
 import { MatteError } from '@matte/core/error'
 import type { Piscina } from 'piscina'
-import type { InvoiceForPdf } from '../views/app/invoice-for-pdf.ts'
+import type { InvoiceForPdf } from './invoice-pdf.ts'
 
 export type PdfPrinter = {
-  /** The same id at once is printed once. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
+  /** Concurrent calls for the same id share one run. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
   print(id: string, invoice: InvoiceForPdf): Promise<Uint8Array>
   close(): Promise<void>
 }
 
-/** At 0.1 s each the last of them waits for 2 s. */
+/** At 0.1 s each, the last one waits 2 s. */
 const waitingMax = 20
 const idleMs = 60_000
-/** A page takes 0.1 s; past this the thread is stuck. */
 const timeoutMs = 30_000
 
 export function pdfPrinter(): PdfPrinter {

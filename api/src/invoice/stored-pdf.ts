@@ -1,7 +1,7 @@
 import { MatteError } from '@matte/core/error'
-import { openInvoicePdf, storeInvoicePdf } from '@matte/core/payment/invoice-pdf'
 import { StorageError, storeUnavailable } from '@matte/core/storage/storage-error'
-import { toInvoiceForPdf } from '../views/app/payment-view.ts'
+import { openInvoicePdf, storeInvoicePdf } from '@matte/people/payment/invoice-pdf'
+import { toInvoiceForPdf } from '../schemas/app/payment.ts'
 import type { PdfPrinter } from './pdf-printer.ts'
 
 type Invoice = Parameters<typeof toInvoiceForPdf>[0]
@@ -14,13 +14,11 @@ type StoreDeps = Parameters<typeof storeInvoicePdf>[0] & {
 
 type Wanted = {
   readonly invoice: Invoice
-  /** Number of the invoice or credit note that this one corrects. */
   readonly corrected: string | undefined
-  /** Aborted when the reader has gone. */
   readonly signal: AbortSignal
 }
 
-/** The stored PDF; printed and stored first if it is not there. @throws MatteError TASK_STORAGE_UNAVAILABLE */
+/** Returns the stored PDF; prints and stores it first if needed. @throws MatteError TASK_STORAGE_UNAVAILABLE */
 export async function readOrPrint({ probe, printer, ...store }: StoreDeps, { invoice, corrected, signal }: Wanted) {
   try {
     if (probe.isDown()) throw storeUnavailable(undefined)
@@ -31,7 +29,7 @@ export async function readOrPrint({ probe, printer, ...store }: StoreDeps, { inv
     return { body: Buffer.from(pdf), sizeBytes: pdf.byteLength }
   } catch (error) {
     if (!(error instanceof StorageError)) throw error
-    const message = 'The object store does not answer; try again.'
+    const message = 'The object store is unavailable. Try again.'
     throw new MatteError('TASK_STORAGE_UNAVAILABLE', message, { cause: error })
   }
 }

@@ -24,12 +24,12 @@ describe('clientNetwork', () => {
     expect(clientNetwork(address)).toBe(network)
   })
 
-  it('gives two addresses of one /64 the same name, and those of two /64s different ones', () => {
+  it('is the same for two addresses of one /64, and differs between two /64s', () => {
     expect(clientNetwork('2001:db8:0:1::1')).toBe(clientNetwork('2001:db8:0:1:ffff::2'))
     expect(clientNetwork('2001:db8:0:1::1')).not.toBe(clientNetwork('2001:db8:0:2::1'))
   })
 
-  it('keeps a text that is no address short', () => {
+  it('truncates text that is not an address', () => {
     expect(clientNetwork('x'.repeat(1_000))).toHaveLength(64)
   })
 })

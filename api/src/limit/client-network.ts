@@ -1,24 +1,22 @@
 import { isIP } from 'node:net'
 
-/** Groups of 16 bits that name the holder of an IPv6 address: one subscriber, and about one site. */
+/** As stored and shown, without a zone. Null for other text, so an unusual proxy does not prevent sign-in. */
+export function clientAddress(address: string): string | null {
+  const plain = address.split('%')[0] ?? ''
+  return isIP(plain) === 0 ? null : plain
+}
+
+/** 16-bit groups of an IPv6 address: a subscriber (/64), a site (/48). */
 const [subscriberGroups, siteGroups] = [4, 3]
 
-/**
- * Subject of a client's requests and failures: an IPv4 address, or the /64 of an IPv6 address, since the holder of one
- * address of a /64 has all of them. An IPv4 address mapped into IPv6 is IPv4, and a port is left out, as
- * some proxies write it. Any other text that a trusted proxy may have written is counted as it is, cut to 64
- * characters.
- */
+/** An IPv4 address or the IPv6 /64 of one subscriber. Ports are ignored; other text counts, cut to 64 characters. */
 export function clientNetwork(text: string): string {
   const address = parse(text)
   if (address === undefined) return text.slice(0, 64)
   return typeof address === 'string' ? address : `${address.slice(0, subscriberGroups).join(':')}::/64`
 }
 
-/**
- * The network around it, as far as one holder is likely to have it: a /24 of IPv4, a /48 of IPv6. All texts that are no
- * address are one network.
- */
+/** The surrounding network: an IPv4 /24 or IPv6 /48. All other text counts as one network. */
 export function wideNetwork(text: string): string {
   const address = parse(text)
   if (address === undefined) return 'unknown'
@@ -26,7 +24,7 @@ export function wideNetwork(text: string): string {
   return `${address.slice(0, address.lastIndexOf('.'))}.0/24`
 }
 
-/** IPv4 as text; IPv6 as its eight groups, without leading zeros and in lower case. */
+/** IPv4 as text; IPv6 as eight lower-case groups without leading zeros. */
 function parse(text: string): string | readonly string[] | undefined {
   const [, bracketed, before] = /^(?:\[(.*)\]|(\d+(?:\.\d+){3})):\d{1,5}$/.exec(text) ?? []
   const address = bracketed ?? before ?? text
@@ -37,7 +35,7 @@ function parse(text: string): string | readonly string[] | undefined {
 }
 
 function groupsOf(address: string): string[] {
-  // The URL parser writes IPv6 addresses in their one shortest form; a zone (`%eth0`) it would refuse.
+  // The URL parser normalizes IPv6 addresses; it refuses a zone (`%eth0`).
   const shortest = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
   const [head = '', tail] = shortest.split('::')
   const before = head === '' ? [] : head.split(':')
@@ -45,7 +43,7 @@ function groupsOf(address: string): string[] {
   return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after]
 }
 
-/** `::ffff:192.0.2.1`, or the same in hexadecimal digits. */
+/** `::ffff:192.0.2.1`, or the same in hexadecimal. */
 const isMapped = (groups: readonly string[]): boolean =>
   groups[5] === 'ffff' && groups.slice(0, 5).every((group) => group === '0')
 

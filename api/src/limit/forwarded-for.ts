@@ -2,7 +2,7 @@ import { BlockList } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 
-/** Where an ingress or a side-car is, as seen from a pod; IPv4 in IPv6's clothes is matched too. */
+/** Peers that may be an ingress or a sidecar; IPv4-mapped IPv6 addresses match too. */
 const privatePeers = new BlockList()
 for (const [network, prefix, family] of [
   ['10.0.0.0', 8, 'ipv4'],
@@ -21,12 +21,8 @@ for (const [network, prefix, family] of [
 export const isPrivatePeer = (address: string): boolean =>
   privatePeers.check(address.split('%')[0] ?? '', address.includes(':') ? 'ipv6' : 'ipv4')
 
-/**
- * For `TRUSTED_PROXY_HOPS=0`. Behind a proxy all clients are then one address, and the wrong keys of one use up the
- * limit of all (D6). A header from a public peer means nothing, since anyone can send it. Once in a process's life, so
- * that a flood of requests is no flood of lines.
- */
-export function warnOfUnreadForwarding(app: FastifyInstance, logger: Logger): void {
+/** Logs once that clients behind a proxy share one limit (D6). A header from a public peer proves nothing. */
+export function warnOfUntrustedForwarding(app: FastifyInstance, logger: Logger): void {
   let warned = false
   app.addHook('onRequest', (request, _reply, done) => {
     const { remoteAddress } = request.socket
@@ -35,8 +31,8 @@ export function warnOfUnreadForwarding(app: FastifyInstance, logger: Logger): vo
       warned = true
       logger.warn(
         { peer: remoteAddress },
-        'X-Forwarded-For is not believed, and all clients of this peer count as one address: if it is a proxy of ' +
-          'yours, set TRUSTED_PROXY_HOPS to the number of proxies in front',
+        'X-Forwarded-For is ignored, so all clients of this peer count as one address. If the peer is your ' +
+          'proxy, set TRUSTED_PROXY_HOPS to the number of proxies in front',
       )
     }
     done()

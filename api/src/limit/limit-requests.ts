@@ -1,21 +1,18 @@
 import { MatteError } from '@matte/core/error'
-import { windowSeconds } from '@matte/core/rate-limit/rate-window-queries'
+import { windowSeconds } from '@matte/core/rate-windows'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientNetwork } from './client-network.ts'
 import type { RateLimiter, RateVerdict } from './rate-limiter.ts'
 
-/** Whose request it is: a workspace's, whatever key or member sends it, or a person's own. */
+/** The workspace of a request, or the person for `self`. */
 type Payer = {
   readonly holder: string
-  /** Counts under the same limit, and only refuses: the headers are the holder's. */
+  /** Counts against the same limit, but does not set the headers. */
   readonly member?: string | undefined
   readonly requestsPerMinute: number
 }
 
-/**
- * Counts the request against the limit of its payer, and puts the headers of D6 on the answer, be it an error or not.
- * @throws MatteError RATE_LIMIT_EXCEEDED
- */
+/** Counts the request and sets the headers of D6 on the response. @throws MatteError RATE_LIMIT_EXCEEDED */
 export async function limitRequests(
   limiter: RateLimiter,
   { holder, member, requestsPerMinute }: Payer,
@@ -26,16 +23,16 @@ export async function limitRequests(
   noteLimit(verdict, reply)
   if (verdict.allowed) return
   if (verdict.subject !== member) {
-    const message = `Your plan takes ${verdict.limit} requests a minute; try again later.`
+    const message = `Your plan allows ${verdict.limit} requests a minute; try again later.`
     throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
   }
-  const message = `Your Free workspaces take ${verdict.limit} requests of yours a minute together; try again later.`
+  const message = `Your workspaces on the plan Free share ${verdict.limit} requests a minute; try again later.`
   throw rateLimitExceeded(verdict, reply, { limitName: 'person', message })
 }
 
 type SubjectVerdict = RateVerdict & { readonly subject: string }
 
-/** The first refusal, or the verdict on the first subject. A refusal that is known counts for none of them. */
+/** The first refusal, else the verdict on the first subject. After a known refusal nothing is counted. */
 async function takeAll(limiter: RateLimiter, subjects: readonly string[], limit: number): Promise<SubjectVerdict> {
   for (const subject of subjects) {
     const refused = limiter.refusal(subject, limit)
@@ -44,7 +41,7 @@ async function takeAll(limiter: RateLimiter, subjects: readonly string[], limit:
   const verdicts = await Promise.all(
     subjects.map(async (subject) => ({ ...(await limiter.take(subject, limit)), subject })),
   )
-  return (verdicts.find(({ allowed }) => !allowed) ?? verdicts[0]) as SubjectVerdict // there is one for each subject
+  return (verdicts.find(({ allowed }) => !allowed) ?? verdicts[0]) as SubjectVerdict // one per subject
 }
 
 function noteLimit({ limit, remaining, resetsAt, resetsInSeconds }: RateVerdict, reply: FastifyReply): void {
@@ -57,10 +54,7 @@ function noteLimit({ limit, remaining, resetsAt, resetsInSeconds }: RateVerdict,
   })
 }
 
-/**
- * Counts a request to an operation that needs no credential against its client's address.
- * @throws MatteError RATE_LIMIT_EXCEEDED
- */
+/** Counts a request before sign-in against its client's address. @throws MatteError RATE_LIMIT_EXCEEDED */
 export async function limitAddress(
   limiter: RateLimiter,
   perMinute: number,
@@ -68,11 +62,11 @@ export async function limitAddress(
 ): Promise<void> {
   const verdict = await limiter.take(`open:${clientNetwork(request.ip)}`, perMinute)
   if (verdict.allowed) return
-  const message = `This takes ${perMinute} requests a minute from one address; try again later.`
+  const message = `This operation allows ${perMinute} requests a minute from one address; try again later.`
   throw rateLimitExceeded(verdict, reply, { limitName: 'address', message })
 }
 
-/** Sets `Retry-After` itself: unlike other waits, this one may be known from an earlier answer of the database. */
+/** Sets `Retry-After` from the window, which may be cached. */
 export function rateLimitExceeded(
   { limit, resetsAt, resetsInSeconds }: RateVerdict,
   reply: FastifyReply,

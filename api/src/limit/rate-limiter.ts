@@ -1,44 +1,41 @@
-// Limits per minute, exact over all replicas because the database counts (rate-window-queries.ts). Two things keep
-// that cheap. A subject whose window is known to be full is refused here, without asking, until that window ends: a
-// flood costs no statement. And requests are counted together where they come at once
-// (gathered-count.ts).
+// Requests per minute, exact over all replicas because the database counts. Full windows are cached, so a flood costs
+// no statements, and concurrent requests share a statement.
 import type { Db } from '@matte/core/db/database'
+import { countRequests, deleteOldWindows, type RateWindow } from '@matte/core/rate-windows'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import type { Clock } from '@matte/core/runtime/clock'
-import { gatheredCount } from './gathered-count.ts'
+import { loop } from '@matte/core/runtime/loop'
+import type { Service } from '@matte/core/runtime/service'
+import type { Logger } from 'pino'
 
 export type RateVerdict = {
   readonly allowed: boolean
   readonly limit: number
-  /** Requests that are left in the window after this one. */
   readonly remaining: number
-  /** End of the window, Unix time in seconds. */
   readonly resetsAt: number
-  /** Whole seconds until then, 1 to 60. */
   readonly resetsInSeconds: number
 }
 
 export type RateLimiter = {
-  /** Counts one request of the subject and judges it; at most one statement, none while the window is full. */
+  /** Counts one request with at most one statement, none while the window is full. */
   take(subject: string, limit: number): Promise<RateVerdict>
-  /** The refusal that a request would get without any statement; undefined when the database has to be asked. */
+  /** The refusal from the cache; undefined when the database has to be asked. */
   refusal(subject: string, limit: number): RateVerdict | undefined
 }
 
-/** Full windows that are remembered, about 1 MB; past it the oldest goes, and its subject costs statements again. */
+/** Cached full windows, about 1 MB; the oldest is evicted. */
 const entriesMax = 10_000
 
 type FullWindow = { readonly limit: number; readonly resetsAt: number; readonly endsAtMs: number }
 
 export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>): RateLimiter {
   const full = new BoundedMap<string, FullWindow>(entriesMax)
-  const count = gatheredCount(db, monotonicMs)
+  const count = batchedCount(db, monotonicMs)
 
   function refusal(subject: string, limit: number): RateVerdict | undefined {
     const known = full.get(subject)
     if (known === undefined) return undefined
     const leftMs = known.endsAtMs - monotonicMs()
-    // A limit that was raised since, by another plan, may have room.
     if (leftMs > 0 && limit <= known.limit) {
       return { allowed: false, limit, remaining: 0, resetsAt: known.resetsAt, resetsInSeconds: toSeconds(leftMs) }
     }
@@ -61,3 +58,66 @@ export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>)
 }
 
 const toSeconds = (ms: number): number => Math.min(60, Math.max(1, Math.ceil(ms / 1_000)))
+
+type Waiting = { limit: number; readonly answers: PromiseWithResolvers<Counted>[] }
+type Counted = {
+  readonly number: number
+  readonly window: RateWindow
+  readonly askedAtMs: number
+}
+
+type Asked = { readonly subject: string; readonly limit: number }
+
+export function batchedCount(db: Db, monotonicMs: Clock['monotonicMs']): (asked: Asked) => Promise<Counted> {
+  let waiting = new Map<string, Waiting>() // bounded by admission.ts
+  let asking = false
+
+  async function askUntilNoneWaits(): Promise<void> {
+    asking = true
+    await undefined // lets the caller add a second subject
+    while (waiting.size > 0) {
+      const asked = waiting
+      waiting = new Map()
+      await ask(asked)
+    }
+    asking = false
+  }
+
+  /** Passes an error to each caller and does not reject. */
+  async function ask(asked: ReadonlyMap<string, Waiting>): Promise<void> {
+    // Taken before the query, so the cached window ends early rather than late.
+    const askedAtMs = monotonicMs()
+    try {
+      const requests = Array.from(asked, ([subject, { limit, answers }]) => ({ subject, limit, count: answers.length }))
+      for (const window of await countRequests(db, requests)) {
+        const answers = asked.get(window.subject)?.answers ?? []
+        answers.forEach((answer, index) => {
+          answer.resolve({ number: window.used - answers.length + 1 + index, window, askedAtMs })
+        })
+      }
+    } catch (error) {
+      for (const { answers } of asked.values()) for (const answer of answers) answer.reject(error)
+    }
+  }
+
+  return function count({ subject, limit }) {
+    const entry = waiting.get(subject) ?? { limit, answers: [] }
+    const answer = Promise.withResolvers<Counted>()
+    entry.answers.push(answer)
+    entry.limit = Math.max(entry.limit, limit)
+    waiting.set(subject, entry)
+    if (!asking) void askUntilNoneWaits()
+    return answer.promise
+  }
+}
+
+const everyMs = 120_000
+
+/** Deletes old windows. Runs on every replica; concurrent runs delete nothing twice. */
+export function windowCleaner(db: Db, logger: Logger): Service {
+  const run = async () => {
+    await deleteOldWindows(db)
+    return {}
+  }
+  return loop({ name: 'window-cleaner', everyMs, run, logger })
+}

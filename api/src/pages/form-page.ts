@@ -1,20 +1,18 @@
-// A page with a form. GET shows the form and changes nothing; POST acts on it and shows the result.
+// A page with a form: GET shows it, POST submits it.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { Problem, Values } from './form.ts'
 import { type Page, sendPage } from './page.ts'
 
 type FormPage<S extends TSchema> = {
-  /** Below the pages' own path. */
   readonly path: string
-  /** Of the form; all of its fields are texts, and an empty one is absent. */
+  /** All fields are text; empty ones count as absent. */
   readonly body: S
   readonly open: (query: Values) => Page | Promise<Page>
   readonly again: (values: Values, problem: Problem) => Page
   readonly submit: (body: Static<S>, request: FastifyRequest) => Promise<Page>
 }
 
-/** No part of the API's document: people read these answers, not programs. */
 const config = { access: 'page', envelope: false } as const
 
 export function addFormPage<S extends TSchema>(app: FastifyInstance, page: FormPage<S>): void {
@@ -35,13 +33,11 @@ export function addFormPage<S extends TSchema>(app: FastifyInstance, page: FormP
   )
 }
 
-/** A parameter that comes twice is ignored. */
 function textsOf(fields: unknown): Values {
   const entries = Object.entries((fields ?? {}) as Record<string, unknown>)
   return Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])))
 }
 
-/** Reads forms as browsers send them, and nothing else. */
 export function readForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const options = { parseAs: 'string', bodyLimit: formBytesMax } as const
@@ -50,5 +46,5 @@ export function readForms(app: FastifyInstance): void {
   })
 }
 
-/** The longest password, in four bytes a character and each byte escaped, is 1.5 KiB. */
+/** The longest password, escaped, takes 1.5 KiB. */
 const formBytesMax = 16_384

@@ -1,43 +1,35 @@
 import { type Html, html } from './html.ts'
-import { pagesPath } from './pages-path.ts'
 
 export type Field = {
   readonly name: string
   readonly label: string
   readonly type: 'email' | 'password' | 'text'
-  /** Token of HTML's autofill. */
   readonly autocomplete: string
   readonly hint?: string
   readonly isOptional?: true
 }
 
 type Form = {
-  /** Below the pages' own path. */
   readonly path: string
   readonly fields: readonly Field[]
-  /** Sent along, such as the token of the link. */
   readonly hidden?: Values
-  /** Words of the button. */
   readonly submit: string
 }
 
-/** Fields of a form as they were sent. */
 export type Values = Readonly<Record<string, string | undefined>>
 
-/** Reason for which a form is shown again. */
 export type Problem = {
   readonly message: string
-  /** Words that follow the label of a field, by its name. */
   readonly fields: Values
 }
 
-/** A field keeps what was typed, passwords and codes excepted. */
+/** Keeps typed values except passwords and codes. */
 export function renderForm({ path, fields, hidden = {}, submit }: Form, values: Values = {}, problem?: Problem): Html {
   const wrong = fields.filter(({ name }) => problem?.fields[name] !== undefined)
-  // Only a hidden field is wrong, which the link has brought.
+  // Only a hidden field is wrong; its value came with the link.
   const isLinkWrong = wrong.length === 0 && Object.keys(problem?.fields ?? {}).length > 0
   return html`${problem && renderProblem(isLinkWrong ? { ...problem, message: linkIncomplete } : problem, wrong)}
-<form method="post" action="${pagesPath}${path}">
+<form method="post" action="${path}">
 ${renderHidden(hidden)}
 ${fields.map((field) => renderField(field, { value: values[field.name], problem, isFirst: field === wrong[0] }))}
 <button type="submit">${submit}</button>
@@ -50,7 +42,7 @@ const linkIncomplete = 'The link is incomplete. Open it again from the mail.'
 export const renderHidden = (hidden: Values): readonly Html[] =>
   Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
 
-/** The keyboard's focus goes to the first wrong field, else to the sentence itself. */
+/** Focuses the first wrong field, else the message. */
 export function renderProblem({ message, fields }: Problem, wrong: readonly Field[] = []): Html {
   const [first] = wrong
   const items = wrong.map(({ name, label }) => html`<li><a href="#${name}">${label} ${fields[name]}.</a></li>`)

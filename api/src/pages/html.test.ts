@@ -7,16 +7,16 @@ it('escapes text and attributes, whatever they hold', () => {
   expect(html`<p title="${evil}">${evil}</p>`.text).toBe(`<p title="${escaped}">${escaped}</p>`)
 })
 
-it('takes HTML of its own as it is, alone and in lists', () => {
+it('does not escape nested HTML, alone or in lists', () => {
   const items = ['a', '<b>'].map((item) => html`<li>${item}</li>`)
   expect(html`<ul>${items}</ul>`.text).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul>')
 })
 
-it('does not take an object for HTML because it looks like it', () => {
+it('does not accept a forged object as HTML', () => {
   const forged = JSON.parse('{"text":"<script>"}') as string
   expect(() => html`${forged}`.text).toThrow()
 })
 
-it('writes numbers, and nothing where there is nothing', () => {
+it('writes numbers, and nothing for undefined, false and empty lists', () => {
   expect(html`a${undefined}b${false}c${0}d${[]}e`.text).toBe('abc0de')
 })

@@ -1,7 +1,7 @@
-// HTML as a tagged template. Every value is escaped for text and for quoted attributes unless it is HTML made here, so
-// an attribute with a value must be written in quotes. No value may stand inside a script or a style: pages have none.
+// HTML as a tagged template. Escapes every value for text and quoted attributes unless `html` created it, so attributes
+// must be quoted. Never put a value inside a script or style.
 
-/** Made by `html` alone, so that no text from outside is ever taken for HTML. */
+/** Created only by `html`, so no outside text counts as HTML. */
 class Html {
   readonly text: string
   constructor(text: string) {
@@ -11,7 +11,6 @@ class Html {
 
 export type { Html }
 
-/** `undefined` and `false` are nothing. */
 type Value = Html | string | number | undefined | false | readonly Value[]
 
 export const html = (strings: TemplateStringsArray, ...values: readonly Value[]): Html =>

@@ -1,24 +1,22 @@
-// Errors of pages: the form again with the reason beside its field, or a page with one sentence. Counting, logging and
-// status are those of the API's errors.
-import type { ErrorCode } from '@matte/core/error'
+// Errors of pages: the form again with the reason beside its field, or a page with one sentence.
+import { type ErrorCode, MatteError } from '@matte/core/error'
 import type { Issue } from '@matte/core/invalid-params'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { answerErrorsBy, type PublicError } from '../errors/answer-error.ts'
+import { errorHandlerWith, type PublicError } from '../errors/error-handler.ts'
 import type { Problem } from './form.ts'
 import { html } from './html.ts'
 import { type Page, paragraph, sendPage } from './page.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The form that was sent, to be shown again; null before it is known, and of a page without one. */
+    /** Renders the submitted form again; null before it is known and on pages without a form. */
     formAgain: ((problem: Problem) => Page) | null
   }
 }
 
-export const answerErrorsAsPages = (count: (code: ErrorCode) => void) => answerErrorsBy(count, sendError)
+export const pageErrorHandler = (count: (code: ErrorCode) => void) => errorHandlerWith(count, sendError)
 
 function sendError(error: PublicError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // A form of something that is not there cannot be sent a second time either.
   const again = error.code === 'NOT_FOUND' ? undefined : request.formAgain?.(problemOf(error))
   return sendPage(reply, again ? { ...again, hasProblem: true } : errorPage(error))
 }
@@ -27,7 +25,7 @@ function problemOf({ code, message, details }: PublicError): Problem {
   if (code !== 'INVALID_PARAMS') return { message, fields: {} }
   const issues = (details.issues ?? []) as readonly Issue[]
   const fields = Object.fromEntries(issues.map((issue) => [issue.path.replace('/body/', ''), issue.message]))
-  return { message: 'The form could not be sent as it is. Change what is marked, and send it again.', fields }
+  return { message: 'Correct the marked fields and send the form again.', fields }
 }
 
 const titles: Partial<Record<ErrorCode, string>> = {
@@ -40,3 +38,16 @@ const errorPage = ({ code, message }: PublicError): Page => ({
   title: titles[code] ?? 'That did not work',
   content: code === 'INVALID_PARAMS' ? paragraph('The request is not a form of this page.') : html`<p>${message}</p>`,
 })
+
+/**
+ * Over HTTP browsers send only `Origin`, which is `null` under this referrer policy.
+ * @throws MatteError AUTH_FORBIDDEN
+ */
+export function requireSameSite({ method, headers }: FastifyRequest, publicUrl: string): void {
+  if (method === 'GET' || method === 'HEAD') return
+  const site = headers['sec-fetch-site']
+  const origin = headers.origin ?? 'null'
+  const isOwn = origin === 'null' || origin === publicUrl || URL.parse(origin)?.host === headers.host
+  if (isOwn && (site === undefined || site === 'same-origin')) return
+  throw new MatteError('AUTH_FORBIDDEN', 'This form was sent from another site. Open the link again and send it there.')
+}

@@ -1,20 +1,17 @@
-// The document around every page, and its headers (D91). They forbid scripts, inline styles, frames, referrers and
-// copies in caches.
+// Layout and headers of every page (D91). The headers forbid scripts, inline styles, frames, referrers and caching.
 import type { FastifyReply } from 'fastify'
 import { type Html, html } from './html.ts'
-import { pagesPath } from './pages-path.ts'
+
+/** Default of APP_URL, below the origin of the API. */
+export const pagesPath = '/api/v1/app/pages'
 
 export type Page = {
   readonly title: string
-  /** Below the heading. */
   readonly content: Html
-  /** The page shows a form again because something was wrong with it. */
   readonly hasProblem?: boolean
-  /** Of a link that no longer works; any other page has the status that the reply has by then. */
   readonly status?: 404
 }
 
-/** `default-src` allows the stylesheet and the icon; forms go to this origin alone. */
 const policy = [
   "default-src 'self'",
   "base-uri 'none'",
@@ -61,4 +58,4 @@ ${content}
 
 export const paragraph = (text: string): Html => html`<p>${text}</p>\n`
 
-export const link = (path: string, label: string): Html => html`<p><a href="${pagesPath}${path}">${label}</a></p>\n`
+export const link = (path: string, label: string): Html => html`<p><a href="${path}">${label}</a></p>\n`

@@ -1,5 +1,4 @@
-// The stylesheet and the icon of pages. The colours are those of mails, and each pair of text and background has a
-// contrast of at least 4.5 in both schemes.
+// Stylesheet and icon of pages. Text has a contrast of at least 4.5 in both colour schemes.
 
 export const style = `:root {
   color-scheme: light dark;

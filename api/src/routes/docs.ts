@@ -1,6 +1,5 @@
-// The reference page: Swagger UI out of its npm package, which nothing outside this origin is asked for. No script and
-// no style stands in the page itself, so a strict Content-Security-Policy holds. The files are read at the start
-// and kept, some 1.7 MB: one that is missing stops the start and not a request.
+// Swagger UI from its npm package. Scripts and styles are separate files, so a strict Content-Security-Policy holds.
+// Files are read at start (1.7 MB), so a missing one stops the start.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -9,7 +8,6 @@ import { openapiPath } from '../http/openapi.ts'
 
 const docsPath = '/api/v1/docs'
 
-/** Files change with a release only; an hour later everybody has the new ones. */
 const cacheSeconds = 3_600
 
 const page = `<!doctype html>
@@ -30,7 +28,7 @@ const page = `<!doctype html>
 </html>
 `
 
-// `validatorUrl: null`: the document is sent to nobody.
+// `validatorUrl: null` sends the document to no validator.
 const start = `SwaggerUIBundle({
   url: '${openapiPath}',
   dom_id: '#reference',
@@ -49,7 +47,6 @@ const files = {
 } as const
 
 type DocsDeps = {
-  /** Origin of the API as callers know it: requests of "Try it out" go there. */
   readonly publicUrl: string
 }
 

@@ -1,19 +1,18 @@
-// Results through this process (D37), for stores whose credentials do not live as long as a link: a signed path below
-// `/files/`, checked here, and the object's bytes streamed from the store under back-pressure. Links of the store
-// itself pass through gateway.ts.
+// Downloads results through this process (D37), for stores with short-lived credentials: verifies a signed path below
+// `/files/` and streams the object.
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { type FileLinkQuery, fileLinkSigner } from '@matte/core/storage/file-link'
-import { parseResultKey, resultFileName } from '@matte/core/storage/result-key'
+import { parseResultKey, resultFileName } from '@matte/core/storage/object-key'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { mimeTypes } from '@matte/core/workspace/format'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }
 
-/** A link is the credential: no shared cache may keep what lies behind it. */
+/** The link is the credential, so shared caches must not store the file. */
 const cacheControl = 'private'
 
 export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, masterKeys }) => {
@@ -49,7 +48,7 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
 
 function requireValidLink(verdict: 'valid' | 'expired' | 'forged'): void {
   if (verdict === 'valid') return
-  const words = verdict === 'expired' ? 'This link has expired' : 'This link is not one of ours'
+  const words = verdict === 'expired' ? 'This link has expired' : 'This link is not valid'
   throw new MatteError('AUTH_FORBIDDEN', `${words}: read the task again for a new one.`)
 }
 
@@ -78,7 +77,7 @@ function refusalOf(error: unknown): unknown {
   if (error.kind === 'range') {
     return invalidParams([{ path: '/headers/range', message: 'lies outside the file' }], { cause: error })
   }
-  return new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store does not answer; try again.', { cause: error })
+  return new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is unavailable. Try again.', { cause: error })
 }
 
 const fileNotFound = (): MatteError => new MatteError('NOT_FOUND', 'This result is no longer kept.')

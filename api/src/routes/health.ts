@@ -5,10 +5,7 @@ type HealthDeps = { readonly readiness: Readiness }
 
 const options = { schema: { hide: true }, config: { access: 'public', envelope: false, quiet: true } } as const
 
-/**
- * The first two of the health port's paths on the main port as well (D80); `/metrics` stays there alone. Anybody can
- * ask here, so nothing says what this process depends on and which part of it fails.
- */
+/** /healthz and /readyz of the health port, also on the main port (D80). Public, so they reveal no dependencies. */
 export const healthRoutes: FastifyPluginAsyncTypebox<HealthDeps> = async (app, { readiness }) => {
   app.get('/healthz', options, async () => ({ status: 'ok' }))
   app.get('/readyz', options, async (_request, reply) => {

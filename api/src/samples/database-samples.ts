@@ -1,6 +1,5 @@
-// Gauges that are read from the database by every replica of the API, so that any one that is up tells: the queue, due
-// deliveries, held credits, what retention is behind with, and the rules that no row may break. A value that could not
-// be read, or is old, is absent and never repeated: an alert on its absence is how a stopped reader is noticed.
+// Gauges read from the database by every replica. A value that is old or could not be read is absent, so an alert on
+// absence detects a stopped reader.
 import type { Db } from '@matte/core/db/database'
 import type { Clock } from '@matte/core/runtime/clock'
 import { loop } from '@matte/core/runtime/loop'
@@ -28,11 +27,10 @@ type SamplesDeps = {
 }
 
 const everyMs = 10_000
-/** For what reads thousands of rows while there is a backlog, and for what always does. */
+/** For reads of thousands of rows under backlog, and for reads that are always large. */
 const minuteMs = 60_000
 const rarelyMs = 300_000
 const deliveriesMax = 10_000
-/** Ids in one line of the log. */
 const idsMax = 20
 
 export function databaseSamples(deps: SamplesDeps): Service {
@@ -78,7 +76,7 @@ export function databaseSamples(deps: SamplesDeps): Service {
   return refreshing([queue, due, held, lag, paymentLag, taskLag, violations], logger)
 }
 
-/** One that fails stops none of the others, and its error is logged by the loop. */
+/** A failed read does not stop the others; the loop logs the first error. */
 function refreshing(all: readonly Pick<Sampled<unknown>, 'refresh'>[], logger: Logger): Service {
   return loop({
     name: 'database-samples',
@@ -93,7 +91,7 @@ function refreshing(all: readonly Pick<Sampled<unknown>, 'refresh'>[], logger: L
   })
 }
 
-/** A gauge without labels that has nothing to show is absent; a new one would be 0. */
+/** Without labels, a new gauge would be 0 instead of absent. */
 function show(metric: Gauge, value: number | undefined, parts = 1): void {
   if (value === undefined) metric.remove()
   else metric.set(value / parts)

@@ -22,11 +22,11 @@ function given() {
   }
 }
 
-it('knows nothing before the first reading', () => {
+it('has no value before the first read', () => {
   expect(given().current()).toBeUndefined()
 })
 
-it('reads no more often than it is told, and takes a timer that is a little early', async () => {
+it('reads at most once per interval, and accepts a timer that fires slightly early', async () => {
   const { refresh, asked, pass } = given()
   await refresh()
   pass(5_000)
@@ -37,7 +37,7 @@ it('reads no more often than it is told, and takes a timer that is a little earl
   expect(asked()).toBe(2)
 })
 
-it('forgets what it knows when a reading fails, and reads again when the next is due, not before', async () => {
+it('clears the value when a read fails, and reads again at the next interval', async () => {
   const { refresh, current, answerWith, pass, asked } = given()
   await refresh()
   expect(current()).toBe(1)
@@ -53,7 +53,7 @@ it('forgets what it knows when a reading fails, and reads again when the next is
   expect([current(), asked()]).toEqual([2, 3])
 })
 
-it('shows nothing that is older than three intervals, while a reading hangs', async () => {
+it('drops a value older than three intervals while a read hangs', async () => {
   const { refresh, current, answerWith, pass } = given()
   await refresh()
   answerWith(() => Promise.withResolvers<number>().promise)

@@ -7,18 +7,13 @@ type SampledOptions<Value> = {
 }
 
 export type Sampled<Value> = {
-  /**
-   * Reads unless that was tried a moment ago, so that a reading that fails is no load of its own; what is known is
-   * forgotten when it fails. @throws as `read`
-   */
+  /** Reads at most once per interval, also after failures. A failure clears the value. @throws the error of `read` */
   refresh(): Promise<void>
-  /** What was read last, or undefined when that is too old to be shown as if it were so now. */
+  /** The last value; undefined when it is too old. */
   current(): Value | undefined
 }
 
-/** A value counts for so many times the pause between two readings. */
 const intervalsMax = 3
-/** Readings that a timer brings a little too early are not left out. */
 const earlyMs = 1_000
 
 export function sampled<Value>({ everyMs, clock, read }: SampledOptions<Value>): Sampled<Value> {

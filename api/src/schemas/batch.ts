@@ -1,22 +1,24 @@
-import { Type } from 'typebox'
-import { named, nullable, oneOf, refer } from './schema.ts'
-import { taskSchema } from './task.ts'
+import type { BatchRow, BatchWithTasks } from '@matte/core/batch/batch-queries'
+import { type Static, Type } from 'typebox'
+import type { ResultLinks } from './result-links.ts'
+import { named, nullable, oneOf, refer, time, uuid } from './schema.ts'
+import { taskSchema, toNewTaskView, toTaskView } from './task.ts'
 
 const fields = {
-  id: Type.String({ format: 'uuid' }),
+  id: uuid(),
   status: oneOf(['processing', 'completed'], {
-    description: '`completed` once every task has ended, and for good: a later retry of a task leaves it.',
+    description: '`completed` when every task has ended; later retries do not change it.',
   }),
   totalCount: Type.Integer(),
   succeededCount: Type.Integer({
-    description: 'Tasks that are succeeded now; they follow a retry, as the next two do.',
+    description: 'Tasks that have succeeded. A retry changes this count and the next two.',
   }),
   failedCount: Type.Integer(),
   canceledCount: Type.Integer(),
   modelVersion: Type.String(),
   callbackUrl: nullable(Type.String({ description: 'Gets batch.completed, and the events of every task.' })),
-  createdAt: Type.String({ format: 'date-time' }),
-  completedAt: nullable(Type.String({ format: 'date-time' })),
+  createdAt: time(),
+  completedAt: nullable(time()),
 }
 
 const id = '6f1d2b9e-52f0-4c55-8a49-0f3f0c2f7d11'
@@ -34,14 +36,37 @@ const example = {
 }
 const [task] = (taskSchema as { examples?: object[] }).examples ?? []
 
-/** An entry of the list (D50, D51). */
-export const batchSummarySchema = named('BatchSummary', fields, {
-  description: 'A batch as the list has it.',
-  examples: [example],
-})
+export const batchSummarySchema = named('BatchSummary', fields, example, { description: 'A batch without its tasks.' })
 
 export const batchSchema = named(
   'Batch',
   { ...fields, tasks: Type.Array(refer(taskSchema), { description: 'In the order of `imageUrls`.' }) },
-  { description: 'A batch with its tasks.', examples: [{ ...example, tasks: [{ ...task, batchId: id }] }] },
+  { ...example, tasks: [{ ...task, batchId: id }] },
+  { description: 'A batch with its tasks.' },
 )
+
+type BatchSummary = Static<typeof batchSummarySchema>
+type BatchView = Static<typeof batchSchema>
+
+export const toBatchSummary = (batch: BatchRow): BatchSummary => ({
+  id: batch.id,
+  status: batch.status,
+  totalCount: batch.total_count,
+  succeededCount: batch.succeeded_count,
+  failedCount: batch.failed_count,
+  canceledCount: batch.canceled_count,
+  modelVersion: batch.model_version,
+  callbackUrl: batch.callback_url,
+  createdAt: batch.created_at.toISOString(),
+  completedAt: batch.completed_at?.toISOString() ?? null,
+})
+
+export const toBatchView = ({ batch, tasks }: BatchWithTasks, links: ResultLinks): BatchView => ({
+  ...toBatchSummary(batch),
+  tasks: tasks.map((task) => toTaskView(task, links)),
+})
+
+export const toNewBatchView = ({ batch, tasks }: BatchWithTasks, links: ResultLinks): BatchView => ({
+  ...toBatchSummary(batch),
+  tasks: tasks.map((task) => toNewTaskView(task, links)),
+})

@@ -4,7 +4,7 @@ type Example = { readonly message: string; readonly details?: Details }
 
 const resetsAt = '2026-12-01T00:00:00.000Z'
 
-/** The example of each code in the document; a code without one does not compile. */
+/** Examples in the document; a code without one does not compile. */
 export const errorExamples: Readonly<Record<ErrorCode, Example>> = {
   INVALID_PARAMS: {
     message: 'The request has invalid parameters; see details.issues.',
@@ -25,16 +25,16 @@ export const errorExamples: Readonly<Record<ErrorCode, Example>> = {
   DEVELOPER_API_ACCESS_DENIED: { message: 'The plan free has no API access.', details: { plan: 'free' } },
   TASK_MAINTENANCE: { message: 'New tasks are paused for maintenance; try again later.' },
   TASK_BATCH_DISABLED: { message: 'Batches are switched off here; create single tasks.' },
-  TASK_BATCH_NOT_SUPPORTED: { message: 'Your plan has no batches; create single tasks.' },
+  TASK_BATCH_NOT_SUPPORTED: { message: 'Your plan does not support batches. Create single tasks.' },
   TASK_BATCH_SIZE_EXCEEDED: {
-    message: 'Your plan takes at most 5 images in a batch.',
+    message: 'Your plan allows at most 5 images in a batch.',
     details: { limit: 5, size: 6 },
   },
   TASK_INPUT_FORBIDDEN: {
     message: 'imageUrl names no uploaded object of yours: presign, PUT the file, then pass the objectKey of the grant.',
   },
   TASK_FILE_SIZE_EXCEEDED: {
-    message: 'The file has 20971521 bytes; your plan takes at most 20971520.',
+    message: 'The file has 20971521 bytes; your plan allows at most 20971520.',
     details: { limit: 'bytes', fileSize: 20_971_521, maxFileSize: 20_971_520 },
   },
   TASK_FORMAT_NOT_SUPPORTED: {
@@ -42,11 +42,11 @@ export const errorExamples: Readonly<Record<ErrorCode, Example>> = {
     details: { allowed: ['image/png', 'image/jpeg', 'image/webp'] },
   },
   TASK_OUTPUT_FORMAT_NOT_SUPPORTED: {
-    message: 'Your plan has the output formats png.',
+    message: 'Your plan supports the output formats png.',
     details: { allowed: ['png'] },
   },
   TASK_CONCURRENT_LIMIT: {
-    message: 'Your plan takes 2 open task(s) at once; wait for one to end.',
+    message: 'Your plan allows 2 open task(s) at once. Wait for one to end.',
     details: { limit: 2 },
   },
   TASK_NOT_RETRYABLE: {
@@ -57,24 +57,24 @@ export const errorExamples: Readonly<Record<ErrorCode, Example>> = {
     message: 'A task can be retried 3 times; create a new one.',
     details: { limit: 3, retryCount: 3 },
   },
-  TASK_STORAGE_UNAVAILABLE: { message: 'The object store does not answer; try again.' },
+  TASK_STORAGE_UNAVAILABLE: { message: 'The object store is unavailable. Try again.' },
   DEVELOPER_TASK_NOT_FOUND: { message: 'There is no such task.' },
   DEVELOPER_BATCH_NOT_FOUND: { message: 'There is no such batch.' },
   NOT_FOUND: { message: 'There is no webhook endpoint with this id in your workspace.' },
   CONFLICT: {
-    message: 'A request with this Idempotency-Key is being worked on; send it again.',
+    message: 'A request with this Idempotency-Key is in progress; send it again.',
     details: { retryAfter: 1 },
   },
   TASK_CANNOT_CANCEL: {
-    message: 'Only a queued task can be canceled; this one has gone on.',
+    message: 'Only a queued task can be canceled; this one is no longer queued.',
     details: { status: 'processing' },
   },
   RATE_LIMIT_EXCEEDED: {
-    message: 'Your plan takes 1200 requests a minute; try again later.',
+    message: 'Your plan allows 1200 requests a minute; try again later.',
     details: { limit: 'requests', perMinute: 1_200, resetsAt: '2026-11-21T09:31:00.000Z' },
   },
   DEVELOPER_API_QUOTA_EXCEEDED: {
-    message: 'Your plan takes 1000 tasks a month.',
+    message: 'Your plan allows 1000 tasks a month.',
     details: { limit: 1_000, resetsAt },
   },
   SYSTEM_INTERNAL_ERROR: { message: 'The service failed on this request; trying again may help.' },

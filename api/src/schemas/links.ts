@@ -1,4 +1,3 @@
-/** What an answer gives to the next request: for readers of the document, and for tools that follow it. */
 type Link = { readonly operationId: string; readonly description: string } & (
   | { readonly parameters: Readonly<Record<string, string>> }
   | { readonly requestBody: unknown }
@@ -8,12 +7,11 @@ const withTask = { taskId: '$response.body#/data/id' }
 const withBatch = { batchId: '$response.body#/data/id' }
 const withWebhook = { webhookId: '$response.body#/data/id' }
 
-/** By the operation that answers. */
 export const links: Readonly<Record<string, Readonly<Record<string, Link>>>> = {
   presignUpload: {
     createTask: {
       operationId: 'createTask',
-      description: 'Once the file is uploaded, its key makes a task.',
+      description: 'Create a task from the uploaded file.',
       requestBody: { imageUrl: '$response.body#/data/objectKey' },
     },
   },
@@ -31,7 +29,7 @@ export const links: Readonly<Record<string, Readonly<Record<string, Link>>>> = {
     updateWebhook: { operationId: 'updateWebhook', description: 'Change it.', parameters: withWebhook },
     rotateWebhookSecret: {
       operationId: 'rotateWebhookSecret',
-      description: 'Give it a new secret.',
+      description: 'Rotate its secret.',
       parameters: withWebhook,
     },
     testWebhook: { operationId: 'testWebhook', description: 'Send it a test event.', parameters: withWebhook },

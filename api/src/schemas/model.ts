@@ -1,19 +1,19 @@
+import { defaultModelVersion, type ListedModel } from '@matte/core/model/model-queries'
 import { Type } from 'typebox'
 import { named, nullable } from './schema.ts'
 
-/** A model that tasks may name (A119). */
 export const modelSchema = named(
   'Model',
   {
-    modelVersion: Type.String({ description: 'What a task names.' }),
-    default: Type.Boolean({ description: 'It is what a task without a modelVersion gets.' }),
+    modelVersion: Type.String({ description: 'Name to use in a task.' }),
+    default: Type.Boolean({ description: 'The default for tasks without a modelVersion.' }),
     inputSize: nullable(
       Type.Integer({
         description: 'Side in pixels of the square that the network sees; the result has the size of the image.',
       }),
     ),
-    views: nullable(Type.Integer({ description: 'Masks that a result is made of: 2 with that of the mirror image.' })),
-    licence: nullable(Type.String({ description: 'Of its weights, an SPDX expression.' })),
+    views: nullable(Type.Integer({ description: 'Masks combined per result; 2 includes the mirror image.' })),
+    licence: nullable(Type.String({ description: 'Licence of the weights, an SPDX expression.' })),
     speed: Type.Unsafe<'fast' | 'medium' | 'slow' | null>({
       type: ['string', 'null'],
       enum: ['fast', 'medium', 'slow', null],
@@ -21,16 +21,21 @@ export const modelSchema = named(
     }),
   },
   {
-    description: 'What is null is not known, as before a model has run for the first time.',
-    examples: [
-      {
-        modelVersion: 'service-v2',
-        default: true,
-        inputSize: 320,
-        views: 1,
-        licence: 'Apache-2.0',
-        speed: 'fast',
-      },
-    ],
+    modelVersion: 'service-v2',
+    default: true,
+    inputSize: 320,
+    views: 1,
+    licence: 'Apache-2.0',
+    speed: 'fast',
   },
+  { description: 'Null fields are unknown, for example before the first run of a model.' },
 )
+
+export const toModelView = ({ name, properties }: ListedModel) => ({
+  modelVersion: name,
+  default: name === defaultModelVersion,
+  inputSize: properties?.inputSize ?? null,
+  views: properties?.views ?? null,
+  licence: properties?.licence ?? null,
+  speed: properties?.speed ?? null,
+})

@@ -3,13 +3,10 @@ import { Type } from 'typebox'
 import { patterns } from './patterns.ts'
 import { nullable, withDefault } from './schema.ts'
 
-/** Longest side that can be asked for: what the widest of the formats can hold. */
+/** Limit of the widest format. */
 const maxSideMax = 65_535
 
-/**
- * The member `output` of a creation (D41), for tasks and batches alike. Unknown members are refused: a misspelled one
- * would be charged for an image that nobody wanted. `api/core/src/task/output.ts` says what each does.
- */
+/** `output` of a creation (D41). A misspelled member would charge for a wrong image, so unknown ones are refused. */
 export const outputSchema = nullable(
   Type.Object(
     {
@@ -17,8 +14,8 @@ export const outputSchema = nullable(
         nullable(
           Type.String({
             description:
-              'png, webp or jpeg, as far as your plan has it. A WebP has at most 16,383 pixels a ' +
-              'side, a JPEG 65,500; if the result has more, the task fails with INPUT_TOO_LARGE.',
+              'png, webp or jpeg, if your plan includes it. A WebP has at most 16,383 pixels per side, a JPEG ' +
+              '65,500; a larger result fails with INPUT_TOO_LARGE.',
           }),
         ),
         defaultOutput.format,
@@ -27,13 +24,15 @@ export const outputSchema = nullable(
         nullable(
           Type.String({
             pattern: patterns.colour,
-            description: '`transparent`, `#rrggbb` or `#rrggbbaa`. JPEG gets white under what is not opaque.',
+            description: '`transparent`, `#rrggbb` or `#rrggbbaa`. JPEG has white under transparency.',
           }),
         ),
         defaultOutput.background,
       ),
       crop: withDefault(
-        nullable(Type.Boolean({ description: 'Cut to the box of the foreground; without one the image stays whole.' })),
+        nullable(
+          Type.Boolean({ description: 'Crops to the box of the foreground; without a foreground, crops nothing.' }),
+        ),
         defaultOutput.crop,
       ),
       cropMargin: withDefault(
@@ -41,8 +40,8 @@ export const outputSchema = nullable(
           Type.String({
             pattern: patterns.margin,
             description:
-              'Room left on all four sides of a crop: pixels of the photo, or a percentage of the longer side of the ' +
-              "foreground's box. It ends at the image's edge.",
+              'Margin on all four sides of a crop: pixels of the photo, or a percentage of the longer side of the ' +
+              "foreground's box. It ends at the edge of the image.",
           }),
         ),
         defaultOutput.cropMargin,
@@ -60,7 +59,7 @@ export const outputSchema = nullable(
         Type.Unsafe<'rgba' | 'alpha' | null>({
           type: ['string', 'null'],
           enum: ['rgba', 'alpha', null],
-          description: '`alpha`: the matte alone, as one grey channel.',
+          description: '`alpha`: only the matte, as one grey channel.',
         }),
         defaultOutput.channels,
       ),

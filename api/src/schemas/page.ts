@@ -4,14 +4,13 @@ import { nullable, withDefault } from './schema.ts'
 
 export const pageSizeDefault = 20
 const pageSizeMax = 100
-/** Numbers of up to 15 digits are exact; see http/validation.ts. */
+/** Exact up to 15 digits; see http/validation.ts. */
 const pageMax = 999_999_999_999_999
 
 export const firstPage = 1
 
 const exampleCursor = 'MTc5NTI1MzQwMDAwMDAwMC4wZDlmMmYzYy03ZjViLTRmMGUtOGI1NS0wYThhN2M1YmUwYzEuMg'
 
-/** Query parameters of a list (D36). */
 export const pageQuery = {
   page: withDefault(
     Type.Integer({ minimum: 1, maximum: pageMax, description: 'The first page is 1.', examples: [1] }),
@@ -23,7 +22,7 @@ export const pageQuery = {
   ),
   cursor: Type.Optional(
     Type.String({
-      description: '`nextCursor` of the page before, instead of a `page` after the first: equally fast at any depth.',
+      description: '`nextCursor` of the previous page, instead of `page`. Equally fast at any depth.',
       examples: [exampleCursor],
     }),
   ),
@@ -37,16 +36,14 @@ const day = (example: string) =>
     }),
   )
 
-/** Query parameters of a list that a time span narrows (D36). */
 export const spanQuery = { startDate: day('2026-11-01'), endDate: day('2026-11-21T12:00:00Z') }
 
-/** A page of a list, newest first (D36). */
 export const pageOf = <S extends TSchema>(items: S) =>
   Type.Object({
     items: Type.Array(items),
     page: Type.Integer({ examples: [firstPage] }),
     pageSize: Type.Integer({
-      description: 'As asked for, 20 by default; a list that is always whole has `total` or 20.',
+      description: 'As requested, 20 by default; a list without paging has at least `total`.',
       examples: [pageSizeDefault],
     }),
     total: Type.Integer({ description: `Records that match, over all pages; counted up to ${totalMax}.` }),

@@ -1,14 +1,14 @@
-import { failureReasons } from '@matte/core/task/failure'
+import { type FailureReason, failureReasons, isRetryAdvised } from '@matte/core/task/failure'
 import { taskStatuses } from '@matte/core/task/task'
-import { Type } from 'typebox'
-import { named, nullable, oneOf } from './schema.ts'
-
-const time = () => Type.String({ format: 'date-time' })
+import type { ShownTask } from '@matte/core/task/task-queries'
+import { type Static, Type } from 'typebox'
+import type { ResultLinks } from './result-links.ts'
+import { named, nullable, oneOf, time, uuid } from './schema.ts'
 
 const foreground = nullable(
   Type.Object(
     { top: Type.Integer(), left: Type.Integer(), width: Type.Integer(), height: Type.Integer() },
-    { description: 'Smallest box around what was kept, in pixels of the result; null when nothing was found.' },
+    { description: 'Smallest box around the foreground, in pixels of the result; null when nothing was found.' },
   ),
 )
 
@@ -17,31 +17,31 @@ const failure = nullable(
     {
       reason: oneOf(failureReasons),
       message: Type.String(),
-      retryable: Type.Boolean({ description: 'Advice: whether a retry may end better.' }),
+      retryable: Type.Boolean({ description: 'Whether a retry may succeed.' }),
     },
     { description: 'Only on failed tasks.' },
   ),
 )
 
-/** The Task of the interface with the further fields of D31. */
+/** The Task of the interface with the additional fields of D31. */
 export const taskSchema = named(
   'Task',
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     status: oneOf(taskStatuses),
     modelVersion: Type.String(),
     sourceUrl: Type.String({ description: 'Object key of the input.' }),
     resultUrl: nullable(
       Type.String({
         format: 'uri',
-        description: 'Valid for 7 days from this answer; read the task again for a new one.',
+        description: 'Valid for 7 days; read the task again for a new one.',
       }),
     ),
-    creditCost: Type.Optional(Type.Integer({ description: 'In the answers of creation and retry only.' })),
+    creditCost: Type.Optional(Type.Integer({ description: 'Only in responses to creation and retry.' })),
     durationMs: Type.Optional(Type.Integer({ description: 'Processing time; on succeeded tasks only.' })),
     createdAt: time(),
     completedAt: nullable(time()),
-    batchId: nullable(Type.String({ format: 'uuid' })),
+    batchId: nullable(uuid()),
     callbackUrl: nullable(Type.String({ description: 'Gets task.succeeded and task.failed.' })),
     failure,
     width: nullable(Type.Integer({ description: 'Pixels of the result.' })),
@@ -51,25 +51,58 @@ export const taskSchema = named(
     foreground,
   },
   {
-    examples: [
-      {
-        id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1',
-        status: 'queued',
-        modelVersion: 'service-v2',
-        sourceUrl: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg',
-        resultUrl: null,
-        creditCost: 1,
-        createdAt: '2026-11-21T09:30:00.000Z',
-        completedAt: null,
-        batchId: null,
-        callbackUrl: null,
-        failure: null,
-        width: null,
-        height: null,
-        resultFormat: null,
-        retryCount: 0,
-        foreground: null,
-      },
-    ],
+    id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1',
+    status: 'queued',
+    modelVersion: 'service-v2',
+    sourceUrl: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg',
+    resultUrl: null,
+    creditCost: 1,
+    createdAt: '2026-11-21T09:30:00.000Z',
+    completedAt: null,
+    batchId: null,
+    callbackUrl: null,
+    failure: null,
+    width: null,
+    height: null,
+    resultFormat: null,
+    retryCount: 0,
+    foreground: null,
   },
 )
+
+export type TaskView = Static<typeof taskSchema>
+
+export function toTaskView(task: ShownTask, links: ResultLinks): TaskView {
+  return {
+    id: task.id,
+    status: task.status,
+    modelVersion: task.model_version,
+    sourceUrl: task.source_key,
+    resultUrl: links.urlOf(task),
+    ...(task.status === 'succeeded' && { durationMs: durationMs(task) }),
+    createdAt: task.created_at.toISOString(),
+    completedAt: task.completed_at?.toISOString() ?? null,
+    batchId: task.batch_id,
+    callbackUrl: task.callback_url,
+    failure: toFailure(task),
+    width: task.width,
+    height: task.height,
+    resultFormat: task.result_format,
+    retryCount: task.retry_count,
+    foreground: task.foreground,
+  }
+}
+
+/** For creation and retry, which alone return the cost. */
+export function toNewTaskView(task: ShownTask, links: ResultLinks): TaskView {
+  return { ...toTaskView(task, links), creditCost: task.credit_cost }
+}
+
+const durationMs = ({ started_at, completed_at }: ShownTask): number =>
+  started_at && completed_at ? completed_at.getTime() - started_at.getTime() : 0
+
+function toFailure({ status, failure_reason: reason, failure_message: message }: ShownTask): TaskView['failure'] {
+  if (status !== 'failed' || reason === null) return null
+  const known = reason as FailureReason // no other value is written
+  return { reason: known, message: message ?? '', retryable: isRetryAdvised(known) }
+}

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { named } from './schema.ts'
+import { named, time } from './schema.ts'
 
-/** The upload grant of the interface with the further fields of D20. */
+/** The upload grant of the interface with the additional fields of D20. */
 export const uploadGrantSchema = named(
   'UploadGrant',
   {
@@ -12,24 +12,20 @@ export const uploadGrantSchema = named(
       {
         'Content-Type': Type.String(),
         'Content-Length': Type.Optional(
-          Type.String({ description: 'Where the service signs lengths: the `fileSize` that you gave.' }),
+          Type.String({ description: 'The given `fileSize`, if the service signs lengths.' }),
         ),
       },
-      { description: 'What the PUT must send.' },
+      { description: 'Headers that the PUT must send.' },
     ),
-    expiresAt: Type.String({ format: 'date-time', description: 'Until when the URL takes the PUT.' }),
-    maxFileSize: Type.Integer({ description: 'Bytes that your plan takes, inclusive.' }),
+    expiresAt: time('Expiry of the URL.'),
+    maxFileSize: Type.Integer({ description: 'Maximum file size of your plan in bytes, inclusive.' }),
   },
   {
-    examples: [
-      {
-        uploadUrl: 'https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d',
-        objectKey: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg',
-        method: 'PUT',
-        headers: { 'Content-Type': 'image/jpeg' },
-        expiresAt: '2026-11-21T09:45:00.000Z',
-        maxFileSize: 20_971_520,
-      },
-    ],
+    uploadUrl: 'https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d',
+    objectKey: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg',
+    method: 'PUT',
+    headers: { 'Content-Type': 'image/jpeg' },
+    expiresAt: '2026-11-21T09:45:00.000Z',
+    maxFileSize: 20_971_520,
   },
 )

@@ -1,9 +1,10 @@
+import type { Usage } from '@matte/core/usage/read-usage'
 import { Type } from 'typebox'
-import { named, nullable } from './schema.ts'
+import { named, nullable, time } from './schema.ts'
 
 const counts = {
   totalTasks: Type.Integer({ description: 'Tasks accepted.' }),
-  succeededTasks: Type.Integer({ description: 'Runs that ended so in this time.' }),
+  succeededTasks: Type.Integer({ description: 'Runs that succeeded in this period.' }),
   failedTasks: Type.Integer(),
 }
 
@@ -20,12 +21,11 @@ const consumption = {
 const day = { totalTasks: 3, succeededTasks: 2, failedTasks: 1 }
 const spent = { creditsConsumed: 2, apiRequests: 19, averageLatencyMs: 1_420 }
 
-/** The statistics of D70. */
 export const usageSchema = named(
   'Usage',
   {
     period: Type.Object(
-      { start: Type.String({ format: 'date-time' }), end: Type.String({ format: 'date-time' }) },
+      { start: time(), end: time() },
       { description: 'The current calendar month, UTC; `end` is the start of the next.' },
     ),
     ...counts,
@@ -36,7 +36,7 @@ export const usageSchema = named(
       limit: nullable(Type.Integer({ description: 'Null: the plan has no limit.' })),
       used: Type.Integer(),
       remaining: nullable(Type.Integer()),
-      resetsAt: Type.String({ format: 'date-time' }),
+      resetsAt: time(),
     }),
     daily: Type.Array(
       Type.Object({ date: Type.String({ format: 'date', description: 'UTC.' }), ...counts, ...consumption }),
@@ -44,21 +44,25 @@ export const usageSchema = named(
     ),
   },
   {
-    examples: [
-      {
-        period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
-        ...day,
-        canceledTasks: 0,
-        ...spent,
-        errorRate: 1 / 3,
-        monthlyQuota: { limit: 1_000, used: 3, remaining: 997, resetsAt: '2026-12-01T00:00:00.000Z' },
-        daily: Array.from({ length: 30 }, (_, index) => {
-          const date = new Date(Date.UTC(2026, 9, 23 + index)).toISOString().slice(0, 10)
-          const none = { totalTasks: 0, succeededTasks: 0, failedTasks: 0 }
-          const idle = { creditsConsumed: 0, apiRequests: 0, averageLatencyMs: 0 }
-          return index === 29 ? { date, ...day, ...spent } : { date, ...none, ...idle }
-        }),
-      },
-    ],
+    period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
+    ...day,
+    canceledTasks: 0,
+    ...spent,
+    errorRate: 1 / 3,
+    monthlyQuota: { limit: 1_000, used: 3, remaining: 997, resetsAt: '2026-12-01T00:00:00.000Z' },
+    daily: Array.from({ length: 30 }, (_, index) => {
+      const date = new Date(Date.UTC(2026, 9, 23 + index)).toISOString().slice(0, 10)
+      const none = { totalTasks: 0, succeededTasks: 0, failedTasks: 0 }
+      const idle = { creditsConsumed: 0, apiRequests: 0, averageLatencyMs: 0 }
+      return index === 29 ? { date, ...day, ...spent } : { date, ...none, ...idle }
+    }),
   },
 )
+
+export function toUsageView({ period, monthlyQuota, ...usage }: Usage) {
+  return {
+    ...usage,
+    period: { start: period.start.toISOString(), end: period.end.toISOString() },
+    monthlyQuota: { ...monthlyQuota, resetsAt: monthlyQuota.resetsAt.toISOString() },
+  }
+}

@@ -1,37 +1,31 @@
+import type { ShownMaker } from '@matte/core/webhook/endpoint/endpoint-maker'
+import type { EndpointRow } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { webhookEvents } from '@matte/core/webhook/events'
 import { type Role, roles } from '@matte/core/workspace/role'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { patterns } from './patterns.ts'
-import { named, nullable, oneOf, withDefault } from './schema.ts'
+import { named, nullable, oneOf, time, uuid, withDefault } from './schema.ts'
 
-const time = () => Type.String({ format: 'date-time' })
-
-/** Characters of an endpoint's own note. */
 const descriptionLengthMax = 500
-/** A day (D63). */
 const overlapSecondsDefault = 86_400
-/** A week: who has not changed a receiver by then has forgotten it. */
 const overlapSecondsMax = 7 * 24 * 60 * 60
 
 const fields = {
-  id: Type.String({ format: 'uuid' }),
+  id: uuid(),
   targetUrl: Type.String({ description: 'As you wrote it.' }),
   eventTypes: Type.Array(oneOf(webhookEvents), { description: 'Subscribed events; empty means all.' }),
   status: oneOf(['enabled', 'disabled'], {
-    description: 'Nothing is sent to a disabled endpoint: its deliveries are `paused`, and kept.',
+    description: 'Deliveries to a disabled endpoint are `paused`.',
   }),
   disabledReason: nullable(
-    Type.String({ description: '`OWNER`: you disabled it. `FAILING`: it did not answer with success for days.' }),
+    Type.String({ description: '`OWNER`: you disabled it. `FAILING`: all attempts failed for days.' }),
   ),
   description: nullable(Type.String({ description: 'Your own note.' })),
   createdAt: time(),
   updatedAt: time(),
-  lastDeliveryAt: nullable({ ...time(), description: 'End of the latest attempt.' }),
-  lastDeliveryStatus: nullable(Type.String({ description: 'How it went: `delivered` or `failed`.' })),
-  pausedSince: nullable({
-    ...time(),
-    description: 'Time of the oldest event that is kept as `paused`, for `since` of recover; null: there is none.',
-  }),
+  lastDeliveryAt: nullable(time('End of the latest attempt.')),
+  lastDeliveryStatus: nullable(Type.String({ description: 'Result of the latest attempt: `delivered` or `failed`.' })),
+  pausedSince: nullable(time('Time of the oldest `paused` event, for `since` of recover; null: there is none.')),
   droppedDeliveries: Type.Integer({
     description: 'Paused deliveries beyond 100,000, deleted oldest first since the endpoint was disabled.',
   }),
@@ -39,7 +33,7 @@ const fields = {
     nullable(
       Type.Object(
         {
-          userId: Type.String({ format: 'uuid' }),
+          userId: uuid(),
           email: Type.String(),
           name: nullable(Type.String()),
           role: Type.Unsafe<Role | null>({
@@ -50,8 +44,8 @@ const fields = {
         },
         {
           description:
-            'In the App API: the member who made it, or made the API key that did. Null: an operator, a deleted ' +
-            'account, or a maker of before version 0.2.',
+            'Only in the App API: the member who created it, directly or with an API key. Null: an operator, a ' +
+            'deleted account, or created before version 0.2.',
         },
       ),
     ),
@@ -75,19 +69,18 @@ const example = {
 
 const signingSecret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ='
 
-/** A webhook endpoint (D60). */
-export const webhookEndpointSchema = named('WebhookEndpoint', fields, { examples: [example] })
+export const webhookEndpointSchema = named('WebhookEndpoint', fields, example)
 
-/** A new one, whose secret is shown this once; the answer to a repeated request lacks it (D42). */
+/** The secret is shown once; a replay lacks it (D42). */
 export const newWebhookEndpointSchema = named(
   'NewWebhookEndpoint',
   {
     ...fields,
     signingSecret: Type.Optional(
-      Type.String({ description: 'Keys the signatures of what is sent here. Shown once, and not on a replay.' }),
+      Type.String({ description: 'Key of the signatures sent to this endpoint. Shown once, and not on a replay.' }),
     ),
   },
-  { examples: [{ ...example, signingSecret }] },
+  { ...example, signingSecret },
 )
 
 export const rotatedWebhookEndpointSchema = named(
@@ -95,25 +88,24 @@ export const rotatedWebhookEndpointSchema = named(
   {
     ...fields,
     signingSecret: Type.String({ description: 'The new secret, shown once.' }),
-    previousSecretExpiresAt: nullable({
-      ...time(),
-      description: 'Until then `X-Service-Signature` is keyed by the secret before; null: it ended at once.',
-    }),
+    previousSecretExpiresAt: nullable(
+      time('`X-Service-Signature` uses the previous secret until then; null: it ended immediately.'),
+    ),
   },
-  { examples: [{ ...example, signingSecret, previousSecretExpiresAt: '2026-11-22T09:30:00.000Z' }] },
+  { ...example, signingSecret, previousSecretExpiresAt: '2026-11-22T09:30:00.000Z' },
 )
 
 export const deletedSchema = named(
   'Deleted',
-  { id: Type.String({ format: 'uuid' }), deleted: Type.Unsafe<true>({ type: 'boolean', enum: [true] }) },
-  { examples: [{ id: example.id, deleted: true }] },
+  { id: uuid(), deleted: Type.Unsafe<true>({ type: 'boolean', enum: [true] }) },
+  { id: example.id, deleted: true },
 )
 
 const targetUrl = Type.String({
   format: 'uri',
   description: 'http or https. Private network addresses are refused.',
 })
-// A list with every event twice has room; what is named twice is subscribed once.
+// Allows each event twice; repeats are subscribed once.
 const eventTypes = nullable(
   Type.Array(oneOf(webhookEvents), {
     maxItems: 2 * webhookEvents.length,
@@ -125,18 +117,16 @@ const description = Type.Optional(
     Type.String({
       maxLength: descriptionLengthMax,
       pattern: patterns.storable,
-      description: 'Your own note; empty takes it away.',
+      description: 'Your own note; empty removes it.',
     }),
   ),
 )
 
-/** The body of creation. */
 export const webhookRequest = Type.Object(
   { targetUrl, eventTypes: withDefault(eventTypes, []), description },
   { examples: [{ targetUrl: example.targetUrl, eventTypes: example.eventTypes }] },
 )
 
-/** The body of a change: what is absent stays. */
 export const webhookPatch = Type.Object(
   {
     targetUrl: Type.Optional(nullable(targetUrl)),
@@ -156,7 +146,7 @@ export const rotateRequest = Type.Object(
         Type.Integer({
           minimum: 0,
           maximum: overlapSecondsMax,
-          description: 'The secret before stays in force for so long as well; 0 ends it at once.',
+          description: 'Seconds in which the previous secret stays valid; 0 ends it immediately.',
         }),
       ),
       overlapSecondsDefault,
@@ -164,3 +154,28 @@ export const rotateRequest = Type.Object(
   },
   { examples: [{ overlapSeconds: 3_600 }] },
 )
+
+export const signingSecretSchema = named(
+  'SigningSecret',
+  { signingSecret: Type.String({ description: '`whsec_` and base64; the whole text keys X-Service-Signature.' }) },
+  { signingSecret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=' },
+)
+
+type WebhookView = Static<typeof webhookEndpointSchema>
+
+/** `createdBy`: only for responses that name the creator. */
+export const toWebhookView = (endpoint: EndpointRow, createdBy?: ShownMaker | null): WebhookView => ({
+  id: endpoint.id,
+  targetUrl: endpoint.target_url,
+  eventTypes: endpoint.event_types as WebhookView['eventTypes'], // only known events are stored
+  status: endpoint.status,
+  disabledReason: endpoint.disabled_reason,
+  description: endpoint.description,
+  createdAt: endpoint.created_at.toISOString(),
+  updatedAt: endpoint.updated_at.toISOString(),
+  lastDeliveryAt: endpoint.last_delivery_at?.toISOString() ?? null,
+  lastDeliveryStatus: endpoint.last_delivery_status,
+  pausedSince: endpoint.paused_since?.toISOString() ?? null,
+  droppedDeliveries: endpoint.dropped_deliveries,
+  ...(createdBy !== undefined && { createdBy }),
+})

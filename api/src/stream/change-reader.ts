@@ -1,42 +1,39 @@
-// Reads for all open streams of the process in one statement (A84). Streams that are behind the same event of the same
-// workspace share a place, which is most of them: whoever has just come back with an old `Last-Event-ID` is at a place
-// of its own until it has caught up. The rows are the truth; a hint says that a workspace is worth a look already.
+// Reads for all open streams in one statement. Streams at the same event of the same workspace share a cursor. The rows
+// are the truth; a hint only triggers an early read.
+
 import type { Db } from '@matte/core/db/database'
-import { findLiveSessions, type SessionIn } from '@matte/core/identity/member-queries'
 import { loop } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { type Deferred, deferred, type Service } from '@matte/core/runtime/service'
-import { readChanges, type TaskChange } from '@matte/core/task/history/read-changes'
+import { readChanges, type TaskChange } from '@matte/core/task/read-changes'
+import { findLiveSessions, type SessionIn } from '@matte/people/identity/session/find-member'
 import type { Logger } from 'pino'
-import { toTaskChangeView } from '../views/app/task-event-view.ts'
+import { toTaskChangeView } from '../schemas/app/task-event.ts'
 import type { EventStream } from './event-stream.ts'
 
-/** What an event is late by without a hint; as often rights are asked for. */
+/** Longest delay of an event without a hint, and interval of the permission check. */
 const everyMs = 1_000
-/** Hints are gathered for so long, so that a busy installation costs twenty statements a second and no more. */
+/** Gathers hints: at most twenty statements per second. */
 const gatherMs = 50
-/** Events of one statement, for all places together and for one. */
+/** Events per statement: for all cursors together, and for one. */
 const eventsMax = 5_000
 const pageMax = 200
 
 type ChangeReader = Service & {
-  /** The workspace may have something new, or a stream of it takes more. */
   look(workspaceId: string): void
-  /** A stream was added. */
   added(stream: EventStream): void
 }
 
 type ReaderDeps = {
   readonly db: Db
   readonly open: ReadonlySet<EventStream>
-  /** Events were sent, counted for each stream. */
   readonly sent: (count: number) => void
   readonly logger: Logger
 }
 
 export function changeReader({ db, open, sent, logger }: ReaderDeps): ChangeReader {
   const asked = new Set<string>()
-  /** When everything is looked at, whatever was asked for; 0: with the next pass, as after a failure. */
+  /** Next time to check every stream; 0: in the next pass, such as after a failure. */
   let allDueMs = 0
   let gathering: NodeJS.Timeout | undefined
   let first: Deferred<void> = deferred()
@@ -45,7 +42,7 @@ export function changeReader({ db, open, sent, logger }: ReaderDeps): ChangeRead
     asked.add(workspaceId)
     gathering ??= setTimeout(() => {
       gathering = undefined
-      if (allDueMs > 0) inner.wake() // after a failure the loop waits as long as it does
+      if (allDueMs > 0) inner.wake() // after a failure the loop's back-off applies
     }, gatherMs)
   }
 
@@ -86,7 +83,7 @@ export function changeReader({ db, open, sent, logger }: ReaderDeps): ChangeRead
   }
 }
 
-/** Before anything is delivered, so that nothing follows the end of a right by more than the pause. */
+/** Runs before delivery, so no event follows a revoked permission by more than the interval. */
 async function endWithoutRights(db: Db, streams: readonly EventStream[]): Promise<void> {
   const pairs = new Map(streams.map((stream) => [nameOf(stream), stream]))
   if (pairs.size === 0) return
@@ -94,7 +91,7 @@ async function endWithoutRights(db: Db, streams: readonly EventStream[]): Promis
   for (const stream of streams) if (!live.has(nameOf(stream))) stream.end('rights')
 }
 
-/** `again`: workspaces of which more is there than a page. */
+/** `again`: workspaces with more events than a page. */
 async function deliver(db: Db, streams: readonly EventStream[]) {
   const groups = Map.groupBy(streams, ({ workspaceId, after }) => `${workspaceId} ${after}`)
   const places = [...groups.values()].flatMap(([stream]) => stream ?? [])
@@ -119,6 +116,6 @@ async function deliver(db: Db, streams: readonly EventStream[]) {
 
 const nameOf = ({ sessionId, workspaceId }: SessionIn): string => `${sessionId} ${workspaceId}`
 
-/** As a server-sent event; JSON has no line breaks. */
+/** A server-sent event; JSON has no line breaks. */
 const toText = (change: TaskChange): string =>
   `id: ${change.id}\nevent: task\ndata: ${JSON.stringify(toTaskChangeView(change))}\n\n`

@@ -1,5 +1,4 @@
-// One open stream of server-sent events. It holds a page of text at most: while its reader has not taken what it was
-// sent, nothing more is read for it.
+// One open server-sent-event stream. Buffers at most one page: reads pause while the client has not received it.
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { EndReason } from './stream-metrics.ts'
@@ -7,17 +6,14 @@ import type { EndReason } from './stream-metrics.ts'
 export type StreamOf = {
   readonly workspaceId: string
   readonly sessionId: string
-  /** Those whose share of places it counts for, the workspace among them. */
   readonly holders: readonly string[]
-  /** When the access token expires, by the clock of this process. */
   readonly tokenEndsAtMs: number
-  /** The event after which it begins. */
   readonly after: number
-  /** Where it goes: what lies there has not been taken. */
+  /** The response, whose buffer counts as unsent. */
   readonly outgoing: Pick<ServerResponse, 'writableLength' | 'on'>
 }
 
-/** Bytes that may wait for its reader before more is read for it; what the kernel holds comes on top. */
+/** Buffered bytes at which reads pause, without the kernel's buffers. */
 const waitingMax = 16 * 1_024
 
 export class EventStream extends Readable {
@@ -25,9 +21,7 @@ export class EventStream extends Readable {
   readonly sessionId: string
   readonly holders: readonly string[]
   readonly tokenEndsAtMs: number
-  /** The last event that it was sent. */
   after: number
-  /** Why it ends; undefined: it goes on, unless its client leaves. */
   endReason: EndReason | undefined
   readonly #outgoing: StreamOf['outgoing']
   #stuckSinceMs: number | undefined
@@ -57,20 +51,17 @@ export class EventStream extends Readable {
     this.push(text)
   }
 
-  /** Ends behind what it was sent. */
   end(reason: EndReason): void {
     if (this.endReason !== undefined || this.destroyed) return
     this.endReason = reason
     this.push(null)
   }
 
-  /** Ends now, whatever is still to be taken. */
   cut(reason: EndReason): void {
     this.endReason ??= reason
     this.destroy()
   }
 
-  /** Since when it takes nothing, as far as it was asked: once in a while. */
   stuckForMs(nowMs: number): number {
     this.#stuckSinceMs = this.#waiting < waitingMax ? undefined : (this.#stuckSinceMs ?? nowMs)
     return nowMs - (this.#stuckSinceMs ?? nowMs)
@@ -80,6 +71,5 @@ export class EventStream extends Readable {
     return nowMs - this.#sentAtMs
   }
 
-  /** Nothing to do: text comes when there is some. */
   override _read(): void {}
 }

@@ -1,35 +1,34 @@
 import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
 
-/** Why there was no place; `stopping`: the process ends, and another one has places. */
+/** `stopping`: another replica has capacity. */
 export type RefusalReason = 'replica' | 'workspace' | 'person' | 'stopping'
-/** `rights`: the session ended or the membership went; `slow`: nothing was taken for a while. */
+/** `rights`: the session or membership ended. `slow`: the client received nothing for a while. */
 export type EndReason = 'client' | 'token' | 'rights' | 'slow' | 'stopping'
 
-/** All of this file; docs/metrics.md lists them. */
 export const streamMetrics = {
   open: gauge({
     name: 'matte_task_streams_open',
-    help: 'Streams of task changes that are open; STREAMS_MAX is their bound.',
+    help: 'Open streams of task changes; bounded by STREAMS_MAX.',
     reader: 'saturation',
   }),
   sent: counter({
     name: 'matte_task_stream_events_total',
-    help: 'Events sent to streams of task changes; one that goes to ten streams counts ten times.',
+    help: 'Events sent to streams of task changes; an event sent to ten streams counts ten times.',
   }),
   refused: counter({
     name: 'matte_task_streams_refused_total',
     help:
-      'Streams that were not opened because the process, the workspace or the person has as many as it may, or the ' +
-      'process is stopping.',
+      'Streams refused because the process, the workspace or the person reached its limit, or the process is ' +
+      'stopping.',
     labels: { reason: ['replica', 'workspace', 'person', 'stopping'] },
     reader: 'saturation',
   }),
   ended: counter({
     name: 'matte_task_streams_ended_total',
     help:
-      'Streams that ended: the client left, its access token expired, it lost its rights, it took nothing for too ' +
-      'long, or the process stops.',
+      'Streams ended because the client left, its access token expired, its permission was revoked, it was too ' +
+      'slow, or the process stopped.',
     labels: { reason: ['client', 'token', 'rights', 'slow', 'stopping'] },
   }),
 }

@@ -1,35 +1,31 @@
-// Streams of task changes (A83 to A85): each is a socket and a little text, bounded in number, and costs no statement
-// of its own once it is open. What it was sent is known to its client alone, which says it when it comes back, to any
-// replica; so a process that stops or dies loses nothing but connections.
+// Streams of task changes: one socket each, bounded in number; one reader serves all. The client keeps its
+// position and may resume at any replica, so a stopped process loses only connections.
 import type { Readable } from 'node:stream'
 import type { Bus } from '@matte/core/bus/bus'
 import { listen } from '@matte/core/bus/listen'
 import { subjects } from '@matte/core/bus/streams'
 import type { Db } from '@matte/core/db/database'
-import { Room } from '@matte/core/runtime/concurrency/room'
+import { SlotPool } from '@matte/core/runtime/concurrency/slot-pool'
 import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
-import { readLastEventId } from '@matte/core/task/history/read-changes'
+import { readLastEventId } from '@matte/core/task/read-changes'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { capacityExceeded } from '../errors/answer-error.ts'
+import { capacityExceeded } from '../errors/error-handler.ts'
 import { changeReader } from './change-reader.ts'
 import { EventStream, type StreamOf } from './event-stream.ts'
 import { createStreamMetrics, type RefusalReason } from './stream-metrics.ts'
 
 const beatMs = 1_000
-/** A comment follows so much silence, within 15 s: proxies end what is silent for a minute, some sooner. */
+/** A comment at least every 15 s: some proxies close silent connections within a minute. */
 const silenceMs = 14_000
-/** Whoever takes nothing for so long is cut off, and can come back to where it was. */
+/** A client that receives nothing for this long is disconnected; it can resume. */
 const slowMs = 15_000
-/** Between the end of a stream and its client's next try; spread, since a process that stops ends them all at once. */
+/** Reconnect delay, random because a stopping process ends all streams at once. */
 const retryMs = () => 1_000 + Math.floor(Math.random() * 2_000)
 
 export type TaskStreams = Service & {
-  /**
-   * Begins behind the event `after`, or with what comes next where none is given.
-   * @throws MatteError RATE_LIMIT_EXCEEDED: as many are open as may be, a quarter of them for one workspace or person
-   */
+  /** @throws MatteError RATE_LIMIT_EXCEEDED at the limit, a quarter of it per workspace or person */
   open(wanted: Omit<StreamOf, 'after'> & { readonly after: number | undefined }): Promise<Readable>
 }
 
@@ -37,7 +33,6 @@ type StreamDeps = {
   readonly db: Db
   readonly bus: Bus
   readonly streamsMax: number
-  /** Aborted when the process begins to stop: clients go elsewhere. */
   readonly stopping: AbortSignal
   readonly registry: Registry
   readonly logger: Logger
@@ -45,7 +40,7 @@ type StreamDeps = {
 
 export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }: StreamDeps): TaskStreams {
   const streams = new Set<EventStream>()
-  const room = new Room(streamsMax)
+  const slots = new SlotPool(streamsMax)
   const metrics = createStreamMetrics(registry, () => streams.size)
   const reader = changeReader({ db, open: streams, sent: metrics.sent, logger })
   const listener = listen({ bus, subject: subjects.change(bus.prefix), heard })
@@ -53,14 +48,14 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
   stopping.addEventListener('abort', () => endAll(streams), { once: true })
 
   function heard(workspaceId: string): void {
-    if (room.holds(workspaceId)) reader.look(workspaceId)
+    if (slots.holds(workspaceId)) reader.look(workspaceId)
   }
 
   function findRefusal({ workspaceId, holders }: Pick<StreamOf, 'workspaceId' | 'holders'>): RefusalReason | undefined {
     if (stopping.aborted) return 'stopping'
-    if (room.hasPlace(...holders)) return undefined
-    if (room.isFull) return 'replica'
-    return room.hasShare(workspaceId) ? 'person' : 'workspace'
+    if (slots.hasSlot(...holders)) return undefined
+    if (slots.isFull) return 'replica'
+    return slots.hasShare(workspaceId) ? 'person' : 'workspace'
   }
 
   const open: TaskStreams['open'] = async ({ after, ...of }) => {
@@ -69,15 +64,15 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
       metrics.refused(refusal)
       throw capacityExceeded()
     }
-    room.enter(...of.holders)
+    slots.enter(...of.holders)
     try {
       const last = await readLastEventId(db, of.workspaceId)
-      // One beyond the last is of a history that was lost, as by a backup that was put back.
+      // A position beyond the last event comes from a history lost by restoring a backup.
       const stream = new EventStream({ ...of, after: Math.min(after ?? last, last) })
       of.outgoing.on('drain', () => reader.look(of.workspaceId))
       return begin(stream)
     } catch (error) {
-      room.leave(...of.holders)
+      slots.leave(...of.holders)
       throw error
     }
   }
@@ -86,10 +81,10 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
     streams.add(stream)
     stream.once('close', () => {
       streams.delete(stream)
-      room.leave(...stream.holders)
+      slots.leave(...stream.holders)
       metrics.ended(stream.endReason ?? 'client')
     })
-    // The id alone tells a client where it is before anything has happened.
+    // Tells the client its position before the first event.
     stream.send(`retry: ${retryMs()}\nid: ${stream.after}\n\n`, performance.now())
     if (stopping.aborted) stream.end('stopping')
     reader.added(stream)
@@ -104,7 +99,7 @@ export function taskStreams({ db, bus, streamsMax, stopping, registry, logger }:
   return { name: 'task-streams', start: async () => void parts.map((part) => part.start()), stop, open }
 }
 
-/** Who is late, and for whom it is time. Returns when to look again. */
+/** Ends expired and slow streams, keeps silent ones alive. Returns the delay until the next check. */
 function beat(streams: ReadonlySet<EventStream>): number {
   const nowMs = performance.now()
   for (const stream of streams) {

@@ -1,4 +1,4 @@
-{{- /* Environment variables by what they are for. */ -}}
+{{- /* Environment variables, grouped by purpose. */ -}}
 {{- define "matte.fromSecret" -}}
 - name: {{ .name }}
   valueFrom: { secretKeyRef: { name: {{ .secret | quote }}, key: {{ .key | quote }} } }
@@ -43,12 +43,12 @@
 - { name: AUDIT_RETENTION_DAYS, value: {{ .Values.audit.retentionDays | quote }} }
 {{- end -}}
 
-{{- /* The key of a component's URL: its own in the values, or `key`, which is the owner's. */ -}}
+{{- /* Key of a component's URL: its entry in `keys`, or `key` for the owner's URL. */ -}}
 {{- define "matte.databaseKey" -}}
 {{- index (.secret.keys | default dict) .component | default .secret.key -}}
 {{- end -}}
 
-{{- /* The database as one component reaches it: `api`, `worker`, `operator`, `dispatcher`, or `setup`, which is the owner. */ -}}
+{{- /* Database settings of a component: `api`, `worker`, `operator`, `dispatcher`, or `setup` for the owner. */ -}}
 {{- define "matte.env.database" -}}
 {{- $database := .root.Values.database -}}
 {{- $component := .component -}}
@@ -68,14 +68,14 @@
 {{- end }}
 {{- end -}}
 
-{{- /* URLs of the roles in the built-in PostgreSQL, for the step that makes them. */ -}}
+{{- /* URLs of the roles in the built-in PostgreSQL, for the step that creates them. */ -}}
 {{- define "matte.env.databaseRoles" -}}
 {{- range $component := list "api" "worker" "operator" "dispatcher" }}
 {{ include "matte.fromSecret" (dict "name" (printf "DATABASE_URL_%s" (upper $component)) "secret" (include "matte.secretName" $) "key" (printf "DATABASE_URL_%s" (upper $component))) }}
 {{- end }}
 {{- end -}}
 
-{{- /* Components without a database user of their own. */ -}}
+{{- /* Components that share the owner's database user. */ -}}
 {{- define "matte.sharedDatabaseUser" -}}
 {{- $secret := .Values.database.existingSecret -}}
 {{- if $secret.name -}}
@@ -98,7 +98,7 @@
 - { name: S3_REGION, value: {{ $store.region | quote }} }
 {{- if eq $store.credentials "ambient" }}
 - { name: S3_CREDENTIALS, value: ambient }
-# Without this, a missing identity becomes that of the node where its metadata service can be reached.
+# Without this, a pod without an identity would use its node's identity from the metadata service.
 - { name: AWS_EC2_METADATA_DISABLED, value: "true" }
 {{- if include "matte.projectedIdentity" . }}
 - { name: AWS_ROLE_ARN, value: {{ $store.identity.roleArn | quote }} }
@@ -123,6 +123,10 @@
 {{- define "matte.env.masterKeys" -}}
 {{- $own := .Values.masterKeys.existingSecret -}}
 {{- include "matte.fromSecret" (dict "name" "MASTER_KEYS" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "MASTER_KEYS" (ne $own.name ""))) }}
+{{- end -}}
+
+{{- define "matte.env.accounts" -}}
+- { name: ACCOUNTS_ENABLED, value: {{ .Values.accounts.enabled | quote }} }
 {{- end -}}
 
 {{- define "matte.env.payments" -}}
@@ -171,7 +175,7 @@
 {{- end -}}
 
 {{- define "matte.mailEnabled" -}}
-{{- if or .Values.mail.url .Values.mail.existingSecret.name }}true{{ end -}}
+{{- if and .Values.accounts.enabled (or .Values.mail.url .Values.mail.existingSecret.name) }}true{{ end -}}
 {{- end -}}
 
 {{- define "matte.env.appUrl" -}}

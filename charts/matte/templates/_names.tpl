@@ -1,4 +1,4 @@
-{{- /* Names, labels and images that every object of the chart uses. */ -}}
+{{- /* Names, labels and images of the chart's objects. */ -}}
 {{- define "matte.fullname" -}}
 {{- if .Values.fullnameOverride -}}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
 {{- else if contains .Chart.Name .Release.Name -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}
@@ -6,24 +6,24 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* Of `publicUrl`; Ingress and Gateway serve it. */ -}}
+{{- /* Host of `publicUrl`, for Ingress and Gateway. */ -}}
 {{- define "matte.host" -}}{{ (urlParse .Values.publicUrl).host | splitList ":" | first }}{{- end -}}
 
-{{- /* What selects the pods of a component: dict "root" $ "component" "api". */ -}}
+{{- /* Selector labels of a component's pods: dict "root" $ "component" "api". */ -}}
 {{- define "matte.selector" -}}
 app.kubernetes.io/name: matte
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{- /* Also `labels`, those of one object; the chart's own come first. */ -}}
+{{- /* Labels of an object; optional "labels" adds more. The chart's own labels take precedence. */ -}}
 {{- define "matte.labels" -}}
 {{- $own := dict "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service
   "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) -}}
 {{- merge (include "matte.selector" . | fromYaml) $own (.labels | default dict) .root.Values.commonLabels | toYaml -}}
 {{- end -}}
 
-{{- /* The metadata of an object: dict "root" $ "component" "api" "name" "matte-api" and, if any, "annotations", "labels" and another "namespace". */ -}}
+{{- /* Metadata of an object: dict "root" $ "component" "api" "name" "matte-api", optional "annotations", "labels", "namespace". */ -}}
 {{- define "matte.metadata" -}}
 name: {{ .name }}
 namespace: {{ .namespace | default .root.Release.Namespace | quote }}
@@ -35,11 +35,11 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{- /* An image behind `image.registry`: dict "root" $ "image" "docker.io/library/nats:2". */ -}}
+{{- /* Image name with `image.registry` applied: dict "root" $ "image" "docker.io/library/nats:2". */ -}}
 {{- define "matte.imageName" -}}
 {{- $registry := .root.Values.image.registry | trimSuffix "/" -}}
 {{- $parts := splitList "/" .image -}}
-{{- /* Only what looks like a host is one, as in container runtimes. */ -}}
+{{- /* The first part is a registry only if it looks like a host, as in container runtimes. */ -}}
 {{- $path := ternary (rest $parts) $parts (and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts))) -}}
 {{- if $registry -}}{{ $registry }}/{{ join "/" $path }}
 {{- else -}}{{ .image }}
@@ -52,18 +52,18 @@ annotations:
 {{- include "matte.imageName" (dict "root" . "image" (printf "%s%s" $image.repository $end)) -}}
 {{- end -}}
 
-{{- /* The Secret that the setup Job makes. */ -}}
+{{- /* Secret that the setup Job creates. */ -}}
 {{- define "matte.secretName" -}}{{ include "matte.fullname" . }}-secrets{{- end -}}
 
-{{- /* ConfigMap with the pools of the values; also the value of matte.dev/from on those pools. */ -}}
+{{- /* ConfigMap with the pools of the values; also the label value matte.dev/from of these pools. */ -}}
 {{- define "matte.poolsName" -}}{{ include "matte.fullname" . }}-pools{{- end -}}
 
-{{- /* Lease of the operator. The release of the unlabelled pools keeps the name that charts up to 0.2 used. */ -}}
+{{- /* Lease of the operator. The release of the unlabelled pools uses the name of charts up to 0.2. */ -}}
 {{- define "matte.leaseName" -}}
 {{- if .Values.operator.unlabelledPools -}}matte-controller{{- else -}}{{ include "matte.fullname" . }}-operator{{- end -}}
 {{- end -}}
 
-{{- /* Value of matte.dev/release on the pods of pools; empty: they have no such label. */ -}}
+{{- /* Label value matte.dev/release of pool pods; empty: no such label. */ -}}
 {{- define "matte.podRelease" -}}
 {{- if not .Values.operator.unlabelledPools -}}{{ include "matte.fullname" . }}{{- end -}}
 {{- end -}}
@@ -87,7 +87,7 @@ Name of a component's service account, or `default`: dict "root" $ "component" "
 {{- $account.name | default (ternary (printf "%s-%s" (include "matte.fullname" .root) .component) "default" $account.create) -}}
 {{- end -}}
 
-{{- /* The service account that the values let the chart create: as above. */ -}}
+{{- /* Service account of a component, if the values create it: arguments as above. */ -}}
 {{- define "matte.serviceAccount" -}}
 {{- if .values.serviceAccount.create }}
 apiVersion: v1
@@ -99,7 +99,7 @@ automountServiceAccountToken: false
 {{- end }}
 {{- end -}}
 
-{{- /* A service account with these rules in the release's namespace: dict "root" $ "component" "worker" "values" .Values.controller "rules" the text. */ -}}
+{{- /* Service account with a Role in the release's namespace: dict "root" $ "component" "worker" "values" .Values.controller "rules" text. */ -}}
 {{- define "matte.rights" -}}
 {{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
 {{- $metadata := dict "root" .root "component" .component "name" $name -}}

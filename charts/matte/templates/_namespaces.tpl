@@ -1,11 +1,11 @@
-{{- /* Namespaces that `operator.namespaces` adds to the release's. */ -}}
+{{- /* Namespaces in `operator.namespaces`, without the release's. */ -}}
 {{- define "matte.namespaces" -}}
 {{- without (.Values.operator.namespaces | default list) .Release.Namespace | uniq | toJson -}}
 {{- end -}}
 
 {{- /*
-The same rules in each of those namespaces: dict "root" $ "component" "worker" "values" .Values.controller "rules" the text.
-The service account stays in the release's namespace, as do the Lease, and the pools of the values with their ConfigMap.
+Role and binding in each of those namespaces: dict "root" $ "component" "worker" "values" .Values.controller "rules" text.
+Service account, Lease, and the pools of the values with their ConfigMap stay in the release's namespace.
 */ -}}
 {{- define "matte.rightsElsewhere" -}}
 {{- $name := printf "%s-%s" (include "matte.fullname" .root) .component -}}
@@ -37,13 +37,13 @@ subjects:
 {{- end }}
 {{- end -}}
 
-{{- /* Namespaces whose Triton pods a monitor finds: the release's and those. */ -}}
+{{- /* Namespaces in which a monitor finds Triton pods: the release's and `operator.namespaces`. */ -}}
 {{- define "matte.monitoredNamespaces" -}}
 namespaceSelector:
   matchNames: {{ prepend (include "matte.namespaces" . | fromJsonArray) .Release.Namespace | toJson }}
 {{- end -}}
 
-{{- /* Peer: the pods of a component, for a policy in another namespace than theirs. */ -}}
+{{- /* NetworkPolicy peer: the pods of a component, for a policy in another namespace. */ -}}
 {{- define "matte.peerFrom" -}}
 {{- if .namespace }}
 namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Release.Namespace }} } }
@@ -51,7 +51,7 @@ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Releas
 {{ include "matte.peer" . }}
 {{- end -}}
 
-{{- /* Peer: pods of pools in those namespaces. */ -}}
+{{- /* NetworkPolicy peer: pool pods in those namespaces. */ -}}
 {{- define "matte.poolsElsewhere" -}}
 {{- with include "matte.namespaces" . | fromJsonArray }}
 - namespaceSelector: { matchExpressions: [{ key: kubernetes.io/metadata.name, operator: In, values: {{ toJson . }} }] }
@@ -60,14 +60,14 @@ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Releas
 {{- end }}
 {{- end -}}
 
-{{- /* The policy of Triton pods: dict "root" $ and, for another namespace than the release's, "namespace". */ -}}
+{{- /* NetworkPolicy of Triton pods: dict "root" $, optional "namespace" if it is not the release's. */ -}}
 {{- define "matte.tritonPolicy" -}}
 {{- $root := .root -}}
-# Triton pods, which the operator makes: inference from the worker, questions from the operator, metrics for Prometheus.
+# Triton pods: inference from the worker, model state for the operator, metrics for Prometheus.
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  {{- /* Pods that outlive the release keep what closes them to others. */}}
+  {{- /* Pods that outlive the release keep their policy. */}}
   {{- $kept := $root.Values.pools.keep | ternary (dict "helm.sh/resource-policy" "keep") dict }}
   {{- include "matte.metadata" (merge (dict "component" "triton" "name" (printf "%s-triton" (include "matte.fullname" $root)) "annotations" $kept) .) | nindent 2 }}
 spec:
@@ -75,12 +75,12 @@ spec:
     {{- include "matte.poolPods" $root | nindent 4 }}
   policyTypes: [Ingress, Egress]
   ingress:
-    # Inference and the models' state, both by gRPC.
+    # Inference and model state over gRPC.
     - from:
         - {{- include "matte.peerFrom" (merge (dict "component" "worker") .) | trim | nindent 10 }}
         - {{- include "matte.peerFrom" (merge (dict "component" "operator") .) | trim | nindent 10 }}
       ports: [{ port: 8001 }]
-    # Prometheus reads Triton's metrics. No policy opens HTTP, because the kubelet's probes need none.
+    # Triton's metrics. HTTP stays closed; the kubelet's probes need no rule.
     - ports: [{ port: 8002 }]
       {{- with $root.Values.networkPolicy.metricsFrom }}
       from:
@@ -88,7 +88,7 @@ spec:
       {{- end }}
   {{- with $root.Values.networkPolicy.tritonEgress }}
   egress:
-    # Rules of networkPolicy.tritonEgress.
+    # Rules from networkPolicy.tritonEgress.
     {{- toYaml . | nindent 4 }}
     {{- include "matte.egressDns" $root | nindent 4 }}
   {{- end }}

@@ -1,4 +1,4 @@
-{{- /* What all pods have in common; restricted, as Pod Security means it. */ -}}
+{{- /* Fields shared by all pods. They meet Pod Security's restricted profile. */ -}}
 {{- define "matte.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -26,10 +26,10 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{- /* Labels and annotations of pods: dict "root" $ "component" "api" "pod" .Values.api.pod and, if any, "annotations" a map. */ -}}
+{{- /* Labels and annotations of pods: dict "root" $ "component" "api" "pod" .Values.api.pod, optional "annotations" map. */ -}}
 {{- define "matte.podMetadata" -}}
 labels:
-  {{- /* Without the chart's version, so that an upgrade restarts only what it changes. */}}
+  {{- /* Without the chart's version, so an upgrade restarts only changed pods. */}}
   {{- merge (include "matte.selector" . | fromYaml) (.pod.labels | default dict) .root.Values.commonLabels | toYaml | nindent 2 }}
 {{- with merge (dict) .pod.annotations (.annotations | default dict) }}
 annotations:
@@ -37,7 +37,7 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{- /* Variables of a container besides its own: what `pod` has. */ -}}
+{{- /* Additional environment of a container, from `pod`. */ -}}
 {{- define "matte.extraEnvFrom" -}}
 {{- with .extraEnvFrom }}
 envFrom:
@@ -45,7 +45,7 @@ envFrom:
 {{- end }}
 {{- end -}}
 
-{{- /* Where pods run: dict "root" $ "component" "api" "pod" .Values.api.pod */ -}}
+{{- /* Scheduling of pods: dict "root" $ "component" "api" "pod" .Values.api.pod */ -}}
 {{- define "matte.scheduling" -}}
 {{- with .pod.priorityClassName }}
 priorityClassName: {{ . | quote }}
@@ -78,8 +78,8 @@ topologySpreadConstraints:
 {{- end -}}
 
 {{- /*
-Resources of a process: dict "root" $ "values" .Values.api "memory" "256Mi", the request outside of production. A pod whose request
-equals its limit is not evicted for memory that it was promised.
+Resources of a process: dict "root" $ "values" .Values.api "memory" "256Mi" (the request outside production). A pod whose request
+equals its limit is not evicted under memory pressure.
 */ -}}
 {{- define "matte.resources" -}}
 {{- $resources := deepCopy .values.resources -}}
@@ -88,21 +88,21 @@ equals its limit is not evicted for memory that it was promised.
 {{- mergeOverwrite $resources (dict "requests" (dict "memory" $memory)) | toYaml -}}
 {{- end -}}
 
-{{- /* Pods of a Deployment; nil if an autoscaler decides: the component's values. */ -}}
+{{- /* Replicas of a Deployment, or nil with an autoscaler. Argument: the component's values. */ -}}
 {{- define "matte.replicas" -}}
 {{- $scaling := .autoscaling | default dict -}}
 {{- if not (or $scaling.enabled $scaling.external) }}{{ .replicas }}{{ end -}}
 {{- end -}}
 
-{{- /* Fewest pods of a Deployment: the component's values. */ -}}
+{{- /* Minimum replicas of a Deployment. Argument: the component's values. */ -}}
 {{- define "matte.fewestReplicas" -}}
 {{- include "matte.replicas" . | default .autoscaling.minReplicas -}}
 {{- end -}}
 
 {{- /*
-A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api with its replicas or autoscaler, "memory" its request
-outside of production, "env" the variables as text, "ports" a map of port names, "healthPort" 8081, "automount" the token of the API
-server, and for a component that uses the object store "store" true.
+A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api "memory" the request outside production, "env" the
+variables as text, "ports" a map of port names, "healthPort" 8081, "automount" whether to mount the API server's token, optional
+"store" true for a component that uses the object store.
 */ -}}
 {{- define "matte.deployment" -}}
 {{- $root := .root -}}
@@ -114,16 +114,16 @@ metadata:
   {{- include "matte.metadata" (merge (dict "name" (printf "%s-%s" (include "matte.fullname" $root) .component)) .) | nindent 2 }}
 spec:
   {{- if $root.Values.stopped }}
-  # Zero also stops an autoscaler from making more.
+  # A HorizontalPodAutoscaler ignores a Deployment with zero replicas.
   replicas: 0
   {{- else if include "matte.replicas" .values }}
   replicas: {{ include "matte.replicas" .values }}
   {{- else }}
-  {{- /* Without the field the API server would put 1 where Helm had written a number before. */}}
+  {{- /* Keeps the current number: if Helm removed the field, the API server would reset it to 1. */}}
   {{- $name := printf "%s-%s" (include "matte.fullname" $root) .component }}
   {{- with lookup "apps/v1" "Deployment" $root.Release.Namespace $name }}
-  # As many as there are, for the autoscaler to go on from.
-  {{- /* The bounds of an external scaler are its own. Zero is also what `stopped` leaves, and many scalers never leave zero. */}}
+  # The current number; the autoscaler takes over from here.
+  {{- /* An external scaler has its own bounds. After `stopped` the number is zero, which many scalers never leave. */}}
   {{- $fewest := ternary 1 $values.autoscaling.minReplicas (and $values.autoscaling.external (gt (int .spec.replicas) 0)) }}
   replicas: {{ max (int .spec.replicas) (int $fewest) }}
   {{- end }}
@@ -141,7 +141,7 @@ spec:
       serviceAccountName: {{ include "matte.serviceAccountName" . }}
       automountServiceAccountToken: {{ .automount }}
       enableServiceLinks: false
-      # The processes take up to 30 s to end what they have begun, the API with five in which traffic goes elsewhere.
+      # Processes take up to 30 s to finish work in flight; the API waits 5 s first while endpoints drop it.
       terminationGracePeriodSeconds: 40
       securityContext:
         {{- include "matte.podSecurity" (dict "root" $root "uid" 10001) | nindent 8 }}

@@ -1,9 +1,9 @@
 {{- /*
-Rules of Prometheus, made of files/objectives.yaml and files/alerts/. There `$(name)` stands for what is known here; what is
-in braces there is Prometheus's own.
+Prometheus rules from files/objectives.yaml and files/alerts/. `$(name)` in these files is replaced here; braces are
+Prometheus templates.
 */ -}}
 
-{{- /* Matchers of the release's series, and labels of everything that the rules make. */ -}}
+{{- /* Label matchers of the release's series. */ -}}
 {{- define "matte.rules.series" -}}
 {{- .Values.metrics.rules.selector | default (printf "namespace=%q" .Release.Namespace) -}}
 {{- end -}}
@@ -13,7 +13,7 @@ namespace: {{ .Release.Namespace }}
 release: {{ include "matte.fullname" . }}
 {{- end -}}
 
-{{- /* A number as PromQL and people read it: 21600, 99.9. */ -}}
+{{- /* A number without exponent: 21600, 99.9. */ -}}
 {{- define "matte.rules.number" -}}
 {{- if eq (float64 .) (float64 (int64 .)) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
 {{- end -}}
@@ -30,7 +30,7 @@ release: {{ include "matte.fullname" . }}
 {{- end -}}
 
 {{- /*
-Tasks that ended in time, a vector for each plan. Prometheus 3 writes the bound of a bucket as 30.0, older ones as 30.
+Tasks that finished in time, one vector per plan. Prometheus 3 writes a bucket's bound as 30.0, older versions as 30.
 */ -}}
 {{- define "matte.rules.inTime" -}}
 {{- $seconds := .Values.metrics.rules.objectives.completionSeconds -}}
@@ -65,8 +65,8 @@ Tasks that ended in time, a vector for each plan. Prometheus 3 writes the bound 
 {{- end -}}
 
 {{- /*
-Multi-window, multi-burn-rate alerts on an objective: dict "root" $ "objective" it. The long window says that enough of the
-budget of 30 days was spent (2 %, 5 %, 10 % twice), the short one that it still is.
+Multi-window, multi-burn-rate alerts on an objective: dict "root" $ "objective" it. The long window shows that enough of
+the 30-day budget was spent (2 %, 5 %, 10 % twice), the short one that it is still being spent.
 */ -}}
 {{- define "matte.rules.burnRates" -}}
 {{- $root := .root -}}
@@ -83,13 +83,13 @@ budget of 30 days was spent (2 %, 5 %, 10 % twice), the short one that it still 
 {{- $expr := printf "%s > %s\nand %s%s%s > %s\nand on (%s) %s\n  * on (%s) sum by (%s) (increase(%s[%s])) >= %s"
   $ratio $limit $objective.record $rate.short $own $limit $by $ratio $by $by $objective.total $rate.long
   (include "matte.rules.number" $root.Values.metrics.rules.objectives.minimumFailures) }}
-{{- $description := printf "{{ $value | humanizePercentage }} %s in the last %s; %s%% is the objective, and the budget of 30 days is spent %s times too fast."
+{{- $description := printf "{{ $value | humanizePercentage }} %s in the last %s; the objective is %s%%, and the 30-day error budget is spent %s times too fast."
   $objective.what $rate.long (include "matte.rules.number" $objective.percent) $rate.factor }}
 {{- include "matte.rules.alert" (dict "root" $root "alert" (merge (dict "expr" $expr "description" $description "labels" (dict "window" $rate.long)) $rate $objective)) }}
 {{- end }}
 {{- end -}}
 
-{{- /* All groups, as a file of rules has them. */ -}}
+{{- /* All groups, in the format of a rules file. */ -}}
 {{- define "matte.rules" -}}
 {{- $names := list -}}
 {{- $objectives := include "matte.rules.file" (dict "root" . "path" "files/objectives.yaml") | replace "$(inTime)" (include "matte.rules.inTime" .) -}}

@@ -1,7 +1,7 @@
 {{- /*
 A built-in server: a headless Service and a StatefulSet of one pod with a volume. dict "root" $ "component" "nats"
-"values" .Values.natsServer "uid" 1000 "ports" a map, "container" the container's own fields as text, "env" its variables as
-text, "mountPath" of the volume, "volumes" more volumes as text, "config" text that a change of restarts the pod.
+"values" .Values.natsServer "uid" 1000 "ports" a map, "container" further fields of the container as text, "env" its variables as
+text, "mountPath" of the volume, "volumes" more volumes as text, "config" text whose change restarts the pod.
 */ -}}
 {{- define "matte.server" -}}
 {{- $root := .root -}}

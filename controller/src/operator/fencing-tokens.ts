@@ -1,19 +1,17 @@
-// Fencing tokens of a new leader. Before it decides anything, it writes its token to every Deployment, Service, budget
-// and pool. The write moves the resourceVersion on. A former leader that was stopped between its last read of the Lease
-// and its write, for a second or an hour, carries the version that it had seen, and its write conflicts.
+// Fencing tokens of a new leader, written before its first decision to every Deployment, Service, budget and pool. The
+// write changes the resourceVersion. A former leader that was suspended between reading the Lease and writing holds the
+// old version, so its write conflicts.
 //
-// Where an admission policy refuses the update of a Deployment, the scale subresource fences it: the leader applies the
-// number of pods that the Deployment has, as a field manager of its term. That changes managedFields and nothing else.
-// A Service or budget may stay without a token, because the next pass undoes what a former leader does to it. A pool is
-// closed while its status or one of its Deployments has no fence: two leaders' decisions about pods must not mix.
+// If an admission policy refuses the update of a Deployment, the leader fences it by the scale subresource: it applies
+// the current replica count as a field manager of its term, which changes only managedFields. A Service or budget may
+// stay without a token, because the next pass reverts any stale write. A pool is closed while its status or one of its
+// Deployments is not fenced.
 //
-// A former leader could still create a Deployment without pods, or a Service or budget that is the same from any
-// leader. Pods are too many to get the token here; those of a revision get it when its number is first lowered in a
-// term (reconcile/plan-steps.ts), since what a former leader writes on a pod does nothing before.
+// Pods get no token here. A revision's pods get one when its replica count is first lowered in a term
+// (reconcile/plan-steps.ts); earlier writes of a former leader to a pod have no effect.
 import { eachAtOnce } from '@matte/core/runtime/each-at-once'
-import { deployments, KubeError, podDisruptionBudgets, type Resource, services } from './kube/client.ts'
-import { fencingTokenOf, type Term } from './kube/fencing-token.ts'
-import { listAll } from './kube/list-all.ts'
+import { deployments, KubeError, listAll, podDisruptionBudgets, type Resource, services } from './kube/client.ts'
+import { fencingTokenOf, type Term } from './kube/leadership.ts'
 import type { Deployment, KubeObject } from './kube/objects.ts'
 import { fieldManager, leaderTermAnnotation, managedSelector, poolLabel, revisionLabel } from './pool/labels.ts'
 import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
@@ -25,14 +23,11 @@ import { isRefusal } from './reconcile/refusals.ts'
 export type RefusedToken = PoolMemory['refusedTokens'][number]
 
 type FencingDeps = Pick<ApplyDeps, 'kube' | 'leadership' | 'logger'> & {
-  /** False for a pool of another release, whose leader writes its own token. Without it every pool counts. */
+  /** False for a pool of another release, whose leader writes its own token. Default: all pools. */
   readonly owns?: (pool: TritonPool) => boolean
 }
 
-/**
- * Resolves when all objects have the token of this term, except those that are returned. Repeatable. Reads from the API
- * server, since a reflector may be late. @throws NotLeaderError, KubeError
- */
+/** Idempotent. Returns the objects that refused the token. @throws NotLeaderError, KubeError */
 export async function writeFencingTokens(deps: FencingDeps, term: Term, signal: AbortSignal): Promise<RefusedToken[]> {
   const { kube, leadership, logger } = deps
   const begun = performance.now()
@@ -42,7 +37,8 @@ export async function writeFencingTokens(deps: FencingDeps, term: Term, signal: 
       return items.map((object) => ({ kind, object }))
     }),
   )
-  // Once for the first tries of all: they carry versions that were read before it, which a successor's tokens move on.
+  // One confirmation covers all first writes: their versions were read before it, so a successor's token makes them
+  // conflict.
   await leadership.confirm()
   const objects = withoutForeign(found.flat(), deps.owns)
   const refused: RefusedToken[] = []
@@ -61,7 +57,7 @@ export async function writeFencingTokens(deps: FencingDeps, term: Term, signal: 
 
 type Found = { readonly kind: Kind; readonly object: KubeObject }
 
-/** Objects of a pool have no label of the release; the pool's name tells. */
+/** Other objects have no release label, so the pool's name decides. */
 function withoutForeign(objects: readonly Found[], owns: FencingDeps['owns']): readonly Found[] {
   if (owns === undefined) return objects
   const isPool = ({ kind }: Found): boolean => kind.resource.kind === tritonPools.kind
@@ -74,20 +70,18 @@ function withoutForeign(objects: readonly Found[], owns: FencingDeps['owns']): r
   })
 }
 
-/** A hundred pools are four hundred objects: one after the other they would take seconds. */
+/** A hundred pools have four hundred objects, which would take seconds one after the other. */
 const atOnceMax = 32
 
-/** No pool is led before all tokens are tried, so a webhook that does not answer must not hold a token for longer. */
+/** No pool is reconciled before all tokens are tried, so a slow webhook must not delay a token for longer. */
 const timeoutMs = 10_000
 
-/** How objects of a kind are found, and get their token. */
 type Kind = {
   readonly resource: Resource<KubeObject>
   readonly labelSelector?: string
   readonly hasToken: (object: KubeObject) => boolean
   readonly patch: { readonly metadata?: object; readonly status?: object }
   readonly subresource?: 'status'
-  /** Without a fence of this object its pool is closed. */
   readonly closesPool: boolean
 }
 
@@ -108,8 +102,7 @@ function kindsOf(term: Term): Kind[] {
       const { leaderTerm, leaderLease } = (object as TritonPool).status ?? {}
       return leaderTerm === term.count && leaderLease === term.lease
     },
-    // The one writer of the Lease: a status that is applied must have no field that an older definition lacks, while a
-    // merge patch loses it.
+    // A merge patch, because an older definition would reject an apply with a field that it lacks.
     patch: { status: { leaderTerm: term.count, leaderLease: term.lease } },
     subresource: 'status',
     closesPool: true,
@@ -119,13 +112,12 @@ function kindsOf(term: Term): Kind[] {
 
 type Fencing = {
   readonly kind: Kind
-  /** As listed. */
   readonly object: KubeObject
   readonly term: Term
   readonly signal: AbortSignal
 }
 
-/** Undefined: the object has its token, or is gone. @throws NotLeaderError, KubeError */
+/** Undefined if the object has its token or is deleted. @throws NotLeaderError, KubeError */
 async function fence(
   deps: FencingDeps,
   fencing: Fencing,
@@ -158,11 +150,7 @@ function writeToken(deps: FencingDeps, fencing: Fencing): Promise<void> {
   })
 }
 
-/**
- * Server-side apply of the number that the Deployment has: its new entry in managedFields moves the resourceVersion,
- * and no pod changes. The same manager would change nothing, so the manager carries the term. Scaling removes the
- * entries of former terms.
- */
+/** Applies the current replica count as a manager named after the term; the same manager would change nothing. */
 function writeTokenByScale(deps: FencingDeps, fencing: Fencing): Promise<void> {
   const manager = `${fieldManager}-term-${fencingTokenOf(fencing.term)}`
   return writeOver(deps, fencing, {
@@ -179,11 +167,10 @@ const callOptions = ({ signal }: Fencing) => ({ signal, timeoutMs })
 
 type TokenWrite = {
   readonly isWritten: (object: KubeObject) => boolean
-  /** Writes over the version that is given. */
   readonly write: (object: KubeObject) => Promise<void>
 }
 
-/** Kubernetes writes the status of a Deployment or a budget while it is busy with it, so a try may be overtaken. */
+/** Kubernetes updates the status of a busy Deployment or budget often, so a write may conflict several times. */
 const triesMax = 10
 
 async function writeOver(

@@ -1,25 +1,21 @@
-// One term of leading. A new leader waits until its copies of the objects are complete. Then it writes its fencing
-// tokens until every object has one or the term ends. An object that refuses its token can close its own pool.
+// One term of a leader. A new leader waits for its caches, then writes fencing tokens until every object has one or the
+// term ends.
 import { settledOrAborted } from '@matte/core/runtime/race'
-import { pause } from '@matte/core/runtime/service'
+import { pause, type Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { RefusedToken } from './fencing-tokens.ts'
 import { type Backoff, backoffMs } from './kube/backoff.ts'
-import type { Term } from './kube/fencing-token.ts'
-import type { Leadership } from './kube/leadership.ts'
+import type { Leadership, Term } from './kube/leadership.ts'
 
 type LeaderTermOptions = {
   readonly leading: Leadership
   readonly logger: Logger
-  /** Resolves when the copies of what there is are complete. */
   readonly ready: () => Promise<void>
   readonly writeTokens: (term: Term, signal: AbortSignal) => Promise<RefusedToken[]>
-  /** Called each time that the tokens were written. */
   readonly begin: () => void
   readonly end: () => void
 }
 
-/** Each try reads everything again, so it is not tried for long at that pace. */
 const backoff: Backoff = { baseMs: 500, maxMs: 15_000 }
 
 export function leaderTerm(options: LeaderTermOptions) {
@@ -61,7 +57,7 @@ export function leaderTerm(options: LeaderTermOptions) {
     working.add(job)
   })
 
-  /** The term that we lead in, once its tokens are written; the same object for as long as it lasts. */
+  /** The leader's term once its tokens are written; the same object for the whole term. */
   const current = (): Term | undefined => {
     const term = leading.current()
     return term?.count === begun?.term.count && term?.lease === begun?.term.lease ? begun?.term : undefined
@@ -74,7 +70,6 @@ export function leaderTerm(options: LeaderTermOptions) {
       await Promise.all(working)
     },
     current,
-    /** Objects of the pool that have no token of the current term. */
     refusedOf: (pool: string): readonly RefusedToken[] => begun?.refused.get(pool) ?? [],
   }
 }
@@ -85,3 +80,27 @@ const fieldsOf = (term: Term, refused: readonly RefusedToken[]) => ({
   closed_pools: [...new Set(refused.filter(({ closesPool }) => closesPool).map(({ pool }) => pool))],
   term,
 })
+
+type NamespaceTerm = Service & Pick<ReturnType<typeof leaderTerm>, 'current' | 'refusedOf'>
+
+export function namespaceTerms(namespaces: readonly string[], open: (namespace: string) => NamespaceTerm) {
+  const terms = new Map(namespaces.map((namespace) => [namespace, open(namespace)]))
+  const all = [...terms.values()]
+  return {
+    name: 'leader-terms',
+    start: async (): Promise<void> => {
+      for (const term of all) await term.start()
+    },
+    stop: async (): Promise<void> => {
+      await Promise.all(all.map((term) => term.stop()))
+    },
+    leads: (): boolean => all.some((term) => term.current() !== undefined),
+    /** The term for pools of a namespace. A deleted pool has no namespace and is forgotten in any term. */
+    of: (namespace: string | undefined): Term | undefined =>
+      namespace === undefined
+        ? all.map((term) => term.current()).find((term) => term !== undefined)
+        : terms.get(namespace)?.current(),
+    refusedOf: (namespace: string | undefined, pool: string): readonly RefusedToken[] =>
+      terms.get(namespace ?? '')?.refusedOf(pool) ?? [],
+  }
+}

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { RefusedToken } from './fencing-tokens.ts'
 import { KubeError } from './kube/client.ts'
-import type { Term } from './kube/fencing-token.ts'
-import { namespaceTerms } from './namespace-terms.ts'
+import type { Term } from './kube/leadership.ts'
+import { namespaceTerms } from './leader-term.ts'
 
 const term: Term = { count: 4, lease: 'lease' }
 
@@ -14,7 +14,7 @@ const refusalOf = (pool: string): RefusedToken => ({
   closesPool: true,
 })
 
-/** Namespaces in which the fencing tokens are written, and the pools there that refuse theirs. */
+/** Namespaces with written fencing tokens, and their pools that refuse theirs. */
 function given(led: Readonly<Record<string, readonly string[]>>, all = ['home', 'team']) {
   return namespaceTerms(all, (namespace) => ({
     name: namespace,
@@ -27,24 +27,24 @@ function given(led: Readonly<Record<string, readonly string[]>>, all = ['home', 
 
 describe('the terms of the namespaces', () => {
   it.each<[string, Record<string, string[]>, string | undefined, boolean]>([
-    ['lead the pools of a namespace with tokens', { home: [] }, 'home', true],
-    ['leave those of another namespace', { home: [] }, 'team', false],
-    ['leave those of a namespace that is not watched', { home: [] }, 'third', false],
-    ['forget a pool that is gone in any of them', { team: [] }, undefined, true],
-    ['forget nothing without a term', {}, undefined, false],
+    ['cover pools of a namespace with tokens', { home: [] }, 'home', true],
+    ['do not cover pools of a namespace without tokens', { home: [] }, 'team', false],
+    ['do not cover pools of an unwatched namespace', { home: [] }, 'third', false],
+    ['cover a deleted pool in any namespace', { team: [] }, undefined, true],
+    ['cover nothing without a term', {}, undefined, false],
   ])('%s', (_what, led, namespace, leads) => {
     expect(given(led).of(namespace)).toBe(leads ? term : undefined)
   })
 
   it.each<[string, string | undefined, boolean]>([
-    ['close a pool in its namespace', 'team', true],
-    ['leave a pool of the same name elsewhere', 'home', false],
-    ['leave a pool that is gone', undefined, false],
+    ['close a pool that refuses its token', 'team', true],
+    ['do not close a pool of the same name in another namespace', 'home', false],
+    ['do not close a deleted pool', undefined, false],
   ])('%s', (_what, namespace, isRefused) => {
     expect(given({ home: [], team: ['p'] }).refusedOf(namespace, 'p')).toEqual(isRefused ? [refusalOf('p')] : [])
   })
 
-  it('lead when one of them does', () => {
+  it('lead if one of them leads', () => {
     expect(given({}).leads()).toBe(false)
     expect(given({ team: [] }).leads()).toBe(true)
   })

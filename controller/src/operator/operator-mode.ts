@@ -1,5 +1,5 @@
-// The operator with what it watches. It sends no inference: it asks pods for their models and their readiness, through
-// the same endpoints as the workers, and learns from PostgreSQL and NATS what the workers experience.
+// The operator and its watches. It sends no inference: it probes pods for models and readiness, and reads demand from
+// PostgreSQL and slot usage from NATS.
 import { systemClock } from '@matte/core/runtime/clock'
 import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Service } from '@matte/core/runtime/service'
@@ -9,7 +9,7 @@ import { type ClusterOptions, openCluster } from './cluster.ts'
 import { createKubeMetrics } from './kube/kube-metrics.ts'
 import { type OperatorOptions, operator } from './operator.ts'
 import { kubernetesPods } from './pod-source.ts'
-import { poolCatalogue } from './pool/pool-catalogue.ts'
+import { poolCatalogue } from './pool/served-pools.ts'
 import { slotReports } from './reconcile/observe/slot-reports.ts'
 
 type FoundPools = 'homePools' | 'pools' | 'named' | 'catalogue'
@@ -18,7 +18,7 @@ type OperatorModeOptions = ClusterOptions & Omit<OperatorOptions, Found> & { rea
 
 type OperatorMode = { readonly source: PodSource; readonly services: readonly Service[] }
 
-/** @throws ConfigError when this machine knows no cluster. */
+/** @throws ConfigError if this machine has no cluster configuration */
 export async function operatorMode(options: OperatorModeOptions): Promise<OperatorMode> {
   const { registry, edges, bus } = options
   const kubeMetrics = createKubeMetrics(registry, edges)
@@ -41,7 +41,7 @@ export async function operatorMode(options: OperatorModeOptions): Promise<Operat
   return { source, services: [client, pools, slices, source, reports, leader] }
 }
 
-/** Workers count ejections and failed inferences; the operator counts pods that do not answer it. */
+/** The operator counts unreachable pods; workers count ejections and failed inferences. */
 const countProbes = (edges: EdgeMetrics): PodMetrics => ({
   ejected: (reason) => {
     if (reason === 'unready') edges.count('triton', 'unreachable')

@@ -1,6 +1,6 @@
-// The leader's work. Every replica keeps copies of the objects, so a new leader starts with what it knows. The leader
-// writes its fencing tokens, then reconciles each pool once a second, and sooner when something changes. Without an API
-// server no replica leads and the pods stay as they are; the workers go on with their tasks.
+// Services of the operator. Every replica keeps caches, so a new leader starts with current objects. The leader writes
+// its fencing tokens, then reconciles each pool once a second, and earlier after a change. Without an API server no
+// replica leads, the pods stay as they are, and the workers keep working.
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
 import type { LicencePolicy } from '@matte/core/model/licence-policy'
@@ -17,22 +17,19 @@ import type { Watch } from './cluster.ts'
 import { writeFencingTokens } from './fencing-tokens.ts'
 import { deployments, type KubeClient, podDisruptionBudgets, pods, services } from './kube/client.ts'
 import { eventRecorder } from './kube/events.ts'
-import type { Term } from './kube/fencing-token.ts'
 import type { KubeMetrics } from './kube/kube-metrics.ts'
-import { type Leadership, leadership } from './kube/leadership.ts'
+import { type Leadership, leadership, type Term } from './kube/leadership.ts'
 import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
-import { keyOfObject, nameInKey, objectKey } from './kube/object-key.ts'
-import type { EndpointSlice, KubeObject } from './kube/objects.ts'
+import { type EndpointSlice, type KubeObject, keyOfObject, nameInKey, objectKey } from './kube/objects.ts'
 import type { Reflector } from './kube/reflector.ts'
 import { workQueue } from './kube/work-queue.ts'
-import { leaderTerm } from './leader-term.ts'
-import { namespaceTerms } from './namespace-terms.ts'
+import { leaderTerm, namespaceTerms } from './leader-term.ts'
 import { managedSelector, poolLabel } from './pool/labels.ts'
-import type { PoolCatalogue } from './pool/pool-catalogue.ts'
 import { leaseNameOf, ownsPool, type Release } from './pool/release.ts'
+import type { PoolCatalogue } from './pool/served-pools.ts'
 import type { PodPatchPolicy } from './pool/spec/pod-patch.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
-import type { PoolsByName } from './pool-names.ts'
+import { type PoolsByName, reportTakenName } from './pool-names.ts'
 import { nudgeListener } from './reconcile/nudge-listener.ts'
 import { demandReader } from './reconcile/observe/demand-reader.ts'
 import { fitPools } from './reconcile/observe/fitted-pools.ts'
@@ -42,30 +39,23 @@ import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
-import { rolloutTurns } from './rollout/turns.ts'
+import { rolloutQueue } from './rollout/rollout-queue.ts'
 import type { Platform } from './specs/platform.ts'
-import { reportTakenName } from './taken-names.ts'
 import { valuesPools } from './values-pools/values-pools.ts'
 
 export type OperatorOptions = {
   readonly kube: KubeClient
   readonly kubeMetrics: KubeMetrics
-  /** Started and stopped by operator-mode.ts, as `slices` and `source` are. */
+  /** Started and stopped by operator-mode.ts, like `slices` and `source`. */
   readonly pools: NamespacedReflector<TritonPool>
   readonly watch: Watch
-  /** The operated pools. */
   readonly named: PoolsByName
-  /** Pools of the release's namespace, those of other releases too. */
   readonly homePools: Reflector<TritonPool>
-  /** Undefined: the pools of every release are this one's. */
   readonly release?: Release | undefined
-  /** ConfigMap with the pools of the chart's values; undefined: the values have none. */
   readonly poolsConfigMap?: string | undefined
   readonly catalogue: PoolCatalogue
-  /** Where `source` reads pods from. */
   readonly slices: Pick<NamespacedReflector<EndpointSlice>, 'synced'>
   readonly source: PodSource
-  /** Requests that all workers have in flight in the pod at an address. */
   readonly slotsUsed: (address: string) => number
   readonly Stub: TritonStubClass
   readonly db: Db
@@ -73,18 +63,17 @@ export type OperatorOptions = {
   readonly podPatch: PodPatchPolicy
   readonly licences: LicencePolicy
   readonly platform: Platform
-  /** Pools that may roll out at once. */
   readonly concurrentRollouts: number
   readonly bus: Bus
   readonly registry: Registry
   readonly logger: Logger
 }
 
-/** Reconciles at once: each waits for the API server most of the time. */
+/** Concurrent reconcile passes; each one mostly waits for the API server. */
 const concurrency = 16
-/** Changes of a pool's objects come in bursts; one pass is enough for a burst. */
+/** Changes of a pool's objects arrive in bursts; one pass covers a burst. */
 const gatherMs = 50
-/** Probes have 2 s, and 32 run at once: pods that hang must not keep everybody from being led. */
+/** A probe has 2 s and 32 run at once. Unresponsive pods must not delay the first pass of the others. */
 const settleMaxMs = 5_000
 
 export function operator(options: OperatorOptions): Service {
@@ -99,7 +88,7 @@ export function operator(options: OperatorOptions): Service {
     if (terms.leads()) queue.addAfter(key, gatherMs)
   }
   const world = observeWorld(options, reflectors, changed)
-  const turns = rolloutTurns({ max: options.concurrentRollouts, pools: world.pools.all, nowMs: world.clock.nowMs })
+  const turns = rolloutQueue({ max: options.concurrentRollouts, pools: world.pools.all, nowMs: world.clock.nowMs })
   const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories, turns }
   const terms = openTerms(options, reflectors, {
     leading,
@@ -112,7 +101,7 @@ export function operator(options: OperatorOptions): Service {
   const namespaceOf = (pool: string): string | undefined => named.get(pool)?.metadata.namespace
   const term = (pool: string): Term | undefined => terms.of(namespaceOf(pool))
   const refusedOf = (pool: string) => terms.refusedOf(namespaceOf(pool), pool)
-  // A pool that is not operated is in the queue by namespace and name, and no pool's name has a slash.
+  // Queue keys of pools whose name is taken are namespace/name; a pool's name has no slash.
   const queue = workQueue({
     name: 'pools',
     reconcile: (key, signal) =>
@@ -127,7 +116,7 @@ export function operator(options: OperatorOptions): Service {
   observeStarts(options, reflectors, { reports: leading.isLeader, memories })
   const wake = (modelVersion: string): void => {
     const found = catalogue.served().models.find(({ name }) => name === modelVersion)
-    // A timer may ring a millisecond early, and a pass before its time would find the old demand.
+    // Rounded up, because a timer may fire a millisecond early and the pass would then find the old demand.
     if (found) queue.addAfter(found.pool, Math.ceil(world.demand.freshInMs()) + 1)
   }
   const nudges = nudgeListener({ bus, leads: terms.leads, wake })
@@ -188,7 +177,7 @@ function createReflectors({ watch }: OperatorOptions) {
   }
 }
 
-/** A pod of another release is that operator's to measure, and a pool whose name is taken has no pods. */
+/** Skips pods of other releases and pods of pools whose name is taken. */
 function observeStarts(
   { registry, named, source }: OperatorOptions,
   { pods: watched }: Reflectors,
@@ -234,6 +223,6 @@ async function untilSynced(
   // An older pool of the same name may be in any namespace.
   await pools.known()
   await Promise.all([pools, slices, ...Object.values(reflectors)].map((one) => one.synced(namespace)))
-  // A leader that has not asked the pods yet would take every revision for one without a usable pod.
+  // Before the first probes every revision would appear to have no usable pod.
   await settledWithin(source.settled(), settleMaxMs)
 }

@@ -48,7 +48,7 @@ const membersOf = (slices: readonly EndpointSlice[], pools: readonly TritonPool[
   mergeMembers(slices.map((each) => membersOfSlice(each, buildRoutes(pools))))
 
 describe('the members of the pod list', () => {
-  it('makes a member of each endpoint, with what its pool serves', () => {
+  it('makes each endpoint a member with the models of its pool', () => {
     const slices = [slice('standard', [endpoint('a', '10.0.0.1'), endpoint('b', '10.0.0.2', { ready: true })])]
     const [first, second] = membersOf(slices, [pool('standard', { spec: { default: true, slotsPerPod: 3 } })])
     expect(first).toEqual({
@@ -64,7 +64,7 @@ describe('the members of the pod list', () => {
     expect(second).toMatchObject({ name: 'b', accepts: true })
   })
 
-  it('makes none of a slice in another namespace than its pool, and keeps pods of one name apart', () => {
+  it('ignores slices outside the pool’s namespace, and keeps pods with the same name apart', () => {
     const inNamespace = (namespace: string, ip: string, poolName = 'standard'): EndpointSlice => {
       const made = slice(poolName, [endpoint('a', ip)])
       return { ...made, metadata: { ...made.metadata, namespace } }
@@ -83,7 +83,7 @@ describe('the members of the pod list', () => {
     expect(members).toEqual(['a 10.0.0.1:8001', 'a 10.0.0.3:8001'])
   })
 
-  it('sends the old revision what its own model serves while spec asks for another', () => {
+  it('routes requests for the old model to the old revision while spec asks for another', () => {
     const old = slice('standard', [endpoint('a', '10.0.0.1')], { revision: 'aaaaaaaa' })
     const tried = slice('standard', [endpoint('b', '10.0.0.2')], { revision: 'bbbbbbbb' })
     const models = [{ name: 'hd', modelVersion: 'fast', default: false, source: { imagePath: '/models' } }]
@@ -102,21 +102,21 @@ describe('the members of the pod list', () => {
 
   it.each([
     ['terminating', { ready: false, serving: true, terminating: true }],
-    ['terminating and called ready by a late slice', { ready: true, terminating: true }],
+    ['terminating but ready in a late slice', { ready: true, terminating: true }],
     ['not ready', { ready: false }],
-  ])('gives no new request to an endpoint that is %s, and keeps it', (_what, conditions) => {
+  ])('keeps an endpoint that is %s, without new requests', (_what, conditions) => {
     const [member] = membersOf([slice('standard', [endpoint('a', '10.0.0.1', conditions)])], [pool('standard')])
     expect(member).toMatchObject({ name: 'a', accepts: false })
   })
 
-  it('believes the worse of two slices that both have an endpoint', () => {
+  it('uses the worse state of an endpoint in two slices', () => {
     const going = slice('standard', [endpoint('a', '10.0.0.1', { ready: false, terminating: true })])
     const late = slice('standard', [endpoint('a', '10.0.0.1', { ready: true })])
     expect(membersOf([going, late], [pool('standard')])).toMatchObject([{ accepts: false }])
     expect(membersOf([late, going], [pool('standard')])).toMatchObject([{ accepts: false }])
   })
 
-  it('keeps two pods apart that have had the same address', () => {
+  it('keeps apart two pods that had the same address', () => {
     const slices = [
       slice('standard', [
         endpoint('old', '10.0.0.1', { ready: false, terminating: true }),
@@ -141,7 +141,7 @@ describe('the members of the pod list', () => {
     expect(membersOf(slices, [{ ...pool('standard'), ...status }])).toMatchObject([{ role, weight }])
   })
 
-  it('lets the older of two pools with the same version, and of two defaults, serve it', () => {
+  it('routes a duplicate version or default to the older pool', () => {
     const young = pool('young', { spec: { default: true }, metadata: { creationTimestamp: '2026-02-01T00:00:00Z' } })
     const pools = [young, pool('old', { spec: { default: true } })]
     const slices = [slice('young', [endpoint('a', '10.0.0.1')]), slice('old', [endpoint('b', '10.0.0.2')])]
@@ -156,7 +156,7 @@ describe('the members of the pod list', () => {
     ])
   })
 
-  it('lists a pod with several models once, with all of them', () => {
+  it('lists a pod once, with all its models', () => {
     const source = { imagePath: '/models' }
     const spec = withDefaults({
       models: [
@@ -170,18 +170,18 @@ describe('the members of the pod list', () => {
   })
 
   it.each([
-    ['no pool is known of', [pool('other')]],
-    ['the pool is simulated', [pool('standard', { metadata: { annotations: { 'matte.dev/simulated': 'true' } } })]],
-  ])('knows no members when %s', (_what, pools) => {
+    ['its pool is unknown', [pool('other')]],
+    ['its pool is simulated', [pool('standard', { metadata: { annotations: { 'matte.dev/simulated': 'true' } } })]],
+  ])('has no members if %s', (_what, pools) => {
     expect(membersOf([slice('standard', [endpoint('a', '10.0.0.1')])], pools)).toEqual([])
   })
 
-  it('gives nothing new to a pool that is being deleted, and keeps its pods', () => {
+  it('keeps the pods of a pool that is being deleted, without new requests', () => {
     const going = pool('standard', { metadata: { deletionTimestamp: '2026-01-02T00:00:00Z' } })
     expect(membersOf([slice('standard', [endpoint('a', '10.0.0.1')])], [going])).toMatchObject([{ accepts: false }])
   })
 
-  it('dials IPv6, the port that the slice names, and no host names', () => {
+  it('accepts IPv6 and the slice’s port, and ignores host names', () => {
     const six = slice('standard', [endpoint('a', 'fd00::1')], {
       addressType: 'IPv6',
       ports: [{ name: 'grpc', port: 9 }],
@@ -192,7 +192,7 @@ describe('the members of the pod list', () => {
     expect(membersOf([silent], [pool('standard')]).map(({ address }) => address)).toEqual(['10.0.0.1:8001'])
   })
 
-  it('takes an empty slice for what it is', () => {
+  it('accepts an empty slice', () => {
     expect(membersOf([slice('standard', [], { endpoints: null })], [pool('standard')])).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// The members of the pod list, from EndpointSlices and TritonPools: addresses, models, and each revision's share.
+// Members of the pod list, computed from EndpointSlices and TritonPools: address, models and share of each pod.
 import type { MemberSpec, ServedModel } from '../worker/routing/pod-member.ts'
 import type { Pod } from '../worker/routing/pod-source.ts'
 import type { Endpoint, EndpointSlice } from './kube/objects.ts'
@@ -7,7 +7,7 @@ import { modelsOfRevision } from './pool/revision-models.ts'
 import { servedPools } from './pool/served-pools.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 
-/** What of a pool decides where requests go: two that are equal here have equal routes. */
+/** The fields of a pool that decide routing; equal results mean equal routes. */
 export function routingOf({ metadata, spec, status }: TritonPool): unknown {
   const { namespace, name, creationTimestamp, deletionTimestamp, annotations } = metadata
   const { stable, canary, weight } = status?.rollout ?? {}
@@ -21,13 +21,11 @@ export function routingOf({ metadata, spec, status }: TritonPool): unknown {
 
 type Route = {
   readonly pool: TritonPool
-  /** Of the pods of a revision. */
   readonly modelsOf: (revision: string) => readonly ServedModel[]
 }
-/** By pool; of those that are simulated there are none. */
 export type Routes = ReadonlyMap<string, Route>
 
-/** While an endpoint moves from one slice to another it may be in both, and one of them is late: the worse counts. */
+/** An endpoint that moves between slices may be in both. If one of them rejects requests, the pod gets none. */
 export function mergeMembers(lists: readonly (readonly MemberSpec[])[]): MemberSpec[] {
   const members = new Map<string, MemberSpec>()
   for (const member of lists.flat()) {
@@ -41,7 +39,7 @@ export function membersOfSlice(slice: EndpointSlice, routes: Routes): MemberSpec
   const { [poolLabel]: poolName = '', [revisionLabel]: revision } = slice.metadata.labels ?? {}
   const route = routes.get(poolName)
   if (route === undefined || revision === undefined) return []
-  // Another namespace may have a pool of this name, which is not operated, or a Service with its labels.
+  // Another namespace may have a pool or Service with these labels.
   if (slice.metadata.namespace !== route.pool.metadata.namespace) return []
   return (slice.endpoints ?? []).flatMap((endpoint) => toMember(endpoint, { slice, revision, route }) ?? [])
 }
@@ -67,11 +65,11 @@ export function buildRoutes(pools: readonly TritonPool[]): Routes {
   )
 }
 
-/** Of a revision of an earlier spec too: a name stands for the same weights. */
+/** Applies to revisions of an earlier spec too, because a model name always means the same weights. */
 const licenceOf = ({ spec }: TritonPool, tritonModel: string): string | undefined =>
   spec.models.find(({ name }) => name === tritonModel)?.licence
 
-/** The port's name in our Services; its number when a slice has none of that name. */
+/** Name of the port in the pool's Services, and the number to use if a slice lacks the name. */
 const grpcPort = { name: 'grpc', port: 8001 }
 
 function toMember(
@@ -91,12 +89,12 @@ function toMember(
     ...shareOf(revision, route.pool),
     models,
     ...(slotsPerPod !== undefined && { slotsMax: slotsPerPod }),
-    // A pool that is being deleted serves nothing, and a slice that is late may call a pod ready that is going.
+    // A deleted pool serves nothing, and a late slice may still list a terminating pod as ready.
     accepts: ready && !terminating && models.length > 0,
   }
 }
 
-/** Before the first revision is ready there is no stable one, and before the status is written none at all. */
+/** There is no stable revision before the first one is ready, and no rollout before the first status. */
 function shareOf(revision: string, { status }: TritonPool): Pick<Pod, 'role' | 'weight'> {
   const { stable, canary, weight = 0 } = status?.rollout ?? {}
   if (stable === undefined && canary === undefined) return { role: 'stable', weight: 100 }

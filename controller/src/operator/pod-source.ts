@@ -1,7 +1,6 @@
-// Pods from Kubernetes. Which there are, of which pool and revision, and whether they may get requests is read from
-// EndpointSlices, which the cluster keeps for us: no pod is read or watched. What they serve, and each revision's
-// share, is read from the TritonPools. With the API server away the last known list goes on serving; pods that went
-// meanwhile are taken out by their own answers. Every replica does this by itself, and none needs to lead.
+// Pods from Kubernetes. EndpointSlices say which pods exist and are ready; no pod is read or watched. TritonPools say
+// which models each revision serves and its share of the requests. While the API server is away the last known list
+// stays in use, and failing probes remove dead pods. Every replica works alone; no leader is needed.
 
 import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import type { Logger } from 'pino'
@@ -16,25 +15,19 @@ import type { EndpointSlice } from './kube/objects.ts'
 import { buildRoutes, membersOfSlice, mergeMembers, type Routes, routingOf } from './pod-members.ts'
 import type { TritonPool } from './pool/triton-pool.ts'
 
-/** What is needed of a reflector; it is started and stopped by whoever made it. */
 type Reflected<T> = { items(): readonly T[]; onChange(listener: () => void): void }
 
 export type KubernetesPodsOptions = {
-  /** Of the pools' Services: label selector `matte.dev/pool`. */
   readonly slices: Reflected<EndpointSlice>
   readonly pools: Reflected<TritonPool>
   readonly Stub: TritonStubClass
   readonly logger: Logger
   readonly metrics: PodMetrics
-  /** Connections to each pod. */
   readonly channels?: number
   readonly licences?: LicencePolicy | undefined
 }
 
-/**
- * The kubelet asks each pod for its readiness every few seconds and the slices show it, so ours is a second opinion on
- * the way there: a thousand pods make a hundred small calls a second.
- */
+/** Rare, because the kubelet probes readiness too: a hundred probes a second for a thousand pods. */
 const pauses = { usableMs: 10_000, missingMs: 30_000 }
 
 export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
@@ -47,7 +40,7 @@ export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
   let known = new WeakMap<EndpointSlice, readonly MemberSpec[]>()
 
   function readRoutes(): void {
-    // Their status is written every few seconds and mostly changes nothing of where requests go.
+    // A status changes every few seconds, mostly without effect on routing.
     const now = JSON.stringify(pools.items().map(routingOf))
     if (now === routed) return
     routed = now
@@ -55,7 +48,6 @@ export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
     known = new WeakMap()
   }
 
-  /** A slice that has not changed has the very same members: of a thousand pods one changes at a time. */
   function membersIn(slice: EndpointSlice): readonly MemberSpec[] {
     const members = known.get(slice) ?? membersOfSlice(slice, routes)
     known.set(slice, members)
@@ -69,7 +61,6 @@ export function kubernetesPods(options: KubernetesPodsOptions): PodSource {
     list.set(mergeMembers(slices.items().map(membersIn)))
   }
 
-  /** All that came in this turn of the event loop at once: the end of a pod comes in several changes. */
   function refresh(): void {
     planned ??= setImmediate(refreshNow)
   }

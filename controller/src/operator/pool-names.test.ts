@@ -29,14 +29,19 @@ const poolOf = ({ namespace, name = 'hd', at = '10', isTaken = false, release }:
   }),
 })
 
-describe('of pools with one name', () => {
+describe('among pools with the same name', () => {
   it.each<[string, Given[], boolean, string | undefined]>([
     ['the only one is operated', [{ namespace: 'a' }], true, 'a'],
     ['the older one is operated', [{ namespace: 'a', at: '20' }, { namespace: 'b' }], true, 'b'],
-    ['of one second the namespace decides', [{ namespace: 'b' }, { namespace: 'a' }], true, 'a'],
-    ['the younger one follows when the older is gone', [{ namespace: 'a', isTaken: true }], true, 'a'],
-    ['none follows while a namespace was never listed', [{ namespace: 'a', isTaken: true }], false, undefined],
-    ['an operated one goes on while a namespace was never listed', [{ namespace: 'a' }], false, 'a'],
+    ['the namespace decides between pools of the same second', [{ namespace: 'b' }, { namespace: 'a' }], true, 'a'],
+    ['the younger one is operated after the older is deleted', [{ namespace: 'a', isTaken: true }], true, 'a'],
+    [
+      'no younger one is operated before all namespaces are listed',
+      [{ namespace: 'a', isTaken: true }],
+      false,
+      undefined,
+    ],
+    ['an operated one stays so before all namespaces are listed', [{ namespace: 'a' }], false, 'a'],
     [
       'the younger one is never first',
       [
@@ -83,7 +88,7 @@ function given({ isComplete = true, release }: { isComplete?: boolean; release?:
 }
 
 describe('the operated pools of several namespaces', () => {
-  it('have each name once, and the name moves to the younger pool when the older is deleted', () => {
+  it('have each name once; it moves to the younger pool when the older is deleted', () => {
     const { named, report } = given()
     expect(report('b/hd', poolOf({ namespace: 'b', at: '20' }))).toEqual(['hd: b'])
     expect(report('a/hd', poolOf({ namespace: 'a' }))).toEqual(['hd: a', 'b/hd: taken'])
@@ -95,7 +100,7 @@ describe('the operated pools of several namespaces', () => {
     expect(named.items()).toHaveLength(1)
   })
 
-  it('lose a pool of which the API server says that it is gone', () => {
+  it('lose a pool that the API server reports as gone', () => {
     const { named, report } = given()
     report('b/hd', poolOf({ namespace: 'b', at: '20' }))
     report('a/hd', poolOf({ namespace: 'a' }))
@@ -103,7 +108,7 @@ describe('the operated pools of several namespaces', () => {
     expect(named.get('hd')?.metadata.namespace).toBe('b')
   })
 
-  it('leave a name to a pool of the release when an older one of another release has it', () => {
+  it('include a pool although an older one of another release has its name', () => {
     const { named, report } = given({ release: { name: 'second', unlabelledPools: false } })
     expect(report('team/hd', poolOf({ namespace: 'team' }))).toEqual([])
     expect(report('home/hd', poolOf({ namespace: 'home', at: '20', release: 'second' }))).toEqual(['hd: home'])
@@ -112,7 +117,7 @@ describe('the operated pools of several namespaces', () => {
     expect(report('team/hd', poolOf({ namespace: 'team', release: 'first' }))).toEqual(['hd: home'])
   })
 
-  it('are the same array until one changes', () => {
+  it('are the same array until a pool changes', () => {
     const { named, report } = given()
     report('a/hd', poolOf({ namespace: 'a' }))
     const before = named.items()
@@ -122,7 +127,7 @@ describe('the operated pools of several namespaces', () => {
     expect(named.items()).not.toBe(before)
   })
 
-  it('gain a pool whose name was taken when the last namespace was listed without an older one', () => {
+  it('regain a pool with a taken name once all namespaces are listed without an older one', () => {
     const { report, complete } = given({ isComplete: false })
     expect(report('b/hd', poolOf({ namespace: 'b', isTaken: true }))).toEqual(['b/hd: taken'])
     expect(complete()).toEqual(['hd: b'])

@@ -1,13 +1,17 @@
-// Which of several pools with one name is operated. Metrics, demand, table `model`, reports of the workers and log
-// fields know a pool by its name alone, so the name is unique over all watched namespaces.
-import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
-import { keyOfObject, nameInKey } from './kube/object-key.ts'
-import type { TritonPool } from './pool/triton-pool.ts'
+// Pools by name. Metrics, demand, table `model`, worker reports and log fields identify a pool by name alone, so the
+// name is unique over all watched namespaces: the oldest pool of a name is operated.
 
-/**
- * The oldest of these pools, which have one name; undefined when none may be operated. Before every watched namespace
- * was listed (`isComplete`) an older pool may be in one that was not, so a pool whose name was taken stays so.
- */
+import type { Logger } from 'pino'
+import type { KubeClient } from './kube/client.ts'
+import type { EventRecorder } from './kube/events.ts'
+import type { Leadership } from './kube/leadership.ts'
+import type { NamespacedReflector } from './kube/namespaced-reflector.ts'
+import { keyOfObject, nameInKey } from './kube/objects.ts'
+import type { namespaceTerms } from './leader-term.ts'
+import { type ConditionAnswer, setCondition } from './pool/conditions.ts'
+import { type TritonPool, tritonPools } from './pool/triton-pool.ts'
+
+/** The oldest pool. Until every namespace is listed, a pool with the reason NameTaken cannot be it. */
 export function ownerOfName(pools: readonly TritonPool[], isComplete: boolean): TritonPool | undefined {
   const candidates = isComplete ? pools : pools.filter((pool) => !isNameTaken(pool))
   return candidates.reduce<TritonPool | undefined>(
@@ -16,21 +20,17 @@ export function ownerOfName(pools: readonly TritonPool[], isComplete: boolean): 
   )
 }
 
-/** Creation times are whole seconds; of two pools of one second the namespace decides. */
 const ageOf = ({ metadata }: TritonPool): string => `${metadata.creationTimestamp} ${metadata.namespace}`
 
 const isNameTaken = ({ status }: TritonPool): boolean =>
   status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'NameTaken') ?? false
 
-/** The operated pools of all namespaces, by name, as a reflector of one namespace would have them. */
 export type PoolsByName = {
   get(name: string): TritonPool | undefined
-  /** The same array as long as nothing changes. */
   items(): readonly TritonPool[]
-  /** Called with the pool that has the name now; undefined when there is none. */
   onChange(listener: (name: string, pool: TritonPool | undefined) => void): void
   forget(pool: TritonPool): void
-  /** Called with the key of a pool, when it changes or its name does, whose name another pool has. */
+  /** Called with the key of a pool whose name is taken, when the pool or the owner of the name changes. */
   onTaken(listener: (key: string) => void): void
 }
 
@@ -69,4 +69,70 @@ export function poolsByName(pools: Pools): PoolsByName {
     onChange: (listener) => void listeners.push(listener),
     onTaken: (listener) => void takenListeners.push(listener),
   }
+}
+
+type TakenNameDeps = {
+  readonly kube: KubeClient
+  readonly leadership: Pick<Leadership, 'confirm'>
+  readonly pools: Pick<NamespacedReflector<TritonPool>, 'get'>
+  readonly named: Pick<PoolsByName, 'get'>
+  readonly terms: Pick<ReturnType<typeof namespaceTerms>, 'of' | 'refusedOf'>
+  readonly events: Pick<EventRecorder, 'record'>
+  readonly logger: Logger
+}
+
+/** `owner` is undefined if its namespace cannot be listed at present. */
+function takenNameConditions({ metadata }: TritonPool, owner: TritonPool | undefined): readonly ConditionAnswer[] {
+  const whose = owner
+    ? `The older pool of namespace ${owner.metadata.namespace} has`
+    : 'A pool of another namespace has'
+  const message =
+    `${whose} the name ${metadata.name}, so nothing is created for this pool. ` +
+    'Create it under a name that no pool of a watched namespace has, and delete this one.'
+  const common = { reason: 'NameTaken', message } as const
+  // kstatus reads Stalled as failed, so a GitOps tool reports the pool instead of waiting for it.
+  return [
+    { type: 'Ready', status: 'False', ...common },
+    { type: 'Reconciling', status: 'False', ...common },
+    { type: 'Stalled', status: 'True', ...common },
+  ]
+}
+
+/** Writes the conditions unless they are already written. @throws KubeError, NotLeaderError */
+export async function reportTakenName(deps: TakenNameDeps, key: string): Promise<undefined> {
+  const { kube, leadership, pools, named, terms, events, logger } = deps
+  const pool = pools.get(key)
+  if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return
+  const { name, namespace = kube.namespace, uid = '', resourceVersion = '', generation = 0 } = pool.metadata
+  const owner = named.get(name)
+  const term = terms.of(namespace)
+  if (owner?.metadata.uid === uid || term === undefined) return
+  // The log already names a pool whose status refuses the fencing token.
+  if (terms.refusedOf(namespace, name).some(({ object }) => object === `${tritonPools.kind} ${name}`)) return
+  const answers = takenNameConditions(pool, owner)
+  const before = pool.status?.conditions ?? []
+  const isWritten = answers.every(({ type, status, reason, message }) =>
+    before.some(
+      (one) =>
+        one.type === type &&
+        one.status === status &&
+        one.reason === reason &&
+        (owner === undefined || one.message === message) &&
+        one.observedGeneration === generation,
+    ),
+  )
+  if (isWritten) return
+  // The other conditions describe pods, and this pool has none.
+  const kept = before.filter(({ type }) => answers.some((answer) => answer.type === type))
+  const now = new Date()
+  const conditions = answers.reduce((list, answer) => setCondition(list, answer, { now, generation }), kept)
+  const status = { observedGeneration: generation, leaderTerm: term.count, conditions }
+  const { apiVersion, kind } = pool
+  // A server-side apply of the status has no spec, which the type requires.
+  const object = { apiVersion, kind, metadata: { name, uid, resourceVersion }, status } as unknown as TritonPool
+  await leadership.confirm()
+  await kube.in(namespace).apply(tritonPools, object, { subresource: 'status' })
+  const { message = '' } = answers[0] ?? {}
+  events.record(pool, { type: 'Warning', reason: 'NameTaken', message })
+  logger.warn({ pool: name, namespace, owner: owner?.metadata.namespace }, 'pool name taken')
 }

@@ -1,16 +1,16 @@
-// Routing to the pods of TritonPools, as the worker does it: by a watch of pools and EndpointSlices, with no right to
-// change anything. Imported when TRITON_POOLS is on, so a worker without Kubernetes pays for none of it.
+// Routing to pods of TritonPools for the worker, from a watch of pools and EndpointSlices. Imported only if
+// TRITON_POOLS is on, so a worker without Kubernetes does not load the client.
 
 import type { Db } from '@matte/core/db/database'
 import { systemClock } from '@matte/core/runtime/clock'
 import type { EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Registry } from 'prom-client'
 import { installModels } from '../worker/install-models.ts'
-import type { Serving } from '../worker/serving.ts'
+import type { Serving } from '../worker/routing/pod-source.ts'
 import { type ClusterOptions, openCluster } from './cluster.ts'
-import { createClusterMetrics } from './kube/cluster-metrics.ts'
+import { createClusterMetrics } from './kube/kube-metrics.ts'
 import { type KubernetesPodsOptions, kubernetesPods } from './pod-source.ts'
-import { poolCatalogue } from './pool/pool-catalogue.ts'
+import { poolCatalogue } from './pool/served-pools.ts'
 
 type PoolRoutingOptions = ClusterOptions &
   Omit<KubernetesPodsOptions, 'slices' | 'pools'> & {
@@ -19,7 +19,7 @@ type PoolRoutingOptions = ClusterOptions &
     readonly edges: EdgeMetrics
   }
 
-/** @throws ConfigError when this machine knows no cluster. */
+/** @throws ConfigError if this machine has no cluster configuration */
 export async function poolRouting(options: PoolRoutingOptions): Promise<Serving> {
   const { db, registry, edges, logger } = options
   const { client, pools, named, slices } = await openCluster(options, createClusterMetrics(registry, edges))
@@ -39,7 +39,7 @@ export async function poolRouting(options: PoolRoutingOptions): Promise<Serving>
     models.wake()
   }
   const onStopped = (): void => undefined
-  // Before the first list an empty set of pools means that nothing is known, not that nothing is installed.
+  // Before the first list an empty set of pools means "unknown", not "no models".
   const first = {
     name: 'first-pools',
     start: () => void pools.known().then(onSynced, onStopped),

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import type { Note } from './kube/events.ts'
 import { type TritonPool, withDefaults } from './pool/triton-pool.ts'
-import { reportTakenName } from './taken-names.ts'
+import { reportTakenName } from './pool-names.ts'
 
 const poolOf = (namespace: string, status?: TritonPool['status']): TritonPool => ({
   apiVersion: 'matte.dev/v1alpha1',
@@ -16,11 +16,11 @@ type Given = {
   readonly owner?: TritonPool
   readonly leads?: boolean
   readonly status?: TritonPool['status']
-  /** Kind and name of the object that refuses the leader's fencing token. */
+  /** Kind and name of an object that refuses the fencing token. */
   readonly refused?: string
 }
 
-/** Writes about the pool hd of namespace `team`, whose name `owner` has. */
+/** Writes for pool hd of namespace `team`; `owner` has its name. */
 async function report({ owner, leads = true, status, refused }: Given) {
   const written: { namespace: string; pool: TritonPool }[] = []
   const notes: Note[] = []
@@ -48,7 +48,7 @@ async function report({ owner, leads = true, status, refused }: Given) {
 }
 
 describe('a pool whose name is taken', () => {
-  it('says whose, and what to do, in its own namespace and against the version that was read', async () => {
+  it('reports the owner and what to do, in its namespace and over the version that was read', async () => {
     const { written, notes } = await report({ owner: poolOf('home') })
     expect(written).toMatchObject([
       {
@@ -69,11 +69,11 @@ describe('a pool whose name is taken', () => {
     ])
     const [condition] = written[0]?.pool.status?.conditions ?? []
     expect(condition).toMatchObject({ reason: 'NameTaken', observedGeneration: 2 })
-    expect(condition?.message).toContain('the older pool of namespace home has the name hd')
+    expect(condition?.message).toContain('The older pool of namespace home has the name hd')
     expect(notes.map(({ reason }) => reason)).toEqual(['NameTaken'])
   })
 
-  it('is written once', async () => {
+  it('gets its conditions once', async () => {
     const { written } = await report({ owner: poolOf('home') })
     const status = written[0]?.pool.status
     if (status === undefined) throw new Error('nothing was written')
@@ -82,7 +82,7 @@ describe('a pool whose name is taken', () => {
     expect((await report({ owner: poolOf('third'), status })).written).toHaveLength(1)
   })
 
-  it('is written again over the conditions of a pool that was operated, or of an older controller', async () => {
+  it('gets them again over conditions from when it was operated, or of an older controller', async () => {
     const { written } = await report({ owner: poolOf('home') })
     const conditions = written[0]?.pool.status?.conditions ?? []
     const [ready] = conditions
@@ -94,15 +94,15 @@ describe('a pool whose name is taken', () => {
     expect(operated.written[0]?.pool.status?.conditions?.map(({ type }) => type)).not.toContain('Degraded')
   })
 
-  it('is written to a pool with a Deployment that refuses the fencing token', async () => {
+  it('gets them although a Deployment refuses the fencing token', async () => {
     expect((await report({ owner: poolOf('home'), refused: 'Deployment hd-1' })).written).toHaveLength(1)
   })
 
   it.each<[string, Given]>([
-    ['by a replica that does not lead its namespace', { owner: poolOf('home'), leads: false }],
-    ['when its status refuses the fencing token', { owner: poolOf('home'), refused: 'TritonPool hd' }],
-    ['when the name is its own by now', { owner: poolOf('team') }],
-  ])('is not written %s', async (_what, state) => {
+    ['from a replica that does not lead its namespace', { owner: poolOf('home'), leads: false }],
+    ['if its status refuses the fencing token', { owner: poolOf('home'), refused: 'TritonPool hd' }],
+    ['if it has the name now', { owner: poolOf('team') }],
+  ])('gets none %s', async (_what, state) => {
     const { written, notes } = await report(state)
     expect([...written, ...notes]).toEqual([])
   })

@@ -1,16 +1,12 @@
-// `setup pools` of charts up to 0.2, whose Job applies the pools of the values and makes their ConfigMap the owner. The
-// operator of a newer chart takes the owner away.
+// `setup pools` of charts up to 0.2. It makes the ConfigMap the owner of the pools; the operator of a newer chart
+// removes the owner.
 import type { Logger } from 'pino'
-import type { KubeClient } from '../operator/kube/client.ts'
-import { KubeError } from '../operator/kube/client.ts'
+import { type KubeClient, KubeError } from '../operator/kube/client.ts'
 import { type TritonPool, tritonPools } from '../operator/pool/triton-pool.ts'
 import { applyPool } from '../operator/values-pools/apply-pool.ts'
 import { type ConfigMap, configMaps, originLabel } from '../operator/values-pools/pool-entries.ts'
 
-/**
- * Applies each entry of the ConfigMap, a pool's spec by its name, and deletes pools that came from it before and are
- * in it no more. @throws Error naming every pool that was refused; the others are applied.
- */
+/** Applies each entry and deletes pools whose entry is gone. @throws Error naming every refused pool */
 export async function applyPools(kube: KubeClient, name: string, logger: Logger): Promise<void> {
   const configMap = await kube.get(configMaps, name)
   if (configMap === undefined) throw new Error(`ConfigMap ${name} is missing`)
@@ -28,7 +24,7 @@ export async function applyPools(kube: KubeClient, name: string, logger: Logger)
   const { items } = await kube.list(tritonPools, { labelSelector: `${originLabel}=${name}` })
   for (const { metadata } of items.filter((pool) => !wanted.some(([kept]) => kept === pool.metadata.name))) {
     await kube.delete(tritonPools, metadata.name)
-    logger.info({ pool: metadata.name }, 'pool deleted, which the values name no more')
+    logger.info({ pool: metadata.name }, 'pool removed from the values deleted')
   }
   if (refused.length > 0) throw new Error(`pools were refused:\n${refused.join('\n')}`)
 }
@@ -42,4 +38,22 @@ function toPool(name: string, spec: string, { metadata }: ConfigMap): TritonPool
     metadata: { name, labels, ownerReferences: [owner] },
     spec: JSON.parse(spec),
   } as TritonPool
+}
+
+/** Deletes the pools that came from this ConfigMap; their pods finish their requests. @throws KubeError */
+export async function deletePools(kube: KubeClient, configMap: string, logger: Logger): Promise<void> {
+  for (const { metadata } of await listPools(kube, configMap)) {
+    await kube.delete(tritonPools, metadata.name)
+    logger.info({ pool: metadata.name }, 'pool deleted')
+  }
+}
+
+/** Empty without the definition: `crds.keep: false` deletes it with all pools. */
+async function listPools(kube: KubeClient, configMap: string) {
+  try {
+    return (await kube.list(tritonPools, { labelSelector: `${originLabel}=${configMap}` })).items
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return []
+    throw error
+  }
 }

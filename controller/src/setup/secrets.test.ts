@@ -18,7 +18,7 @@ function givenSecret(data?: Readonly<Record<string, string>>) {
     mergePatch: async (_resource: unknown, _name: string, patch: { data: Record<string, string> }) => {
       stored = { ...stored, ...patch.data }
     },
-  } as unknown as KubeClient // of its functions those that are used here
+  } as unknown as KubeClient // only the functions that ensureSecret calls
   const read = () =>
     Object.fromEntries(
       Object.entries(stored ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
@@ -29,7 +29,7 @@ function givenSecret(data?: Readonly<Record<string, string>>) {
 const encoded = (data: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]))
 
-it('has a URL with a user and a password of its own for each process', async () => {
+it('has a URL with its own user and password for each process', async () => {
   const { kube, read } = givenSecret()
   await ensureSecret(kube, options, logger)
   const urls = ['API', 'WORKER', 'OPERATOR', 'DISPATCHER'].map((name) => new URL(read()[`DATABASE_URL_${name}`] ?? ''))
@@ -43,7 +43,7 @@ it('has a URL with a user and a password of its own for each process', async () 
   expect(urls.every(({ host, pathname }) => host === 'postgresql:5432' && pathname === '/matte')).toBe(true)
 })
 
-it('adds these URLs to an installation from before them, and changes none of its values', async () => {
+it('adds the URLs to an older installation, and changes none of its values', async () => {
   const before = { POSTGRES_PASSWORD: 'kept', DATABASE_URL: 'postgresql://matte:kept@postgresql:5432/matte' }
   const { kube, read } = givenSecret(before)
   await ensureSecret(kube, options, logger)

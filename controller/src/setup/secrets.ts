@@ -1,7 +1,6 @@
-// The passwords of an installation (D83): made once by the system's random source, never changed afterwards. A later
-// version that needs one more adds it.
+// Passwords of an installation: generated once and never changed. A later version adds new ones.
 import { randomBytes } from 'node:crypto'
-import { roleName } from '@matte/core/db/roles/role-names'
+import { roleName } from '@matte/core/db/roles/role-statements'
 import { processRoles } from '@matte/core/db/roles/table-rights'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import type { Logger } from 'pino'
@@ -14,7 +13,7 @@ const secrets: Resource<Secret> = { group: '', version: 'v1', plural: 'secrets',
 
 type SecretOptions = { readonly secretName: string; readonly databaseHost: string; readonly natsHost: string }
 
-/** Makes the Secret, or adds what it lacks. Two that do it at once end with one of them trying again (409). */
+/** Creates the Secret, or adds missing keys. One of two concurrent runs gets 409 and is retried. */
 export async function ensureSecret(kube: KubeClient, options: SecretOptions, logger: Logger): Promise<void> {
   const { secretName: name } = options
   const found = await kube.get(secrets, name)
@@ -33,13 +32,13 @@ export async function ensureSecret(kube: KubeClient, options: SecretOptions, log
     const { resourceVersion } = found.metadata
     await kube.mergePatch(secrets, name, { metadata: { resourceVersion }, data: encode(wanted, missing) })
   }
-  logger.info({ secret: name, added: missing }, missing.length === 0 ? 'secrets are there' : 'secrets made')
+  logger.info({ secret: name, added: missing }, missing.length === 0 ? 'secrets exist' : 'secrets created')
 }
 
-/** Every value, those that are known as they are. URLs follow from the passwords in them. */
+/** All values; known ones are kept. URLs contain the passwords. */
 function buildSecret({ databaseHost, natsHost }: SecretOptions, known: Readonly<Record<string, string>>) {
   const password = known.POSTGRES_PASSWORD ?? randomText(24)
-  // NATS reads a variable as it reads its configuration: what begins with a minus sign or a digit may be a number.
+  // The prefix keeps NATS from reading a token that begins with a digit or minus sign as a number.
   const token = known.NATS_TOKEN ?? `t${randomText(24)}`
   const databaseUrl = (user: string, word: string): string => `postgresql://${user}:${word}@${databaseHost}:5432/matte`
   return {
@@ -61,7 +60,6 @@ function buildSecret({ databaseHost, natsHost }: SecretOptions, known: Readonly<
   }
 }
 
-/** Of characters that no URL and no shell takes for its own. */
 const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')
 
 const decode = (data: Readonly<Record<string, string>>): Record<string, string> =>

@@ -41,7 +41,7 @@ describe('versionsWithRoom', () => {
     expect(versionsWithRoom(linesOf(pods, 0), inFlight)).toEqual(expected)
   })
 
-  it('has so many more for each pod as are worked on ahead', () => {
+  it('adds the tasks ahead per pod', () => {
     const lines = linesOf([fast('a'), fast('b')], 2)
     expect(versionsWithRoom(lines, Array(5).fill('fast'))).toEqual(['fast', 'service-v2'])
     expect(versionsWithRoom(lines, Array(6).fill('fast'))).toEqual([])

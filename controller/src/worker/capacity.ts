@@ -1,15 +1,10 @@
-// How many tasks the pods can take, and of which model versions there is room for more.
+// Room for more tasks, per model version, from the pods' slots.
 import { type Pod, type PodSource, takesRequests } from './routing/pod-source.ts'
 
-/**
- * What can be worked on together: the pods that share a version, while a pool goes over to another model those of both
- * revisions. A version that only one of the two answers for has the slots of that one. The models of a pool share its
- * pods, so the pool has a bound too.
- */
+/** Capacity of versions that share pods: during a change of model, the pods of both revisions. */
 type Line = {
   readonly versions: string[]
   capacity: number
-  /** Slots of the pods that answer for a version. */
   readonly capacityOf: Map<string, number>
   readonly pool: PoolCapacity
 }
@@ -21,7 +16,6 @@ type PoolCapacity = {
   readonly lines: Line[]
 }
 
-/** The lines of the source's pods, made again when its list has changed. */
 export function linesFrom(source: Pick<PodSource, 'pods'>, ahead: number): () => readonly Line[] {
   let seen: readonly Pod[] | undefined
   let lines: readonly Line[] = []
@@ -54,7 +48,6 @@ export function linesOf(pods: readonly Pod[], ahead: number): Line[] {
   return [...pools.values()].flatMap(({ lines }) => lines)
 }
 
-/** The line of these versions; two that turn out to have one in common become one. */
 function lineOf(pool: PoolCapacity, modelVersions: readonly string[]): Line {
   const [line = { versions: [], capacity: 0, capacityOf: new Map<string, number>(), pool }, ...others] =
     pool.lines.filter(({ versions }) => versions.some((version) => modelVersions.includes(version)))
@@ -68,7 +61,7 @@ function lineOf(pool: PoolCapacity, modelVersions: readonly string[]): Line {
   return line
 }
 
-/** The versions that another task may be claimed of; `inFlight`: the version of each task in flight. */
+/** Versions with room for another task; `inFlight` has the version of each task in flight. */
 export function versionsWithRoom(lines: readonly Line[], inFlight: readonly string[]): string[] {
   const count = (versions: readonly string[]): number => inFlight.filter((version) => versions.includes(version)).length
   return lines

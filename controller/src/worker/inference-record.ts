@@ -1,6 +1,5 @@
-// What the pods of each revision did, summed in memory and written each second: scaling reads service times and
-// latencies from it, a rollout its error rates. Sums that could not be written are kept and go with the next write. If
-// the process dies, the last second is lost, which costs the sums a little accuracy and nothing else.
+// Inference results per revision, summed in memory and written each second; scaling and rollouts read them. Sums that
+// could not be written go with the next write. A crash loses the last second.
 import type { Db } from '@matte/core/db/database'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Counts, loop } from '@matte/core/runtime/loop'
@@ -10,7 +9,6 @@ import type { Logger } from 'pino'
 import type { Outcome } from './routing/pod-probation.ts'
 import type { Pod } from './routing/pod-source.ts'
 
-/** Whose sums they are. */
 type Served = Pick<Pod, 'pool' | 'revision'>
 
 export type InferenceRecord = ReturnType<typeof inferenceRecord>
@@ -18,12 +16,12 @@ export type InferenceRecord = ReturnType<typeof inferenceRecord>
 type Sums = { -readonly [Field in keyof InferenceWindow]: InferenceWindow[Field] } & { latencyBuckets: number[] }
 
 const flushEveryMs = 1_000
-/** Pools × revisions of a large cluster; while the database is away, the sums of more drop the oldest. */
+/** Pools × revisions of a large cluster; beyond this the oldest sums are dropped. */
 const revisionsMax = 1_000
 
 type InferenceRecordOptions = { readonly db: Db; readonly replica: string; readonly logger: Logger }
 
-/** `replica` names this process: no two that run at once may have the same name. */
+/** `replica` must be unique among running processes. */
 export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions) {
   let sums = new BoundedMap<string, Sums>(revisionsMax)
 
@@ -51,13 +49,12 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
   const flushing = loop({ name: 'inference-record', everyMs: flushEveryMs, logger, run: flush })
   return {
     ...flushing,
-    /** A request has ended, with all its views; `seconds` it had slots, added up. */
+    /** `seconds`: time in slots, of all views. */
     record: (pod: Served, outcome: Outcome, seconds: number): void => {
       const own = sumsOf(pod)
       own[field[outcome]]++
       if (outcome === 'ok') own.busySeconds += seconds
     },
-    /** A task has succeeded, `latencySeconds` after it was created. */
     recordEnd: (pod: Served, latencySeconds: number): void => {
       const { latencyBuckets } = sumsOf(pod)
       const bucket = bucketOf(latencySeconds)
@@ -65,7 +62,7 @@ export function inferenceRecord({ db, replica, logger }: InferenceRecordOptions)
     },
     stop: async (): Promise<void> => {
       await flushing.stop()
-      await flush().catch((error: unknown) => logger.warn({ err: error }, 'last sums not written'))
+      await flush().catch((error: unknown) => logger.warn({ err: error }, 'last inference sums not written'))
     },
   }
 }

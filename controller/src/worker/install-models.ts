@@ -8,14 +8,13 @@ import type { Pod, PodSource } from './routing/pod-source.ts'
 
 type InstallModelsOptions = {
   readonly db: Db
-  /** What there is now; undefined: not known yet, and the table stays as it is. */
+  /** Undefined while unknown: the table is left alone. */
   readonly models: () => readonly InstalledModel[] | undefined
-  /** What says what the models are. */
   readonly source: Pick<PodSource, 'pods' | 'onChange'>
   readonly logger: Logger
 }
 
-/** Keeps the table `model` as the installation has it; repeated each minute, since another release may write it too. */
+/** Keeps the table `model` current; repeated each minute because another release may write it too. */
 export function installModels({ db, models, source, logger }: InstallModelsOptions): Loop {
   const install = loop({
     name: 'install-models',
@@ -27,21 +26,17 @@ export function installModels({ db, models, source, logger }: InstallModelsOptio
       return { models_written: Number(written) }
     },
   })
-  // Pods come and go by the hundred; what they say of their models is news once.
-  let told: unknown
+  let lastProperties: unknown
   source.onChange(() => {
     const now = (models() ?? []).map((row) => propertiesOf(row, source.pods()))
-    if (isDeepStrictEqual(now, told)) return
-    told = now
+    if (isDeepStrictEqual(now, lastProperties)) return
+    lastProperties = now
     install.wake()
   })
   return install
 }
 
-/**
- * By a pod of the revision that serves: one that is tried may be gone again soon. Where nodes differ, so do forms and
- * views; then it is what has the fewest views, lest replicas that know the pods in another order take turns in writing.
- */
+/** Properties from a stable pod. If nodes differ, the fewest views win, so replicas do not overwrite each other. */
 export function propertiesOf({ pool, tritonModel }: InstalledModel, pods: readonly Pod[]): ModelProperties | undefined {
   const [first, ...rest] = pods.filter(
     (one) => one.pool === pool && one.tritonModel === tritonModel && one.role === 'stable',

@@ -1,15 +1,15 @@
-// From the bytes of an input image to the bytes of its result: photo → model input → masks of pods → cut-out → file.
+// Input file to result file: photo → model input → masks → cut-out → file.
 import { defaultOutput } from '@matte/core/task/output'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { PhotoHeader } from './image/decode.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import type { ImagePool } from './image/image-pool.ts'
 import type { SharpCalls } from './image/sharp-calls.ts'
-import { type AskViewsDeps, askViews } from './views/ask-views.ts'
+import { type InferMasksDeps, inferMasks } from './infer-masks.ts'
 
-export type MakeResultDeps = AskViewsDeps & { readonly images: ImagePool; readonly sharpCalls: SharpCalls }
+export type MakeResultDeps = InferMasksDeps & { readonly images: ImagePool; readonly sharpCalls: SharpCalls }
 
-/** An input image as it was fetched; its bytes are freed, and `onFreed` called, as soon as they are decoded. */
+/** `onFreed` is called right after decoding. */
 type InputFile = {
   readonly file: Uint8Array
   readonly header: PhotoHeader
@@ -26,10 +26,10 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   onFreed()
   const size = picker.inputSize(task.modelVersion)
   const image = await metrics.stage('prepare', () => sharpCalls.toModelInput(signal, photo, size))
-  // While a pool goes over to a model of another size, the slot may be of the one that was not expected.
+  // During a change of model, the slot may belong to a model of another input size.
   const inputFor = async (wanted: number): Promise<Uint8Array> =>
     wanted === size ? image : await sharpCalls.toModelInput(signal, photo, wanted)
-  const { pod, masks } = await askViews(deps, { task, inputFor }, signal)
+  const { pod, masks } = await inferMasks(deps, { task, inputFor }, signal)
   freeBytes(image)
   const { output } = task
   const { format, maxSide } = output ?? defaultOutput

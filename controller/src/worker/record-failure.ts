@@ -1,4 +1,4 @@
-// What becomes of a task whose attempt failed, by what failed: given back, tried again later, or failed for good.
+// Outcome of a failed attempt: give the task back, retry later, or fail permanently.
 import type { Db } from '@matte/core/db/database'
 import { StorageError } from '@matte/core/storage/storage-error'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
@@ -14,18 +14,16 @@ export type RecordFailureDeps = {
   readonly db: Db
   readonly metrics: TaskMetrics
   readonly store: Pick<StoreProbe, 'confirmDown'>
-  /** A delivery may have been written, which the dispatcher should know. */
   readonly nudgeDelivery: (taskId: string) => void
-  /** The history of the workspace has grown. */
   readonly nudgeChange: (workspaceId: string) => void
 }
 
-/** An attempt that fails on purpose, asked for by an operator (D53). */
+/** A failure injected by an operator (D53). */
 export class InjectedFault extends Error {}
 
 type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lost: boolean; readonly log: Logger }
 
-/** Never rejects. */
+/** Logs its own errors and never rejects. */
 export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, failure: Failure): Promise<void> {
   const { db, metrics, store } = deps
   const { error, stopped, lost, log } = failure
@@ -50,12 +48,12 @@ export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, 
     metrics.ends.record(ended.ends)
     deps.nudgeDelivery(task.id)
   } catch (notRecorded) {
-    // The database does not take it: the claim lapses and another worker does the attempt again.
+    // The claim will lapse, and another worker will repeat the attempt.
     log.error({ err: notRecorded, cause: error }, 'task outcome not recorded')
   }
 }
 
-/** A store that refuses one task and answers the probe is none: that costs attempts, so the task ends some time. */
+/** A store that answers the probe but rejects one task is up: that attempt counts, so the task ends eventually. */
 const isOutage = async (store: RecordFailureDeps['store'], error: unknown): Promise<boolean> =>
   error instanceof StorageError && error.kind === 'unavailable' && (await store.confirmDown())
 

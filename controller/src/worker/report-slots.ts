@@ -1,4 +1,4 @@
-// Publishes this worker's requests in flight by pod. The operator removes the least busy pods first by these reports.
+// Publishes this worker's requests in flight per pod; the operator removes the least busy pods first.
 import type { Bus } from '@matte/core/bus/bus'
 import { publishSlotReport } from '@matte/core/bus/slot-report'
 import { repeat } from '@matte/core/runtime/loop'
@@ -6,12 +6,11 @@ import type { Service } from '@matte/core/runtime/service'
 
 type ReportSlotsOptions = {
   readonly bus: Bus
-  /** Names this process: no two that run at once may have the same name. */
   readonly worker: string
   readonly slots: () => ReadonlyMap<string, number>
 }
 
-/** The operator takes a report that is three times as old for none. */
+/** The operator ignores reports older than three periods. */
 const everyMs = 1_000
 
 export function reportSlots({ bus, worker, slots }: ReportSlotsOptions): Service {
@@ -20,7 +19,7 @@ export function reportSlots({ bus, worker, slots }: ReportSlotsOptions): Service
     name: 'report-slots',
     pass: async () => {
       const now = slots()
-      // The first empty report takes the last full one back; an idle worker then says nothing.
+      // One empty report withdraws the last full one; an idle worker is silent.
       if (busy || now.size > 0) publishSlotReport(bus, { worker, slots: now })
       busy = now.size > 0
       return everyMs

@@ -1,12 +1,16 @@
-// One task from its claim to its end: photo → pixels → mask → cut-out → store → row. The claim is kept alive
-// meanwhile; once it is lost, work stops and nothing is written. Every way out writes the row through a fenced
-// statement, so a worker that was stopped for an hour and goes on finds that it has nothing to say any more.
+// Runs one task from claim to end: photo → pixels → mask → cut-out → store → row. The claim is renewed meanwhile; once
+// it is lost, work stops and nothing is written. Writes are fenced, so a worker that was paused for an hour cannot
+// overwrite a newer run.
+
+import type { Db } from '@matte/core/db/database'
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { Bucket } from '@matte/core/storage/bucket'
-import { resultKey } from '@matte/core/storage/result-key'
+import { resultKey } from '@matte/core/storage/object-key'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
+import { renewClaim } from '@matte/core/task/run/claim-task'
 import { takeInjectedFault } from '@matte/core/task/run/fault-injection'
 import { finishTask } from '@matte/core/task/run/finish-task'
+import type { Claim } from '@matte/core/task/task'
 import { slotCounter } from '@matte/core/task/task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes } from '@matte/core/workspace/format'
@@ -14,7 +18,6 @@ import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import { freeBytes } from './image/free-bytes.ts'
 import { type ImageMemory, modelBytes, pixelBytes } from './image/image-memory.ts'
-import { keepClaim } from './keep-claim.ts'
 import { type MakeResultDeps, makeResult } from './make-result.ts'
 import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-failure.ts'
 
@@ -28,7 +31,7 @@ type RunTaskDeps = MakeResultDeps &
     readonly logger: Logger
   }
 
-/** Never rejects; `stopped` asks to give the task back. */
+/** Never rejects. `stopped` gives the task back. */
 export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: AbortSignal): Promise<void> {
   const { db, claimMs, logger, metrics } = deps
   const log = logger.child({ task_id: task.id, run: task.run, attempt: task.attempt })
@@ -75,11 +78,11 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     if (ended === undefined) return await discardResult(deps, key, log)
     metrics.attemptEnded('succeeded')
     metrics.ends.record(ended.ends)
-    // A batch's children wait for their turn in the plan's limit, which is no lateness of the pods.
+    // A batch's children wait for the plan's limit, which says nothing about the pods' latency.
     if (slotCounter(task) === 'open_singles') deps.inferences.recordEnd(pod, secondsOf(ended))
     log.info({ width, height, waited_ms: task.waitedMs, result_bytes: resultSizeBytes }, 'task succeeded')
     deps.nudgeChange(task.workspaceId)
-    // A batch's last child also ends the batch, which has deliveries of its own.
+    // A batch's last child also ends the batch, which has its own deliveries.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)
   } finally {
     releaseFile()
@@ -87,13 +90,43 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   }
 }
 
-/** From the beginning of the run's waiting, which for a first run is its creation, to its end. */
 const secondsOf = ({ queued_at, completed_at }: TaskRow): number =>
   ((completed_at ?? queued_at).getTime() - queued_at.getTime()) / 1_000
 
-/** The run was finished by somebody else: what this worker stored is referred to by nobody. */
+/** The run has ended elsewhere; nothing refers to the stored result. */
 async function discardResult({ bucket, metrics }: RunTaskDeps, key: string, log: Logger): Promise<void> {
   metrics.attemptEnded('lost')
   log.warn('claim was lost; result discarded')
   await bucket.delete(key).catch((error: unknown) => log.warn({ err: error, object_key: key }, 'result not deleted'))
+}
+
+/**
+ * Renews a claim at a third of its life. `lost` aborts after a life without renewal, by the monotonic clock, which runs
+ * while the process is paused.
+ */
+export function keepClaim(db: Db, claim: Claim, claimMs: number, logger: Logger) {
+  const lost = new AbortController()
+  let aliveUntil = performance.now() + claimMs
+  let renewing = false
+
+  async function renew(): Promise<void> {
+    const askedAt = performance.now()
+    try {
+      if (await renewClaim(db, claim, claimMs)) aliveUntil = askedAt + claimMs
+      else lost.abort()
+    } catch (error) {
+      logger.warn({ err: error }, 'claim not renewed')
+    }
+  }
+
+  const timer = setInterval(() => {
+    if (performance.now() >= aliveUntil) lost.abort()
+    if (renewing || lost.signal.aborted) return
+    renewing = true
+    void renew().finally(() => {
+      renewing = false
+    })
+  }, claimMs / 3)
+
+  return { lost: lost.signal, release: () => clearInterval(timer) }
 }

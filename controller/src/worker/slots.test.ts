@@ -36,7 +36,7 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
   const source = {
     pods: () => ready,
     onChange: (listener: () => void) => listeners.push(listener),
-  } as unknown as PodSource // slots ask for nothing else of one
+  } as unknown as PodSource // slots use nothing else of it
   const slots = createSlots({
     source,
     store: { isDown: () => storeDown, onBack: (listener) => void listeners.push(listener) },
@@ -91,7 +91,7 @@ describe('createSlots', () => {
     expect(inFlight()).toHaveLength(5)
   })
 
-  it('claims no more than the process takes on, however many pods there are', async () => {
+  it('claims at most the process’s limit, however many pods there are', async () => {
     const pods = Array.from({ length: 50 }, (_none, index) => pod(`p${index}`, 4))
     const { slots, settle, end } = given(pods, Array(300).fill('fast'), { inFlightMax: 7 })
     slots.lookNow()
@@ -102,7 +102,7 @@ describe('createSlots', () => {
     expect(slots.tasksInFlight()).toBe(7)
   })
 
-  it('asks for nothing while no pod is ready, and looks again when one is', async () => {
+  it('claims nothing while no pod is ready, and claims again when one is', async () => {
     const { slots, settle, asked, change, inFlight } = given([], ['fast'])
     slots.lookNow()
     await settle()
@@ -112,7 +112,7 @@ describe('createSlots', () => {
     expect(inFlight()).toEqual(['fast'])
   })
 
-  it('claims nothing and wants no nudge while the store is down, and goes on when it is back', async () => {
+  it('claims nothing while the store is down, and resumes when it is back', async () => {
     const { slots, settle, asked, setStore, inFlight } = given([pod('a', 1)], [])
     await settle()
     const before = asked.length
@@ -136,7 +136,7 @@ describe('createSlots', () => {
     expect(inFlight()).toEqual(['fast', 'service-v2'])
   })
 
-  it('bounds the models of one pool together, since they share its pods', async () => {
+  it('limits the models of a pool together, because they share its pods', async () => {
     const pods = [pod('a', 2), pod('a', 2, isnet)]
     const { slots, settle, inFlight } = given(pods, ['fast', 'fine', 'fast', 'fine'])
     slots.lookNow()
@@ -144,7 +144,7 @@ describe('createSlots', () => {
     expect(inFlight()).toEqual(['fast', 'fine'])
   })
 
-  it('bounds each model by itself, so that another is not held up', async () => {
+  it('limits each model separately, so another is not blocked', async () => {
     const pods = [pod('a', 1), pod('b', 1, { ...isnet, pool: 'other' })]
     const { slots, settle, inFlight } = given(pods, ['fast', 'fast', 'fast', 'fine'])
     slots.lookNow()
@@ -152,7 +152,7 @@ describe('createSlots', () => {
     expect(inFlight()).toEqual(['fast', 'fine'])
   })
 
-  it('counts the pods of both models together while a pool goes over from one to the other', async () => {
+  it('counts the pods of both models together during a change of model', async () => {
     const next = pod('b', 2, { tritonModel: 'isnet', revision: 'b', role: 'canary', weight: 50 })
     const { slots, settle, inFlight } = given([pod('a', 2), next], Array(9).fill('fast'))
     slots.lookNow()
@@ -160,7 +160,7 @@ describe('createSlots', () => {
     expect(inFlight()).toHaveLength(4)
   })
 
-  it('takes a pod on probation for the one slot that it has', async () => {
+  it('counts one slot for a pod on probation', async () => {
     const probation = { shape: { inputSize: 320, slots: 1, views: 1 }, podSlots: 1 } as const
     const { slots, settle, inFlight } = given([pod('a', 4, probation)], Array(9).fill('fast'))
     slots.lookNow()
@@ -168,11 +168,11 @@ describe('createSlots', () => {
     expect(inFlight()).toHaveLength(1)
   })
 
-  describe('while a revision is tried that answers for another name', () => {
+  describe('while a canary serves another version', () => {
     const old = (address: string) => pod(address, 2, { modelVersions: ['v2', 'service-v2'], weight: 50 })
     const canary = { tritonModel: 'isnet', modelVersions: ['v3', 'service-v2'], revision: 'b', role: 'canary' } as const
 
-    it('gives the new name the slots of its own pods, and leaves the others theirs', async () => {
+    it('limits each version to the slots of its pods', async () => {
       const pods = [old('a'), old('b'), pod('c', 2, { ...canary, weight: 50 })]
       const { slots, settle, inFlight } = given(pods, [...Array(9).fill('v3'), ...Array(9).fill('v2')])
       slots.lookNow()
@@ -180,7 +180,7 @@ describe('createSlots', () => {
       expect(inFlight().toSorted()).toEqual(['v2', 'v2', 'v2', 'v2', 'v3', 'v3'])
     })
 
-    it('lets the name of both fill all of them', async () => {
+    it('lets the common version fill all of them', async () => {
       const pods = [old('a'), pod('c', 2, { ...canary, weight: 50 })]
       const { slots, settle, inFlight } = given(pods, Array(9).fill('service-v2'))
       slots.lookNow()
@@ -188,7 +188,7 @@ describe('createSlots', () => {
       expect(inFlight()).toHaveLength(4)
     })
 
-    it('claims nothing for pods that have no share yet', async () => {
+    it('claims nothing for pods without a share', async () => {
       const pods = [old('a'), pod('c', 2, { ...canary, weight: 0 })]
       const { slots, settle, inFlight, asked } = given(pods, ['v3', ...Array(9).fill('service-v2')])
       slots.lookNow()
@@ -198,7 +198,7 @@ describe('createSlots', () => {
     })
   })
 
-  it('counts models as one that a later pod turns out to serve both', async () => {
+  it('joins models when a later pod serves both', async () => {
     const both = { tritonModel: 'both', modelVersions: ['fast', 'fine'] }
     const pods = [pod('a', 2, { modelVersions: ['fast'] }), pod('b', 2, { ...isnet, revision: 'b' }), pod('c', 2, both)]
     const { slots, settle, inFlight } = given(pods, [...Array(9).fill('fast'), ...Array(9).fill('fine')])

@@ -1,5 +1,5 @@
-// How many tasks are in flight, and when the next is claimed: a free slot looks when a nudge comes, when a task ends,
-// when the pods change or the store is back, and by a timer for lost nudges. If this process dies, its claims lapse.
+// Claims tasks while there is room: on a nudge, when a task ends, when pods change, when the store returns, and by a
+// timer for lost nudges. If the process dies, its claims lapse.
 import { repeat } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred } from '@matte/core/runtime/service'
@@ -11,19 +11,18 @@ import type { PodSource } from './routing/pod-source.ts'
 
 export type SlotsOptions = {
   readonly source: PodSource
-  /** While the store is down nothing is claimed: an attempt would be spent on asking it. */
+  /** Nothing is claimed while the store is down: it would cost an attempt. */
   readonly store: Pick<StoreProbe, 'isDown' | 'onBack'>
-  /** Tasks per pod beyond its slots: they are fetched and decoded while the slots are busy. */
+  /** Tasks per pod beyond its slots, fetched and decoded while the slots are busy. */
   readonly ahead: number
-  /** The most tasks in flight, however many pods there are: what one process can decode, not what pods can take. */
+  /** Limit of what one process can decode, however many pods there are. */
   readonly inFlightMax: number
   readonly claimEveryMs: number
   readonly claim: (modelVersions: readonly string[]) => Promise<ClaimedTask | undefined>
-  /** Called when it failed, beside the line of log. */
   readonly claimFailed: () => void
-  /** Never rejects: whatever happens to a task is written to its row or left to the lapse of its claim. */
+  /** Never rejects: every outcome is written to the row or left to the claim's lapse. */
   readonly run: (task: ClaimedTask, signal: AbortSignal) => Promise<void>
-  /** After the stop signal, tasks in flight have so long to finish before they are given back. */
+  /** Time for tasks in flight to finish after the stop signal; then they are given back. */
   readonly finishWithinMs: number
   readonly logger: Logger
 }
@@ -37,7 +36,6 @@ export function createSlots(options: SlotsOptions) {
   const claimable = (): string[] =>
     inFlight.count() >= options.inFlightMax || store.isDown() ? [] : versionsWithRoom(lines(), inFlight.versions())
 
-  /** Claims until there is no room or no task. */
   async function claimWhileRoom(signal: AbortSignal): Promise<number> {
     try {
       for (let versions = claimable(); versions.length > 0 && !signal.aborted; versions = claimable()) {
@@ -47,7 +45,7 @@ export function createSlots(options: SlotsOptions) {
       }
     } catch (error) {
       options.claimFailed()
-      logger.warn({ err: error }, 'claiming failed; the timer claims again')
+      logger.warn({ err: error }, 'claiming failed; the timer retries')
     }
     return options.claimEveryMs
   }
@@ -68,10 +66,9 @@ export function createSlots(options: SlotsOptions) {
 
   return {
     ...claiming,
-    /** Look for a task now; cheap when there is no room. */
     lookNow: claiming.wake,
     tasksInFlight: inFlight.count,
-    /** Resolves when a nudge would be of use: a pod is ready and has room, and the store is there. */
+    /** Resolves when a nudge is useful: a pod has room and the store is up. */
     untilRoom: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted && claimable().length === 0) {
         await settledOrAborted(roomChanged.promise, signal)
@@ -86,7 +83,6 @@ export function createSlots(options: SlotsOptions) {
   }
 }
 
-/** Those that have not ended `finishWithinMs` after `endSoon` are given back. */
 function tasksInFlight({ run, finishWithinMs }: SlotsOptions, onEnd: () => void) {
   const versions = new Map<Promise<void>, string>()
   const abandon = new AbortController()

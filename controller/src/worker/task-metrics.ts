@@ -6,12 +6,13 @@ import { createEndingMetrics } from '@matte/core/task/run/ending-metrics'
 import { endedStatuses } from '@matte/core/task/task'
 import type { Plans } from '@matte/core/workspace/plan'
 import type { Registry } from 'prom-client'
+import type { Budget } from './image/budget.ts'
+import type { ImageMemory } from './image/image-memory.ts'
 
 const stages = ['fetch', 'decode', 'prepare', 'infer', 'refine', 'encode', 'store', 'finish'] as const
-/** `waiting`: for the next attempt. */
+const budgets = ['files', 'pixels'] as const
 const attemptStatuses = ['succeeded', 'waiting', 'failed', 'given_back', 'lost'] as const
 
-/** All of this file but what other processes count as well; docs/metrics.md lists them. */
 export const taskMetrics = {
   stage: histogram({
     name: 'matte_task_stage_seconds',
@@ -22,17 +23,17 @@ export const taskMetrics = {
   duration: histogram({
     name: 'matte_task_processing_seconds',
     reader: 'saturation',
-    help: 'Time from a claim to its end, whatever the end.',
+    help: 'Time from a claim to its end, with any outcome.',
   }),
   queueWait: histogram({
     name: 'matte_task_queue_wait_seconds',
     reader: 'alert',
-    help: "Time from the start of a run's waiting to a claim, by the database's clock.",
+    help: 'Time that a run waits until it is claimed, by the database clock.',
   }),
   attempts: counter({
     name: 'matte_task_attempts_total',
     reader: 'product',
-    help: 'Attempts ended: succeeded, waiting for the next, failed for good, given back uncounted, or lost.',
+    help: 'Attempts ended: succeeded, waiting for a retry, failed permanently, given back without cost, or lost.',
     labels: { status: attemptStatuses, reason: `${failureReasons.join(', ')}; empty when nothing failed` },
   }),
   inFlight: gauge({
@@ -43,12 +44,30 @@ export const taskMetrics = {
   inFlightMax: gauge({
     name: 'matte_tasks_in_flight_max',
     reader: 'saturation',
-    help: 'Most tasks that this process claims at once: TASKS_IN_FLIGHT_MAX.',
+    help: 'Limit of tasks in flight in this process: TASKS_IN_FLIGHT_MAX.',
   }),
   slotsUsed: gauge({
     name: 'matte_slots_used',
     reader: 'saturation',
     help: 'Inference requests in flight from this process.',
+  }),
+  memoryUsed: gauge({
+    name: 'matte_image_memory_used_bytes',
+    reader: 'saturation',
+    help: 'Memory reserved for image files or pixels in this process.',
+    labels: { for: budgets },
+  }),
+  memoryWaiting: gauge({
+    name: 'matte_image_memory_waiting_bytes',
+    reader: 'saturation',
+    help: 'Memory that tasks of this process wait for. Above 0, another worker speeds images up.',
+    labels: { for: budgets },
+  }),
+  memoryMax: gauge({
+    name: 'matte_image_memory_max_bytes',
+    reader: 'saturation',
+    help: 'Limit of memory for image files or pixels in this process; the sum is IMAGE_MEMORY_BYTES.',
+    labels: { for: budgets },
   }),
 }
 
@@ -59,7 +78,6 @@ export function createTaskMetrics(registry: Registry, plans: Plans) {
   const attempts = taskMetrics.attempts.register(registry)
   const claims = createClaimMetrics(registry, 'task')
   return {
-    /** Times one stage of a task, and puts a span around it. */
     stage: async <T>(stage: (typeof stages)[number], work: () => Promise<T>): Promise<T> => {
       const end = stageSeconds.startTimer({ stage })
       try {
@@ -79,10 +97,22 @@ export function createTaskMetrics(registry: Registry, plans: Plans) {
   }
 }
 
-type Gauges = Readonly<Record<'tasksInFlight' | 'slotsUsed', () => number>> & { readonly inFlightMax: number }
+type Gauges = Readonly<Record<'tasksInFlight' | 'slotsUsed', () => number>> & {
+  readonly inFlightMax: number
+  readonly memory: ImageMemory
+}
 
-export function registerGauges(registry: Registry, { tasksInFlight, slotsUsed, inFlightMax }: Gauges): void {
+export function registerGauges(registry: Registry, { tasksInFlight, slotsUsed, inFlightMax, memory }: Gauges): void {
   taskMetrics.inFlightMax.register(registry).set(inFlightMax)
   taskMetrics.inFlight.register(registry, (metric) => metric.set(tasksInFlight()))
   taskMetrics.slotsUsed.register(registry, (metric) => metric.set(slotsUsed()))
+  for (const [name, read] of [
+    ['memoryUsed', ({ used }: Budget) => used()],
+    ['memoryWaiting', ({ waiting }: Budget) => waiting()],
+    ['memoryMax', ({ total }: Budget) => total],
+  ] as const) {
+    taskMetrics[name].register(registry, (metric) => {
+      for (const budget of budgets) metric.set({ for: budget }, read(memory[budget]))
+    })
+  }
 }

@@ -1,6 +1,5 @@
-// What falls due of credits. Each pass reads by an index what is due, at most a hundred rows of it, and does each in a
-// transaction of its own under its workspace's lock: replicas may run at once, and one that dies leaves the rest to the
-// others. Idle, a pass is a look-up in an index without entries.
+// Loops for due credit work: low balances, expiry warnings and monthly grants. Each item has a separate transaction
+// under its workspace's lock, so replicas can run the loops at the same time.
 import { announceLowBalances } from '@matte/core/credit/due/announce-low-balance'
 import { grantDuePlans } from '@matte/core/credit/due/grant-plans'
 import { warnOfExpiry } from '@matte/core/credit/due/warn-of-expiry'
@@ -13,12 +12,12 @@ import { dueParts } from './due-parts.ts'
 type CreditLoopDeps = {
   readonly db: Db
   readonly plans: Plans
-  /** Deliveries were written: send them now. */
+  /** Wakes the loop that sends webhooks. */
   readonly wake: () => void
   readonly logger: Logger
 }
 
-/** Somebody who runs out of credits wants to know at once; nobody waits for the others. */
+/** A workspace that runs out of credits is notified at once; the rest can wait. */
 const lowBalanceEveryMs = 1_000
 const slowEveryMs = 30_000
 

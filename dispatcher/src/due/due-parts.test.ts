@@ -3,7 +3,7 @@ import pino from 'pino'
 import { expect, it } from 'vitest'
 import { dueParts } from './due-parts.ts'
 
-it('ends a pass when its time is over, although more is due', async () => {
+it('ends a pass at its time limit even if more is due', async () => {
   const passed = Promise.withResolvers<void>()
   let rounds = 0
   const loop = dueParts({

@@ -5,16 +5,16 @@ import type { Logger } from 'pino'
 type DueParts = {
   readonly name: string
   readonly everyMs: number
-  /** One round each, of bounded size; it returns how much it did. */
+  /** Each runs one bounded pass and returns how many items it handled. */
   readonly parts: Readonly<Record<string, (pass: SweepPass) => Promise<number>>>
-  /** Something was done, of which deliveries may be due. */
+  /** Called when items were handled: deliveries may be due. */
   readonly wake: () => void
   readonly logger: Logger
-  /** The pass begins nothing more after so long. */
+  /** A pass starts no new item after this time. */
   readonly passMs?: number
 }
 
-/** A loop over what falls due: what fails of it is logged and stops nothing else. */
+/** A loop over several kinds of due work. A failure is logged and does not stop the other kinds. */
 export const dueParts = ({ name, everyMs, parts, wake, logger, passMs }: DueParts): Loop =>
   loop({
     name,
@@ -22,7 +22,7 @@ export const dueParts = ({ name, everyMs, parts, wake, logger, passMs }: DuePart
     run: async (stopped) => {
       const signal = passMs === undefined ? stopped : AbortSignal.any([stopped, AbortSignal.timeout(passMs)])
       const { counts, failures } = await sweepParts(parts, { signal })
-      for (const { part, error, rows } of failures) logger.error({ part, err: error, rows }, 'not done, though due')
+      for (const { part, error, rows } of failures) logger.error({ part, err: error, rows }, 'due work failed')
       if (Object.values(counts).some((count) => count > 0)) wake()
       return counts
     },

@@ -4,7 +4,7 @@ import { mailPace } from './mail-pace.ts'
 function given(perMinute: number) {
   let nowMs = 0
   const pace = mailPace(perMinute, { monotonicMs: () => nowMs })
-  /** Sends all that it may, each second for so long. */
+  /** Sends as many as allowed once a second; returns the total. */
   const sendFor = (seconds: number): number => {
     let sent = 0
     for (let second = 0; second < seconds; second++) {
@@ -18,7 +18,7 @@ function given(perMinute: number) {
   return { pace, sendFor }
 }
 
-it.each([6, 60, 300])('lets %i begin in a minute, after a minute without any too', (perMinute) => {
+it.each([6, 60, 300])('allows at most %i a minute', (perMinute) => {
   const { sendFor } = given(perMinute)
   const first = sendFor(60)
   expect(first).toBeGreaterThanOrEqual(perMinute - 1)
@@ -26,6 +26,6 @@ it.each([6, 60, 300])('lets %i begin in a minute, after a minute without any too
   expect(sendFor(60)).toBeLessThanOrEqual(perMinute + 1)
 })
 
-it('has no bound at 0', () => {
+it('is unbounded at 0', () => {
   expect(given(0).pace.allows()).toBe(Number.POSITIVE_INFINITY)
 })

@@ -8,7 +8,7 @@ type MailPace = {
 
 const minuteMs = 60_000
 
-/** At most `perMinute` in any minute, and not all of them at its start: a second's share may come at once. */
+/** Allows at most `perMinute` mails in any minute, in bursts of at most one second's share. 0: no bound. */
 export function mailPace(perMinute: number, { monotonicMs }: Pick<Clock, 'monotonicMs'>): MailPace {
   if (perMinute === 0) return { allows: () => Number.POSITIVE_INFINITY, took: () => undefined }
   const most = Math.max(1, perMinute / 60)

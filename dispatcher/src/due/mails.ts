@@ -1,12 +1,11 @@
-// Sends what is due, in slots of its own, so that a mail server that hangs delays no webhook. While no server takes
-// mails, one at a time is tried, at growing intervals of a minute at most; the others wait as they are, none counts an
-// attempt, and all go out once the server is back.
+// Sends due mails in separate slots, so a hanging mail server delays no webhook. While no server accepts mails, the
+// loop tries one at a time, at intervals of up to a minute; the others wait and count no attempt.
+
 import type { Db } from '@matte/core/db/database'
-import { claimDueMails } from '@matte/core/mail/claim-mails'
-import { giveUpOldMails, readMailAgeMs } from '@matte/core/mail/old-mails'
 import type { Clock } from '@matte/core/runtime/clock'
 import { loop } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
+import { claimDueMails, expireOldMails, readMailAgeMs } from '@matte/people/mail/mail-queue'
 import type { Logger } from 'pino'
 import { attemptSlots } from '../attempt-slots.ts'
 import type { MailMetrics } from '../mail/mail-metrics.ts'
@@ -16,7 +15,7 @@ import { serverPause } from './server-pause.ts'
 
 type MailLoopOptions = {
   readonly db: Db
-  /** Makes one attempt; never rejects. Undefined: there is no way out, and mails only grow old. */
+  /** Makes one attempt; never rejects. Undefined: no mail server, so mails only expire. */
   readonly send:
     | ((assignment: MailAssignment, signal: AbortSignal, reached: SendMailDeps['reached']) => Promise<void>)
     | undefined
@@ -25,16 +24,16 @@ type MailLoopOptions = {
   readonly timeoutMs: number
   /** 0: no bound. */
   readonly perMinute: number
-  /** After a stop, attempts in flight may go on for so long. */
+  /** Time after a stop for attempts in flight. */
   readonly finishWithinMs: number
   readonly clock: Clock
   readonly metrics: MailMetrics
   readonly logger: Logger
 }
 
-/** Nobody nudges: a mail leaves within a second of being queued. */
+/** Mails have no nudge: each is sent within a second of being queued. */
 const everyMs = 1_000
-/** How much longer than an attempt its claim holds: time to begin before, and to record after. */
+/** Time of a claim beyond its attempt, to begin it and to record the result. */
 const claimMarginMs = 15_000
 
 export function mailLoop(options: MailLoopOptions): Service {
@@ -52,11 +51,11 @@ export function mailLoop(options: MailLoopOptions): Service {
 
   function reached(wasThere: boolean, cause?: Error): void {
     const pauseMs = server.reached(wasThere)
-    if (pauseMs > 0) logger.warn({ err: cause, pause_ms: pauseMs }, 'no mail server takes mails; they wait')
+    if (pauseMs > 0) logger.warn({ err: cause, pause_ms: pauseMs }, 'no mail server accepts mails; sending pauses')
   }
 
   async function pass(signal: AbortSignal): Promise<Record<string, number>> {
-    const expired = await giveUpOldMails(db)
+    const expired = await expireOldMails(db)
     for (const template of expired) metrics.ended.inc({ template, outcome: 'expired' })
     if (send !== undefined) {
       const limit = Math.min(server.allows(attempts.free(), slots), pace.allows())
@@ -64,7 +63,7 @@ export function mailLoop(options: MailLoopOptions): Service {
       moreWaits = limit > 0 && claimed === limit
       metrics.waitingAge.set((await readMailAgeMs(db)) / 1_000)
     }
-    return { mails_expired: expired.length } // each attempt has a log line of its own
+    return { mails_expired: expired.length } // each attempt is logged
   }
 
   async function claim(limit: number): Promise<number> {

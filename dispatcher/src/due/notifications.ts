@@ -1,9 +1,41 @@
-// Turns what happened into what people are told. The same wherever it runs: any number of dispatchers may.
+// Turns events and ends of tasks into notifications and mails. Several dispatchers can run it at the same time.
+
+import type { Db } from '@matte/core/db/database'
 import { sweepParts } from '@matte/core/db/sweep'
-import { type NotificationDeps, tellEndsOfTasks, tellEvents } from '@matte/core/notification/make-notifications'
 import { type Loop, loop } from '@matte/core/runtime/loop'
+import { counter } from '@matte/core/runtime/metrics/define'
+import { webhookEvents } from '@matte/core/webhook/events'
+import {
+  deleteOldEvents,
+  type NotificationDeps,
+  notifyEndedTasks,
+  notifyEvents,
+} from '@matte/people/notification/make-notifications'
 import type { Logger } from 'pino'
-import type { NotificationMetrics } from './notification-metrics.ts'
+import type { Registry } from 'prom-client'
+import { dueParts } from './due-parts.ts'
+
+/** Listed in docs/metrics.md. */
+export const notificationMetrics = {
+  made: counter({
+    name: 'matte_notifications_total',
+    help: 'Notifications created, by channel: in the App, or a queued mail.',
+    labels: { event: webhookEvents, channel: ['inApp', 'email'] },
+    reader: 'product',
+  }),
+  failures: counter({
+    name: 'matte_notification_failures_total',
+    help: 'Passes in which at least one event could not be turned into notifications. The event is kept and retried.',
+    reader: 'alert',
+  }),
+}
+
+export type NotificationMetrics = ReturnType<typeof createNotificationMetrics>
+
+export const createNotificationMetrics = (registry: Registry) => ({
+  made: notificationMetrics.made.register(registry),
+  failures: notificationMetrics.failures.register(registry),
+})
 
 type NotificationLoopOptions = Omit<NotificationDeps, 'made'> & {
   readonly metrics: NotificationMetrics
@@ -23,14 +55,24 @@ export function notificationLoop({ metrics, logger, ...rest }: NotificationLoopO
     logger,
     run: async (signal) => {
       const { failures } = await sweepParts(
-        { events: (pass) => tellEvents(deps, pass), ends_of_tasks: (pass) => tellEndsOfTasks(deps, pass) },
+        { events: (pass) => notifyEvents(deps, pass), ends_of_tasks: (pass) => notifyEndedTasks(deps, pass) },
         { signal },
       )
       for (const { part, error, rows } of failures) {
         metrics.failures.inc()
-        logger.error({ part, rows, err: error }, 'notifications not made; they wait')
+        logger.error({ part, rows, err: error }, 'notifications not created; their events are kept')
       }
-      return {} // the metrics count what was made
+      return {} // the metrics count notifications
     },
   })
 }
+
+/** Replaces the notification loop if accounts are disabled: deletes events after the retention of notifications. */
+export const oldEventsLoop = ({ db, logger }: { readonly db: Db; readonly logger: Logger }): Loop =>
+  dueParts({
+    name: 'old-events',
+    everyMs: 60_000,
+    parts: { old_events: (pass) => deleteOldEvents(db, pass) },
+    wake: () => undefined,
+    logger,
+  })

@@ -1,20 +1,19 @@
 import type { Db } from '@matte/core/db/database'
-import { joinReferred } from '@matte/core/referral/due/join-referred'
-import { rewardReferrals } from '@matte/core/referral/due/reward-referrals'
 import type { Loop } from '@matte/core/runtime/loop'
+import { joinReferred } from '@matte/people/referral/join-referred'
+import { rewardReferrals } from '@matte/people/referral/reward-referrals'
 import type { Logger } from 'pino'
 import { dueParts } from './due-parts.ts'
 
 type ReferralLoopDeps = {
   readonly db: Db
-  /** 0: none are granted; who joins meanwhile is noted, and rewarded once there are some. */
+  /** 0 grants none. Referrals are still recorded, and rewarded once the setting is positive. */
   readonly rewardCredits: number
   readonly autoApprove: boolean
   readonly wake: () => void
   readonly logger: Logger
 }
 
-/** Nobody waits for it at a screen. */
 const everyMs = 5_000
 
 export const referralLoop = ({ db, rewardCredits: credits, autoApprove, ...deps }: ReferralLoopDeps): Loop =>

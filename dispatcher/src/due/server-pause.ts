@@ -1,16 +1,16 @@
 import type { Clock } from '@matte/core/runtime/clock'
 
 type ServerPause = {
-  /** Told of each attempt. Returns how long nothing is tried from now on, or 0 when nothing has changed. */
+  /** Reports an attempt. Returns the length of the pause that starts now, or 0. */
   reached(wasThere: boolean): number
-  /** How many mails may begin: none during a pause, then one alone until it is known that the server is back. */
+  /** Number of mails that may begin: 0 during a pause, then 1 until the server accepts one. */
   allows(free: number, slots: number): number
 }
 
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 
-/** A server that takes no mails is asked by one of them at a time, after pauses that double. */
+/** Backoff from 1 s to 60 s while no mail server accepts mails. */
 export function serverPause({ monotonicMs }: Pick<Clock, 'monotonicMs'>): ServerPause {
   let pauseMs = 0
   let resumesAtMs = 0
@@ -20,7 +20,7 @@ export function serverPause({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Server
         pauseMs = 0
         return 0
       }
-      // Those that were in flight together fail together, and count once.
+      // Attempts that were in flight together fail together and count once.
       if (pauseMs > 0 && monotonicMs() < resumesAtMs) return 0
       pauseMs = Math.min(Math.max(firstPauseMs, pauseMs * 2), longestPauseMs)
       resumesAtMs = monotonicMs() + pauseMs

@@ -1,37 +1,39 @@
-// A connection to a receiver through the operator's proxy (D67). The proxy is told an address that was vetted, never
-// the name, so its own DNS has no say in where a webhook goes.
+// Connects to a receiver through the operator's proxy (D67), by a checked address rather than by name, so the proxy's
+// DNS cannot redirect a webhook.
 import { request } from 'node:http'
-import { isIPv6, type Socket } from 'node:net'
+import { isIPv6, type Socket, type TcpNetConnectOpts } from 'node:net'
 import type { EgressProxy } from '../settings/egress-proxy.ts'
 import { AttemptFailure } from './attempt-failure.ts'
-import type { Dial } from './dial.ts'
+
+/** Opens a TCP connection; replaced in tests. */
+export type Dial = (options: TcpNetConnectOpts) => Socket
 
 type Target = {
-  /** The vetted ones, at least one, tried in this order. */
+  /** Checked addresses, at least one, tried in this order. */
   readonly addresses: readonly string[]
   readonly port: number
 }
 
-type Way = {
+type Route = {
   readonly proxy: EgressProxy
   readonly dial: Dial
-  /** For the connection to the proxy: one that is gone must not use up the time in which its receivers answer. */
+  /** Bounds the connection to the proxy, so a dead proxy does not use up the receiver's time. */
   readonly proxyTimeoutMs: number
-  /** For the proxy's answer about one address, while there is another one to try. */
+  /** Bounds the proxy's answer for one address while there is another to try. */
   readonly addressTimeoutMs: number
 }
 
 /**
- * A socket that ends at the target. Rejects with the reason of `signal` when it aborts.
- * @throws AttemptFailure `CONNECT_FAILED` where the proxy reaches no address (5xx); `TARGET_REFUSED` where it may not
- * (403); `INTERNAL` where the proxy itself is at fault: out of reach, 407, no HTTP. That blames no receiver.
+ * Returns a socket that ends at the target. Rejects with the reason of `signal` on abort.
+ * @throws AttemptFailure `CONNECT_FAILED` if the proxy reaches no address (5xx); `TARGET_REFUSED` if it forbids the
+ * target (403); `INTERNAL` if the proxy itself fails (unreachable, 407, not HTTP), so no receiver is blamed
  */
-export async function connectByProxy(way: Way, { addresses, port }: Target, signal: AbortSignal): Promise<Socket> {
+export async function connectByProxy(route: Route, { addresses, port }: Target, signal: AbortSignal): Promise<Socket> {
   let failure: unknown
   for (const [index, address] of addresses.entries()) {
     const authority = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
     try {
-      return await openTunnel(way, { authority, isLast: index === addresses.length - 1 }, signal)
+      return await openTunnel(route, { authority, isLast: index === addresses.length - 1 }, signal)
     } catch (error) {
       signal.throwIfAborted()
       failure = error
@@ -41,31 +43,31 @@ export async function connectByProxy(way: Way, { addresses, port }: Target, sign
   throw failure
 }
 
-type Asked = { readonly authority: string; readonly isLast: boolean }
+type Tunnel = { readonly authority: string; readonly isLast: boolean }
 
-function openTunnel(way: Way, { authority, isLast }: Asked, signal: AbortSignal): Promise<Socket> {
-  const { host, port, authorization } = way.proxy
+function openTunnel(route: Route, { authority, isLast }: Tunnel, signal: AbortSignal): Promise<Socket> {
+  const { host, port, authorization } = route.proxy
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const headers = { host: authority, ...(authorization !== undefined && { 'proxy-authorization': authorization }) }
-  const createConnection = () => way.dial({ host, port })
-  const asking = request({ method: 'CONNECT', path: authority, headers, createConnection, signal })
-  const failAfter = (ms: number, failure: AttemptFailure) => setTimeout(() => asking.destroy(failure), ms)
+  const createConnection = () => route.dial({ host, port })
+  const connecting = request({ method: 'CONNECT', path: authority, headers, createConnection, signal })
+  const failAfter = (ms: number, failure: AttemptFailure) => setTimeout(() => connecting.destroy(failure), ms)
   let timer = failAfter(
-    way.proxyTimeoutMs,
-    new AttemptFailure('INTERNAL', new Error('the egress proxy is out of reach')),
+    route.proxyTimeoutMs,
+    new AttemptFailure('INTERNAL', new Error('the egress proxy is unreachable')),
   )
-  asking.on('socket', (socket) => {
+  connecting.on('socket', (socket) => {
     socket.once('connect', () => {
       clearTimeout(timer)
-      if (!isLast) timer = failAfter(way.addressTimeoutMs, new AttemptFailure('TIMEOUT'))
+      if (!isLast) timer = failAfter(route.addressTimeoutMs, new AttemptFailure('TIMEOUT'))
     })
   })
-  asking.on('error', (error) => {
+  connecting.on('error', (error) => {
     if (signal.aborted) reject(signal.reason)
     else reject(error instanceof AttemptFailure ? error : new AttemptFailure('INTERNAL', error))
   })
-  asking.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
-    // Stays on for the socket's life: until somebody takes it over, an error without a listener would end the process.
+  connecting.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
+    // Without a listener, an error before the caller adds its own would end the process.
     socket.on('error', () => undefined)
     if (statusCode >= 200 && statusCode <= 299) {
       socket.setNoDelay(true).setKeepAlive(true)
@@ -76,7 +78,7 @@ function openTunnel(way: Way, { authority, isLast }: Asked, signal: AbortSignal)
       reject(refusal(statusCode))
     }
   })
-  asking.end()
+  connecting.end()
   return promise.finally(() => clearTimeout(timer))
 }
 

@@ -1,38 +1,37 @@
-// How a connection to a receiver is made: the addresses of its host are judged, one of exactly these is dialled, and
-// the peer of the socket is judged again. So a name that changes between check and use gains nothing. This is a
-// connector and no `lookup` option, because a lookup is never called for a host that is an address already. With a
-// proxy the address that was judged is what the proxy is asked for.
+// Connects to a receiver: checks every address of its host, dials one of them, and checks the peer of the socket, so a
+// name that changes between check and use (DNS rebinding) gains nothing. It is a connector rather than a `lookup`
+// option because undici calls no lookup for a host that is an IP address.
 
 import { connect as connectTcp, isIPv6, type LookupFunction, type Socket } from 'node:net'
 import { orAborted } from '@matte/core/runtime/race'
 import { buildConnector } from 'undici'
 import type { EgressProxy } from '../settings/egress-proxy.ts'
 import { AttemptFailure } from './attempt-failure.ts'
+import type { Dial } from './connect-by-proxy.ts'
 import { connectByProxy } from './connect-by-proxy.ts'
-import type { Dial } from './dial.ts'
 
 type ConnectorOptions = {
-  /** Addresses that may be dialled for this host, at least one. @throws AttemptFailure */
+  /** Checked addresses of this host, at least one. @throws AttemptFailure */
   readonly addressesOf: (host: string) => Promise<readonly string[]>
   readonly isPeerAllowed: (address: string) => boolean
-  /** For DNS, TCP and TLS together. */
+  /** Covers DNS, TCP and TLS. */
   readonly connectTimeoutMs: number
   readonly dial?: Dial | undefined
-  /** Asked in place of a direct connection where it `takes` every address of the host. */
+  /** Replaces a direct connection if `takes` accepts every address of the host. */
   readonly proxied?: { readonly proxy: EgressProxy; readonly takes: (address: string) => boolean } | undefined
-  /** PEM certificates to trust in place of the well-known authorities. */
+  /** PEM certificates that replace the well-known authorities. */
   readonly ca?: string | undefined
 }
 
-/** Of a name with thousands of addresses all are judged, and so many are tried. */
+/** All addresses of a name are checked; this many are tried. */
 const addressesDialledMax = 4
-/** Long enough for a slow link, short enough to come to a second address within the attempt. */
+/** Long enough for a slow link, short enough to try a second address within the attempt. */
 const addressTimeoutMs = 2_000
 
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { connectTimeoutMs, ca } = options
-  // HTTP/1.1 only: with HTTP/2 in the offer, one hanging handshake would hold every request to its origin. No time-out
-  // there, because one below covers all phases.
+  // HTTP/1.1 only: with HTTP/2, one hanging handshake would hold every request to its origin. The limit below covers
+  // all phases, so the connector needs no timeout.
   const startTls = buildConnector({ allowH2: false, timeout: 0, ...(ca !== undefined && { ca }) })
 
   async function establish(target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
@@ -41,7 +40,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
     const socket = await connectVetted(options, { host: hostname, port: Number(port) || (isTls ? 443 : 80) }, signal)
     if (!isTls) return socket
     try {
-      // The certificate is judged for the name in the URL, although an address was dialled.
+      // The certificate must match the name in the URL.
       return await orAborted(secured(startTls, { ...target, httpSocket: socket }), signal)
     } catch (error) {
       socket.destroy()
@@ -91,7 +90,7 @@ const secured = (startTls: buildConnector.connector, target: buildConnector.Opti
     startTls(target, (...[error, socket]) => (error === null ? resolve(socket) : reject(error)))
   })
 
-/** A lookup that knows nothing but the addresses already judged. */
+/** A lookup that returns the checked addresses. */
 const answering =
   (addresses: readonly string[]): LookupFunction =>
   (_host, _options, callback) =>
@@ -102,8 +101,7 @@ const answering =
 
 const connected = (socket: Socket): Promise<void> =>
   new Promise((resolve, reject) => {
-    // Stays on for the socket's life: whoever takes the socket over adds a listener of his own, and until then an
-    // error without any would end the process.
+    // Without a listener, an error before undici adds its own would end the process.
     socket.on('error', (error) => reject(new AttemptFailure('CONNECT_FAILED', error)))
     socket.once('connect', resolve)
   })

@@ -1,10 +1,9 @@
-// The one way out to receivers. It sends one POST and reads a bounded answer within a total time. No redirects are
-// followed, no proxy variables of the environment are read, nothing is decompressed, and every connection is made by
-// the guarded connector. Connections are kept per origin, and each was vetted when it was made.
+// Sends one POST to a receiver and reads a bounded answer within a total time. It follows no redirects, reads no proxy
+// variables and decompresses nothing; the guarded connector makes every connection. Connections are kept per origin.
 import { orAborted } from '@matte/core/runtime/race'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { request } from 'undici'
-import { classifyFailure } from './classify-failure.ts'
+import { classifyFailure } from './attempt-failure.ts'
 import { type RouteOptions, receiverRoutes } from './receiver-routes.ts'
 
 type Post = {
@@ -12,17 +11,17 @@ type Post = {
   readonly headers: Record<string, string>
   readonly body: string
   readonly allowedTargets: readonly string[]
-  /** Ends the attempt at once; `post` then rejects. */
+  /** Ends the attempt; `post` then rejects. */
   readonly signal: AbortSignal
 }
 
 export type PostResult = AttemptOutcome & {
-  /** What happened in detail, for the operator's log only. */
+  /** Details for the operator's log only. */
   readonly cause?: unknown
 }
 
 export type HttpClient = {
-  /** One attempt. Resolves whatever the receiver does; rejects only when `signal` is aborted. */
+  /** Makes one attempt. Rejects only when `signal` is aborted. */
   post(post: Post): Promise<PostResult>
   close(): Promise<void>
 }
@@ -47,7 +46,7 @@ export function createHttpClient(options: RouteOptions): HttpClient {
     try {
       const { url, agent, keepBody } = await orAborted(routeTo(text, allowedTargets), deadline.signal)
       const sending = request(url, { dispatcher: agent, method: 'POST', headers, body, signal: deadline.signal })
-      // undici notes an abort while it connects, but rejects only once the connection is there or has failed.
+      // undici rejects an abort during connect only once the connection is made or has failed.
       const response = await orAborted(sending, deadline.signal)
       statusCode = response.statusCode
       const bytes = await readAtMost(response.body, bodyKeptBytes)
@@ -62,7 +61,7 @@ export function createHttpClient(options: RouteOptions): HttpClient {
   return { post, close }
 }
 
-/** Aborts after `ms`, or together with `outer`; disposing ends both waits. */
+/** Aborts after `ms` or with `outer`. */
 function deadlineWithin(ms: number, outer: AbortSignal) {
   const controller = new AbortController()
   const { signal } = controller
@@ -79,7 +78,7 @@ function deadlineWithin(ms: number, outer: AbortSignal) {
   }
 }
 
-/** The first bytes of the body as they come over the wire; the rest is not read, which costs the connection. */
+/** First bytes of the body as sent. Stopping early closes the connection. */
 async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
@@ -91,5 +90,5 @@ async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number): Promis
   return Buffer.concat(chunks).subarray(0, maxBytes)
 }
 
-/** PostgreSQL's text takes no NUL. */
+/** PostgreSQL's text type rejects NUL. */
 const toText = (bytes: Buffer): string => bytes.toString('utf8').replaceAll('\0', '\uFFFD')

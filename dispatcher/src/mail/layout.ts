@@ -1,5 +1,5 @@
-// One plain layout for every mail, as text and as HTML. Whatever comes from people is escaped, on one line and of
-// bounded length; a link goes to http, https or mailto, or is left out.
+// Layout of every mail, as text and as HTML. Text from users is escaped, on one line and of bounded length; links with
+// a scheme other than http, https and mailto are left out.
 import type { MailContent, MailLink } from './mail-texts.ts'
 
 export type RenderedMail = { readonly subject: string; readonly text: string; readonly html: string }
@@ -14,16 +14,13 @@ export function layOut(content: MailContent): RenderedMail {
 
 const isSafeLink = ({ url }: MailLink): boolean => /^(https?|mailto):$/.test(URL.parse(url)?.protocol ?? '')
 
-/**
- * Isolates of direction, which formatted dates and numbers have (mail/person-format.ts in core), with their marks. They
- * end where they began, so they cannot hide or reorder the text around them.
- */
+/** Unicode isolates, which formatted dates and numbers contain. They cannot reorder the text around them. */
 const isolated = /(\u2068[^\u2066-\u2069]*\u2069)/u
 
-/** No line break, no control or direction character: nothing that could be a header or hide what it says. */
+/** Removes line breaks, control and direction characters, which could forge a header or hide text. */
 const strip = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 
-/** The same inside an isolate, where marks of direction stay. */
+/** The same inside an isolate, which keeps its direction marks. */
 const stripIsolate = (text: string): string =>
   `\u2068${text.slice(1, -1).replace(/(?![\u200e\u200f\u061c])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')}\u2069`
 
@@ -54,7 +51,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 const escapeHtml = (text: string): string => oneLine(text).replace(/[&<>"']/g, (char) => escapes[char] ?? char)
 
-/** Content of an element; an isolate becomes an element. */
+/** Content of an element; an isolate becomes a `<bdi>` element. */
 const toInline = (text: string): string => escapeHtml(text).replaceAll('\u2068', '<bdi>').replaceAll('\u2069', '</bdi>')
 
 const colours = { page: '#f4f5f7', card: '#ffffff', ink: '#1c2430', soft: '#5b6675', accent: '#1f5fd0' }
@@ -100,7 +97,7 @@ ${body.join('\n')}
 const anchor = ({ label, url }: MailLink): string =>
   `<a href="${escapeHtml(url)}" style="color:${colours.accent}">${escapeHtml(label)}</a>`
 
-/** The address below the button is for those whose program shows no buttons. */
+/** The URL is also shown as text, for clients that show no buttons. */
 function buttonOf({ label, url }: MailLink): string {
   const style =
     `display:inline-block;padding:12px 20px;border-radius:6px;background:${colours.accent};color:#ffffff;` +

@@ -3,27 +3,28 @@ import type { Registry } from 'prom-client'
 import { mailOutcomes } from './mail-transport.ts'
 import { mailTemplates } from './render-mail.ts'
 
-/** All of this file; docs/metrics.md lists them. */
+/** Listed in docs/metrics.md. */
 export const mailMetrics = {
   attempts: counter({
     name: 'matte_mail_attempts_total',
     help:
-      'Attempts to send a mail, by what each came to: deferred is an answer 4xx, refused 5xx, unavailable a server ' +
-      'that was not reached or takes no mail from us, unreadable a mail that did not open or that this version lacks.',
+      'Attempts to send a mail. deferred: a 4xx answer. refused: a 5xx answer. timed_out: no answer in time. ' +
+      'unavailable: the server is unreachable or rejects this sender. unreadable: the mail cannot be decrypted, or a ' +
+      'newer version wrote it.',
     labels: { outcome: [...mailOutcomes, 'unreadable'] },
     reader: 'alert',
   }),
   ended: counter({
     name: 'matte_mails_ended_total',
-    help: 'Mails that ended: sent, refused for good, or expired after three days.',
+    help: 'Mails that ended: sent, refused permanently, or expired after three days.',
     labels: { template: mailTemplates, outcome: ['sent', 'refused', 'expired'] },
     reader: 'product',
   }),
   waitingAge: gauge({
     name: 'matte_mail_waiting_age_seconds',
     help:
-      'Age of the oldest mail that is neither sent nor given up, those left out that a server has deferred; 0 when ' +
-      'there is none, absent without a mail server.',
+      'Age of the oldest pending mail, without those that a server has deferred; 0 if there is none, absent without a ' +
+      'mail server.',
     reader: 'alert',
     joinedBy: 'max',
   }),

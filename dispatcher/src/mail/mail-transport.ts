@@ -1,9 +1,9 @@
-// The ways out for a mail: the mail server, and in development without one the log (D73).
+// Transports of mails: the mail server, or in development the log (D73).
 import type { Logger } from 'pino'
 import type { RenderedMail } from './layout.ts'
 
 export type OutgoingMail = RenderedMail & {
-  /** Of the row. */
+  /** Id of the row. */
   readonly id: string
   readonly to: string
   readonly date: Date
@@ -15,25 +15,25 @@ export type MailResult =
   | { readonly outcome: 'sent' }
   | {
       /**
-       * `refused`: for good. `deferred`, `timed_out`: the mail was answered with "later", or not at all. `unavailable`:
-       * no server was there that takes mails from us, whichever.
+       * `refused`: permanent. `deferred`, `timed_out`: retry later. `unavailable`: no server accepts mails from this
+       * sender; not the fault of this mail.
        */
       readonly outcome: Exclude<(typeof mailOutcomes)[number], 'sent'>
-      /** In words for the record and the log: codes, never an address. */
+      /** Codes for the record and the log; never an address. */
       readonly error: string
-      /** Of what is not about one mail: a server's answer to a recipient may repeat the address. */
+      /** Set only for errors that do not concern one mail: an answer about a recipient can repeat the address. */
       readonly cause?: Error
     }
 
 export type MailTransport = {
-  /** Rejects when `signal` is aborted, and then nobody knows whether the mail was taken. */
+  /** Rejects when `signal` is aborted; the mail may or may not have been accepted. */
   send(mail: OutgoingMail, signal: AbortSignal): Promise<MailResult>
 }
 
-/** For development alone: mails hold tokens. */
+/** For development only: mails contain tokens. */
 export const logTransport = (logger: Logger): MailTransport => ({
   send: async ({ to, subject, text }) => {
-    logger.info({ to, subject, text }, 'mail, written here since there is no mail server')
+    logger.info({ to, subject, text }, 'mail logged: no mail server is configured')
     return { outcome: 'sent' }
   },
 })

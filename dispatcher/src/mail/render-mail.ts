@@ -1,7 +1,6 @@
-// From a claimed row to what is sent.
-import type { ClaimedMail } from '@matte/core/mail/claim-mails'
-import type { DataOf, MailTemplate } from '@matte/core/mail/templates'
 import { type MasterKeys, unseal } from '@matte/core/runtime/seal'
+import type { ClaimedMail } from '@matte/people/mail/mail-queue'
+import type { DataOf, MailTemplate } from '@matte/people/mail/templates'
 import { layOut, type RenderedMail } from './layout.ts'
 import { type MailPlace, mailTexts } from './mail-texts.ts'
 
@@ -13,8 +12,8 @@ export function renderClaimed(
   masterKeys: MasterKeys,
   links: Pick<MailPlace, 'appUrl' | 'supportUrl'>,
 ): RenderedMail {
-  // Of a newer version than this: the mail is tried again, by then perhaps by one that knows it.
-  if (!isTemplate(template)) throw new Error(`no mail is called ${template}`)
+  // A newer version wrote this mail. It is retried, and such a version may claim it.
+  if (!isTemplate(template)) throw new Error(`unknown mail template ${template}`)
   const data = JSON.parse(unseal(masterKeys, id, dataSealed)) as DataOf<typeof template>
   return renderMail(template, data, { ...links, locale, timeZone })
 }

@@ -1,12 +1,11 @@
-// One attempt of one mail: open, render, send, record. The claim keeps others away, and the record is fenced by it. A
-// process that dies after the server took the mail and before the record leaves a claim that lapses, and the mail goes
-// out a second time under the same Message-ID: SMTP has no way to make it once.
+// One attempt of one mail: open, render, send, record. If the process dies after the server accepted the mail and
+// before the record, the claim lapses and the mail is sent again with the same Message-ID: SMTP has no exactly-once.
+
 import type { Db } from '@matte/core/db/database'
-import type { ClaimedMail } from '@matte/core/mail/claim-mails'
-import { postpone, recordRefused, recordSent, retryDelayMs } from '@matte/core/mail/end-mail'
 import type { Clock } from '@matte/core/runtime/clock'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { pause } from '@matte/core/runtime/service'
+import { type ClaimedMail, postpone, recordRefused, recordSent, retryDelayMs } from '@matte/people/mail/mail-queue'
 import type { Logger } from 'pino'
 import type { RenderedMail } from './layout.ts'
 import type { MailMetrics } from './mail-metrics.ts'
@@ -22,22 +21,22 @@ export type SendMailDeps = {
   readonly clock: Clock
   readonly metrics: MailMetrics
   readonly logger: Logger
-  /** Told of each attempt whether a server was there. */
+  /** Reports whether a server was available. */
   readonly reached: (wasThere: boolean, cause?: Error) => void
 }
 
-/** A claimed mail, and the times by the monotonic clock that its claim sets. */
+/** A claimed mail with its deadlines by the monotonic clock. */
 export type MailAssignment = {
   readonly mail: ClaimedMail
-  /** An attempt must not begin later than this, or it could outlast its claim. */
+  /** An attempt that begins later could outlast its claim. */
   readonly beginBeforeMs: number
   readonly claimEndsAtMs: number
 }
 
-/** A mail that no server was there for is due again after this; the loop decides when it is really tried. */
+/** Delay if no server was available; the loop decides when to try again. */
 const unavailableDelayMs = 5_000
 
-/** Never rejects: what cannot be recorded is left to the end of its claim. */
+/** Makes and records one attempt; never rejects. If the result cannot be recorded, the claim lapses. */
 export async function sendMail(deps: SendMailDeps, assignment: MailAssignment, signal: AbortSignal): Promise<void> {
   const { mail } = assignment
   const { id: mail_id, template, attempt } = mail
@@ -49,7 +48,7 @@ export async function sendMail(deps: SendMailDeps, assignment: MailAssignment, s
       await postpone(deps.db, mail, { error: 'UNREADABLE', delayMs: retryDelayMs(attempt), counts: true })
       return
     }
-    // Also true after the process was stopped and continued: somebody else may be sending it by now.
+    // Also true if the process was suspended: another dispatcher may hold the mail by now.
     if (deps.clock.monotonicMs() > assignment.beginBeforeMs) throw new Error('the claim is too old to begin')
     const startedMs = deps.clock.monotonicMs()
     const result = await deps.transport.send({ id: mail_id, to: mail.to, date: mail.claimedAt, ...rendered }, signal)
@@ -59,25 +58,25 @@ export async function sendMail(deps: SendMailDeps, assignment: MailAssignment, s
     const isOurs = await record(deps, assignment, { result, signal })
     report(deps, log, { mail, result, seconds, isOurs })
   } catch (error) {
-    if (signal.aborted) log.info('mail left to the end of its claim')
-    else log.error({ err: error }, 'mail attempt without record')
+    if (signal.aborted) log.info('mail attempt aborted; its claim will lapse')
+    else log.error({ err: error }, 'mail attempt not recorded')
   }
 }
 
-/** Undefined: it does not open, or is of a version to come. It is tried again on the ordinary schedule. */
+/** Undefined: the mail cannot be decrypted, or a newer version wrote it. It is retried with backoff. */
 function render(deps: SendMailDeps, mail: ClaimedMail, log: Logger): RenderedMail | undefined {
   const { masterKeys, appUrl, supportUrl } = deps
   try {
     return renderClaimed(mail, masterKeys, { appUrl, supportUrl })
   } catch (error) {
-    log.error({ err: error }, 'mail is not readable')
+    log.error({ err: error }, 'mail cannot be read')
     return undefined
   }
 }
 
 type Answered = { readonly result: MailResult; readonly signal: AbortSignal }
 
-/** Tries until the claim ends: a database that is away for seconds must not make anybody get a mail twice. */
+/** Retries until the claim ends: a short database outage must not send a mail twice. */
 async function record(deps: SendMailDeps, { mail, claimEndsAtMs }: MailAssignment, { result, signal }: Answered) {
   for (let waitMs = 100; ; waitMs *= 2) {
     try {

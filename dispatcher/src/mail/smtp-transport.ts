@@ -1,5 +1,4 @@
-// One mail in one conversation with the mail server, TLS and login included. A connection of its own for each costs a
-// handshake, and in return nothing that went wrong with one mail reaches another.
+// Sends each mail over a separate connection: one handshake more, but no error of one mail affects another.
 import { getCACertificates } from 'node:tls'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
@@ -7,16 +6,16 @@ import type { MailServer } from '../settings/mail.ts'
 import type { MailResult, MailTransport, OutgoingMail } from './mail-transport.ts'
 
 type SmtpTimes = {
-  /** Until the server has greeted us. */
+  /** Until the server's greeting. */
   readonly connectMs: number
-  /** Of the whole conversation. */
+  /** Whole conversation. */
   readonly totalMs: number
 }
 
-/** `sending`: the server has taken us in, so what goes wrong now may be about this mail. */
+/** `sending`: the server has accepted the sender, so a later error can be about this mail. */
 type Stage = { now: 'connecting' | 'sending' }
 
-/** A server that does not answer QUIT is left without. */
+/** Time to wait for the answer to QUIT. */
 const quitMs = 1_000
 
 class TotalTimeout extends Error {}
@@ -37,7 +36,7 @@ export function smtpTransport(server: MailServer, times: SmtpTimes): MailTranspo
       } catch (error) {
         connection.close()
         if (signal.aborted) throw error
-        return judge(error, stage.now)
+        return classify(error, stage.now)
       } finally {
         end.clear()
       }
@@ -62,7 +61,7 @@ const connectionOptions = (server: MailServer, { connectMs, totalMs }: SmtpTimes
   socketCloseTimeout: 0,
 })
 
-/** The same row makes the same Message-ID, by which a repeated mail can be recognised. */
+/** The Message-ID depends on the row alone, so receivers recognise a repeated mail. */
 function compose({ from }: MailServer, { id, to, date, subject, text, html }: OutgoingMail): Promise<Buffer> {
   const composer = new MailComposer({
     from: { name: from.name, address: from.address },
@@ -86,11 +85,11 @@ type Conversation = {
   readonly stage: Stage
 }
 
-/** Resolves once the server has taken the mail. */
+/** Resolves once the server has accepted the mail. */
 function converse(connection: SMTPConnection, { server, envelope, raw, stage }: Conversation): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.on('error', reject)
-    // In the next turn: the answer that ended it comes first.
+    // Deferred, so the answer that ended the connection is handled first.
     connection.once('end', () => setImmediate(() => reject(new Error('the connection ended'))))
     const send = (): void => {
       stage.now = 'sending'
@@ -104,7 +103,7 @@ function converse(connection: SMTPConnection, { server, envelope, raw, stage }: 
   })
 }
 
-/** Rejects after the time, or at the abort. */
+/** Rejects after `ms` or on abort. */
 function endOf(ms: number, signal: AbortSignal): { readonly promise: Promise<never>; clear(): void } {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new TotalTimeout()), ms)
@@ -127,21 +126,21 @@ type Refusal = Error & {
   response?: string
 }
 
-function judge(error: unknown, stage: Stage['now']): MailResult {
+function classify(error: unknown, stage: Stage['now']): MailResult {
   if (!(error instanceof Error)) return { outcome: 'unavailable', error: 'SERVER unknown' }
   const { responseCode, command, code } = error as Refusal
-  // Before the recipient was named, and where it asks for a login, the server has refused us and not the mail.
+  // Before the recipient, and when the server demands a login, it rejects the sender and not the mail.
   if (stage === 'connecting' || command === 'MAIL FROM' || responseCode === 530) {
     return { outcome: 'unavailable', error: `SERVER ${answerOf(error)}`, cause: error }
   }
   if (error instanceof TotalTimeout || code === 'ETIMEDOUT') return { outcome: 'timed_out', error: 'TIMED_OUT' }
-  // An address that cannot be written to, without an answer of the server.
+  // The address is invalid; no server was asked.
   if (command === 'API' && code === 'EENVELOPE') return { outcome: 'refused', error: 'ADDRESS_UNUSABLE' }
   const isFinal = responseCode !== undefined && responseCode >= 500
   return { outcome: isFinal ? 'refused' : 'deferred', error: answerOf(error) }
 }
 
-/** Codes alone, since a server's words often repeat the address. */
+/** Codes only: a server's text often repeats the address. */
 function answerOf(error: Error): string {
   if (error instanceof TotalTimeout) return 'TIMED_OUT'
   const { responseCode, response = '', originalCode, code } = error as Refusal

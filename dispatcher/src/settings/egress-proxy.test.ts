@@ -12,7 +12,7 @@ describe('WEBHOOK_EGRESS_PROXY', () => {
     ['http://[fd00::1]:3128', { host: 'fd00::1', port: 3128, authorization: undefined }],
     ['http://a:b%3Ac@10.0.0.3:8', { host: '10.0.0.3', port: 8, authorization: 'Basic YTpiOmM=' }],
     ['http://a@p:8', { host: 'p', port: 8, authorization: 'Basic YTo=' }],
-  ])('takes %j', (text, expected) => {
+  ])('accepts %j', (text, expected) => {
     expect(read(text)).toEqual(expected)
   })
 
@@ -25,8 +25,8 @@ describe('WEBHOOK_EGRESS_PROXY', () => {
     ['http://u:pass-word@proxy:99999', 'must begin with http://'],
     ['http://u:pass-word@proxy:3128/path', 'a proxy has no path'],
     ['http://u:pass-word@proxy:3128?a=b', 'a proxy has no path'],
-    ['http://u:pass-word%@proxy:3128', 'must have each % of user and password as %25'],
-  ])('refuses %j and shows no password', (text, said) => {
+    ['http://u:pass-word%@proxy:3128', 'must percent-encode user and password: % as %25'],
+  ])('rejects %j without showing the password', (text, said) => {
     expect(() => read(text)).toThrow(said)
     expect(() => read(text)).not.toThrow('pass-word')
   })

@@ -5,7 +5,7 @@ export type EgressProxy = {
   /** A name, an IPv4 address or an IPv6 address without brackets. */
   readonly host: string
   readonly port: number
-  /** For Proxy-Authorization. */
+  /** Value of Proxy-Authorization. */
   readonly authorization: string | undefined
 }
 
@@ -21,7 +21,7 @@ export const egressProxy = parsed<EgressProxy | undefined>(
   parseEgressProxy,
 )
 
-/** Errors show nothing of the text, which may hold a password. */
+/** Errors omit the value, which may contain a password. */
 function parseEgressProxy(text: string): EgressProxy {
   const url = URL.parse(text)
   if (url?.protocol !== 'http:' || url.hostname === '' || url.port === '0')
@@ -41,6 +41,6 @@ function readLogin({ username, password }: URL): string {
   try {
     return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   } catch {
-    throw new Error('must have each % of user and password as %25')
+    throw new Error('must percent-encode user and password: % as %25')
   }
 }

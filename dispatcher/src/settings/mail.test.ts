@@ -6,7 +6,7 @@ const from = { MAIL_FROM: 'no-reply@example.com' }
 const read = (env: Record<string, string>) => readMailServer(parseEnv(mailSettings, env))
 
 describe('the mail server', () => {
-  it('is none without SMTP_URL', () => {
+  it('is undefined without SMTP_URL', () => {
     expect(read({})).toBeUndefined()
   })
 
@@ -23,7 +23,7 @@ describe('the mail server', () => {
     expect(read({ ...from, SMTP_URL: url })).toMatchObject(server)
   })
 
-  it('is encrypted as SMTP_TLS says', () => {
+  it('follows SMTP_TLS', () => {
     expect(read({ ...from, SMTP_URL: 'smtp://127.0.0.1', SMTP_TLS: 'required' })).toMatchObject({ tls: 'required' })
     expect(read({ ...from, SMTP_URL: 'smtp://a.example', SMTP_TLS: 'off' })).toMatchObject({ tls: 'off' })
   })
@@ -37,11 +37,11 @@ describe('the mail server', () => {
     'mail.example.com:587',
     'smtp://u@mail.example.com',
     'smtp://mail.example.com/x',
-  ])('is refused as %s, without a word of it', (url) => {
-    expect(() => read({ ...from, SMTP_URL: url })).toThrow(/^The configuration is not usable:\nSMTP_URL must/)
+  ])('rejects %s without showing the value', (url) => {
+    expect(() => read({ ...from, SMTP_URL: url })).toThrow(/^The configuration is invalid:\nSMTP_URL must/)
   })
 
-  it('is not used with authorities that are none', () => {
+  it('rejects an SMTP_CA_FILE without a certificate', () => {
     const env = { ...from, SMTP_URL: 'smtp://mail.example.com' }
     expect(() => read({ ...env, SMTP_CA_FILE: '/no/such/file' })).toThrow('SMTP_CA_FILE cannot be read')
     expect(() => read({ ...env, SMTP_CA_FILE: import.meta.filename })).toThrow('SMTP_CA_FILE has no certificate')
@@ -57,7 +57,7 @@ describe('the sender', () => {
     expect(read({ SMTP_URL: 'smtp://mail.example.com', MAIL_FROM: text })?.from).toEqual(sender)
   })
 
-  it.each(['Matte', 'a@b@c', '<a@example.com', 'a@example.com, b@example.com'])('is refused as %s', (text) => {
+  it.each(['Matte', 'a@b@c', '<a@example.com', 'a@example.com, b@example.com'])('rejects %s', (text) => {
     expect(() => read({ SMTP_URL: 'smtp://mail.example.com', MAIL_FROM: text })).toThrow('MAIL_FROM must')
   })
 })

@@ -9,12 +9,12 @@ type TlsPolicy = (typeof tlsPolicies)[number]
 type SmtpServer = {
   readonly host: string
   readonly port: number
-  /** TLS from the first byte (smtps); else by STARTTLS. */
+  /** TLS from the first byte (smtps); otherwise STARTTLS. */
   readonly implicitTls: boolean
   readonly login: { readonly user: string; readonly pass: string } | undefined
 }
 
-/** Whom mails are from: the header, and the address that failures come back to. */
+/** Sender: the header From, and the envelope address for bounces. */
 type MailSender = { readonly name: string; readonly address: string }
 
 export const mailSettings = {
@@ -36,21 +36,21 @@ export const mailSettings = {
     'SMTP_TLS',
     {
       description:
-        'STARTTLS: required, opportunistic (where the server offers it) or off; required unless the server is on ' +
-        'this machine. A certificate is verified wherever there is one',
+        'STARTTLS: required, opportunistic (if the server offers it) or off; default required, or opportunistic if ' +
+        'the server is on this machine. Certificates are always verified',
       default: undefined,
     },
     parseTlsPolicy,
   ),
-  smtpCaFile: optionalText('SMTP_CA_FILE', { description: 'PEM file of authorities to trust beside the usual ones' }),
+  smtpCaFile: optionalText('SMTP_CA_FILE', { description: 'PEM file of additional certificate authorities' }),
   mailConnectSeconds: int('MAIL_CONNECT_SECONDS', {
-    description: 'until the mail server has greeted us, TLS included',
+    description: "seconds until the mail server's greeting, TLS included",
     default: 10,
     min: 1,
     max: 60,
   }),
   mailTimeoutSeconds: int('MAIL_TIMEOUT_SECONDS', {
-    description: 'total time of one mail, from the connection to the last answer',
+    description: 'total seconds of one mail, from the connection to the last answer',
     default: 60,
     min: 2,
     max: 600,
@@ -62,32 +62,32 @@ export const mailSettings = {
     max: 64,
   }),
   mailsPerMinute: int('MAIL_PER_MINUTE', {
-    description: 'most mails that this process begins in a minute; 0: as many as the connections can take',
+    description: 'maximum mails that this process starts per minute; 0: unlimited',
     default: 0,
     max: 100_000,
   }),
   appUrl: parsed<string | undefined>(
     'APP_URL',
-    { description: 'where links in mails lead, such as https://app.example.com', default: undefined },
+    { description: 'base URL of links in mails, such as https://app.example.com', default: undefined },
     parseAppUrl,
   ),
   supportUrl: parsed<string | undefined>(
     'SUPPORT_URL',
     {
       description:
-        'where people reach the operator, https:// or mailto:; mails about the second factor link to it, since only ' +
-        'an operator resets a lost one',
+        'contact of the operator, https:// or mailto:; linked in mails about two-factor authentication, which only an ' +
+        'operator can reset',
       default: undefined,
     },
     parseSupportUrl,
   ),
 } as const satisfies Schema
 
-/** What the settings say of how to reach the server, once they fit together. */
+/** Settings of the mail server, checked together. */
 export type MailServer = SmtpServer & {
   readonly from: MailSender
   readonly tls: TlsPolicy
-  /** Authorities beside the usual ones, PEM. */
+  /** PEM certificates of additional authorities. */
   readonly ca: string | undefined
 }
 
@@ -125,7 +125,7 @@ function parseSmtpUrl(value: string): SmtpServer {
     throw new Error('must be an smtp:// or smtps:// URL')
   }
   if (!/^\/?$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
-    throw new Error('must have no path, query or fragment: other settings say the rest')
+    throw new Error('must have no path, query or fragment')
   }
   if ((url.username === '') !== (url.password === '')) throw new Error('must have both user and password, or neither')
   const implicitTls = url.protocol === 'smtps:'

@@ -1,12 +1,12 @@
-// What is made of the chart's values.yaml and of the table of permissions.
+// Files generated from the chart's values.yaml and from the table of permissions.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { replaceSection, toTable } from '../markdown.ts'
-import { globalHints, hintsOf } from './near-keys.ts'
+import { globalHints, hintsOf } from './key-hints.ts'
 import { type ChartValue, flatten, type JsonSchema, readChartValues } from './values.ts'
 
-/** `values.schema.json`: strict, each value with its sentence. */
+/** `values.schema.json`: strict, with the description of each value. */
 export function writeValuesSchema(): string {
   const schema = {
     $schema: 'https://json-schema.org/draft-07/schema#',
@@ -34,7 +34,7 @@ export const writeValuesTable = (before: string): string =>
     ),
   )
 
-/** Rules of the two Roles, from the tables that `test/kube/operator-rights.test.ts` runs with. */
+/** Rules of the two Roles, from the tables that `test/kube/operator-rights.test.ts` uses. */
 export const writeOperatorRules = (): string => writeRules('rights')
 export const writeWorkerRules = (): string => writeRules('worker rights')
 
@@ -56,7 +56,7 @@ function toRule(row: string): string {
   return `  # ${reason}\n  - { apiGroups: ["${group}"], resources: [${resource}]${only}, verbs: [${verbs}] }\n`
 }
 
-/** What an alias stands for is listed once. */
+/** Lists the fields of an alias only at its first use. */
 const closeAliases = (value: ChartValue): ChartValue => ({
   ...value,
   children: value.sameAs === undefined ? value.children.map(closeAliases) : [],
@@ -78,7 +78,7 @@ function toObject(values: readonly ChartValue[], path: string) {
 
 function toSchema({ path, description, defaultValue, children, schema, sameAs }: ChartValue): JsonSchema {
   const described = description === '' ? {} : { description }
-  // Only the path in a hint would differ.
+  // Fields are the same; only the path in a hint would differ.
   const pointer = sameAs?.split('.').map((name) => `/properties/${name}`)
   if (pointer !== undefined) return { ...described, $ref: `#${pointer.join('')}` }
   if (children.length > 0) return { ...described, ...toObject(children, `${path.join('.')}.`) }

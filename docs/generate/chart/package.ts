@@ -1,5 +1,5 @@
-// `make chart` ends with this: the chart as one file in dist/ (or in the folder that is named), with its licence, its
-// changes and the list of its images, and the command that pushes it to a registry.
+// Last step of `make chart`: packages the chart into dist/ (or the given folder) with its licence, changes and list of
+// images, and prints the command that pushes it to a registry.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,7 @@ describe('listChanges', () => {
     expect(listChanges(changelog)).toEqual(['One thing over two lines', 'Two'])
   })
 
-  it('does not take an empty section for a release', () => {
+  it('skips an empty section', () => {
     expect(() => listChanges('# Changelog\n\n## Unreleased\n')).toThrow('no entries')
   })
 })

@@ -1,5 +1,5 @@
-// What a packaged chart says beside its templates, for Artifact Hub and for clusters without the internet: the images
-// that it runs and what changed. Made when it is packaged, so that no two people edit one list.
+// Metadata of a packaged chart for Artifact Hub and offline clusters: its images and changes. Generated when the chart
+// is packaged.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -14,7 +14,7 @@ type Values = {
 }
 type Image = { readonly name: string; readonly image: string }
 
-/** Images of an installation without values; a test compares them with what Helm renders. */
+/** Images of an installation with default values; a test compares them with Helm's output. */
 function listImages(values: Values, appVersion: string): readonly Image[] {
   const pools = Object.entries(values.triton.pools).map(([name, { image }]) => ({ name: `triton-${name}`, image }))
   return [
@@ -26,7 +26,7 @@ function listImages(values: Values, appVersion: string): readonly Image[] {
   ]
 }
 
-/** The first sentence of each entry of the newest section. @throws Error when there is none */
+/** First sentence of each entry of the newest section. @throws Error if there is no section */
 export function listChanges(changelog: string): readonly string[] {
   const [, newest = ''] = changelog.split(/^## .*$/m)
   const entries = newest.split(/^- /m).slice(1)
@@ -37,7 +37,7 @@ export function listChanges(changelog: string): readonly string[] {
   })
 }
 
-/** Chart.yaml as it is packaged. */
+/** Chart.yaml for the package. */
 export function writeReleaseChart(): string {
   const read = (path: string): string => readFileSync(join(rootDir, path), 'utf8')
   const document = parseDocument(read('charts/matte/Chart.yaml'))

@@ -1,5 +1,5 @@
-// Digest of the database's schema and rights. The name of the setup Job has it, so an upgrade that needs a migration or
-// a grant runs the Job again, whatever the image's tag.
+// Digest of the database schema and privileges. It is part of the setup Job's name, so an upgrade that needs a
+// migration or a grant runs the Job again, even with the same image tag.
 import { createHash } from 'node:crypto'
 import { migrationNames } from '@matte/core/db/migrate'
 import { tableRights } from '@matte/core/db/roles/table-rights'

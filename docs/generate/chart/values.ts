@@ -1,5 +1,5 @@
-// The chart's values.yaml as data: each value with the comment above it. A comment is its sentence; a last line
-// `@schema {…}` adds members of JSON Schema that the default cannot say.
+// The chart's values.yaml as data: each value with the comment above it as description. A last line `@schema {…}` adds
+// JSON Schema that the default cannot express.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -8,19 +8,19 @@ import { type Document, isAlias, isMap, isPair, isScalar, type Node, parseDocume
 export type JsonSchema = { readonly [member: string]: unknown }
 
 export type ChartValue = {
-  /** Its keys from the root, such as `api`, `service`, `port`. */
+  /** Keys from the root, such as `api`, `service`, `port`. */
   readonly path: readonly string[]
   readonly description: string
   readonly defaultValue: unknown
-  /** Of a value that is a group; empty otherwise. */
+  /** Fields of a group; empty for a single value. */
   readonly children: readonly ChartValue[]
-  /** Of the line `@schema`. */
+  /** Content of the line `@schema`. */
   readonly schema: JsonSchema
-  /** Where the same values stand first; of a group that is an alias (`*pod`). */
+  /** Path of the first use of the same values, for an alias (`*pod`). */
   readonly sameAs?: string
 }
 
-/** @throws Error naming every value that has no sentence */
+/** @throws Error naming every value without a description */
 export function readChartValues(): readonly ChartValue[] {
   const document = parseDocument(readFileSync(join(rootDir, 'charts/matte/values.yaml'), 'utf8'))
   if (!isMap(document.contents)) throw new Error('values.yaml is no map')
@@ -33,7 +33,7 @@ export function readChartValues(): readonly ChartValue[] {
 export const flatten = (values: readonly ChartValue[]): readonly ChartValue[] =>
   values.flatMap((value) => [value, ...flatten(value.children)])
 
-/** `seen`: where each group stands. */
+/** `seen`: path of each group. */
 type Reading = { readonly document: Document; readonly seen: Map<Node, string> }
 
 function readMap(reading: Reading, map: YAMLMap, above: readonly string[]): readonly ChartValue[] {
@@ -41,7 +41,7 @@ function readMap(reading: Reading, map: YAMLMap, above: readonly string[]): read
   seen.set(map, above.join('.'))
   return map.items.filter(isPair).map(({ key, value }, index) => {
     const path = [...above, isScalar(key) ? String(key.value) : '']
-    // The comment above a map's first key is the map's own; a blank line ends the comment of what came before.
+    // YAML attaches the comment above a map's first key to the map. A blank line ends a comment.
     const comment = (index === 0 ? map.commentBefore : undefined) ?? (key as Node).commentBefore ?? ''
     const { description, schema } = readComment(comment, path)
     const node = isAlias(value) ? value.resolve(document) : value
@@ -59,7 +59,7 @@ function readMap(reading: Reading, map: YAMLMap, above: readonly string[]): read
 }
 
 function readComment(comment: string, path: readonly string[]): Pick<ChartValue, 'description' | 'schema'> {
-  // Of several paragraphs the last belongs to the value: the first one of the file is the file's own.
+  // The last paragraph belongs to the value; the first one of the file describes the file.
   const lines =
     comment
       .split(/\n\s*\n/)

@@ -1,4 +1,4 @@
-// The version of the root package.json, in the files of the chart that name it.
+// Writes the version of the root package.json into the chart's files.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -8,13 +8,13 @@ const readVersion = (): string => {
   return manifest.version
 }
 
-/** `version` and `appVersion` of Chart.yaml. @throws Error when a line is missing */
+/** `version` and `appVersion` of Chart.yaml. @throws Error if a line is missing */
 export function writeChartVersion(before: string, version = readVersion()): string {
   const withVersion = replaceOnce(before, /^version: .*$/gm, `version: ${version}`)
   return replaceOnce(withVersion, /^appVersion: .*$/gm, `appVersion: ${version}`)
 }
 
-/** The tag of `localhost/matte/triton` in values.yaml. @throws Error when the image is missing */
+/** The tag of `localhost/matte/triton` in values.yaml. @throws Error if the image is missing */
 export function writeImageVersion(before: string, version = readVersion()): string {
   return replaceOnce(before, /(?<=^ *image: localhost\/matte\/triton):.*$/gm, `:${version}`)
 }

@@ -1,31 +1,31 @@
-import { defaultPlace } from '@matte/core/mail/person-format'
-import { describeEvent } from '@matte/core/notification/event-texts'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
+import { defaultLocale } from '@matte/people/mail/person-format'
+import { describeEvent } from '@matte/people/notification/event-texts'
 import { describe, expect, it } from 'vitest'
 import { mailSamples } from './samples.ts'
 
-const place = { appUrl: 'https://app.example.com', ...defaultPlace }
+const place = { appUrl: 'https://app.example.com', ...defaultLocale }
 
-it('every mail reads like this', async () => {
+it('matches the expected text of every mail', async () => {
   const texts = Object.entries(mailSamples).map(
     ([name, { subject, text }]) => `# ${name}\nSubject: ${subject}\n\n${text}`,
   )
   await expect(texts.join('\n')).toMatchFileSnapshot(`${import.meta.dirname}/mails.txt`)
 })
 
-it('one of them looks like this', async () => {
+it('matches the expected HTML of one mail', async () => {
   await expect(mailSamples['verify-email']?.html).toMatchFileSnapshot(`${import.meta.dirname}/verify-email.html`)
 })
 
 describe('a mail', () => {
-  it('leaves nothing open: no field is missing, no line is too long for a mail', () => {
+  it('has no missing field and no line that is too long', () => {
     for (const { subject, text, html } of Object.values(mailSamples)) {
       expect(subject + text + html).not.toMatch(/undefined|NaN|\[object|Invalid Date/)
       expect(Math.max(...html.split('\n').map((line) => line.length))).toBeLessThan(998)
     }
   })
 
-  it('escapes what people wrote, and keeps it on one line', () => {
+  it('escapes user input, and keeps it on one line', () => {
     const data = {
       ...{ inviterEmail: 'ada@example.com', role: 'member', url: 'https://app.example.com/?a=1&b="2"' },
       teamName: '<img src=x onerror=alert(1)>\r\nBcc: everybody@example.com \u202egnp.exe',
@@ -38,25 +38,25 @@ describe('a mail', () => {
     expect(html).toContain('href="https://app.example.com/?a=1&amp;b=&quot;2&quot;"')
   })
 
-  it('has no link that is none of the web', () => {
+  it('has only http and https links', () => {
     const { text, html } = renderMail('verify-email', { url: 'javascript:alert(1)' }, place)
     expect(text + html).not.toContain('javascript:')
   })
 
-  it('has a subject of bounded length, and no links of its own where it is not known where they lead', () => {
+  it('has a subject of bounded length, and no links without a known base URL', () => {
     const title = 'x'.repeat(500)
     const data = { event: 'welcome', title, body: 'Hello.' }
-    const { subject, text } = renderMail('notification', data, { ...defaultPlace, appUrl: undefined })
+    const { subject, text } = renderMail('notification', data, { ...defaultLocale, appUrl: undefined })
     expect(subject).toHaveLength(150)
     expect(text).not.toContain('http')
   })
 
-  it('keeps the direction of a date and of a number, and lets nobody else set one', () => {
+  it('isolates the text direction of dates and numbers, and removes direction marks from user input', () => {
     const egypt = { ...place, locale: 'ar-EG', timeZone: 'Africa/Cairo' }
     const body = describeEvent('subscription.canceled', { period_end: '2026-12-31T12:00:00.000Z' }, egypt).body
     const { text, html } = renderMail('notification', { event: 'subscription.canceled', title: 'T', body }, egypt)
-    expect(text).toContain('The plan ends on \u2068٣١ ديسمبر ٢٠٢٦\u2069. Until then')
-    expect(html).toContain('The plan ends on <bdi>٣١ ديسمبر ٢٠٢٦</bdi>. Until then')
+    expect(text).toContain('The plan ends on \u2068٣١ ديسمبر ٢٠٢٦\u2069. You can resume it')
+    expect(html).toContain('The plan ends on <bdi>٣١ ديسمبر ٢٠٢٦</bdi>. You can resume it')
     const money = describeEvent('payment.succeeded', { amount: 1_999, currency: 'EUR' }, egypt).body
     const paid = renderMail('notification', { event: 'payment.succeeded', title: 'T', body: money }, egypt)
     expect(paid.html).toContain('<bdi>\u200f١٩٫٩٩ €</bdi>')
@@ -80,7 +80,7 @@ describe('a mail', () => {
     expect(renderMail('endpoint-failing', data, { ...place, locale, timeZone }).text).toContain(words)
   })
 
-  it('shows names without what a mail program would make a link of', () => {
+  it('removes text that a mail program would turn into a link from names', () => {
     const evil = 'Win at https://evil.example/now, mail win@evil.example <b>now</b>'
     const url = 'https://app.example.com/x'
     const endpoint = { targetHost: 'h.example.com:443', endpointId: 'e', workspaceName: evil }

@@ -1,19 +1,20 @@
-// Every mail once, filled as the service fills it.
-import { defaultPlace } from '@matte/core/mail/person-format'
-import { describeEvent } from '@matte/core/notification/event-texts'
+// A sample of every mail, with realistic data.
+
 import type { EventFields } from '@matte/core/webhook/event-fields'
 import { webhookEvents } from '@matte/core/webhook/events'
 import type { RenderedMail } from '@matte/dispatcher/mail/layout'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
+import { defaultLocale } from '@matte/people/mail/person-format'
+import { describeEvent } from '@matte/people/notification/event-texts'
 
-const place = { appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', ...defaultPlace }
+const place = { appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', ...defaultLocale }
 const url = 'https://app.example.com/link?token=4fX0n1u7c3'
 const message = 'A sentence of the event.'
 const later = '2026-12-31T00:00:00.000Z'
 
 type Samples = { readonly [E in EventFields as E['event']]: E['fields'] }
 
-/** As the modules publish them: a field that is renamed there does not compile here. */
+/** Typed by the publishing modules, so a renamed field fails to compile. */
 const eventFields: Samples = {
   'task.retention_cleanup': { count: 120, days: 30, message },
   'batch.completed': { batch_job_id: 'b', total_count: 50, success_count: 48, failed_count: 2, message },

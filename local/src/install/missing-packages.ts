@@ -1,5 +1,5 @@
-// `make` runs this after npm, which reports success when it could not fetch an optional package, such as a binary for
-// this platform.
+// `make` runs this after npm, which reports success even if an optional package, such as a platform's binary, is
+// missing.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '../paths.ts'
@@ -14,7 +14,6 @@ type Platform = { readonly os: string; readonly cpu: string; readonly libc: stri
 
 const here: Platform = { os: process.platform, cpu: process.arch, libc: 'glibc' }
 
-/** Folders of the optional packages for this platform that the lock file lists and npm has not made. */
 export function listMissingPackages(dir: string, platform: Platform = here): string[] {
   const text = readFileSync(join(dir, 'package-lock.json'), 'utf8')
   const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, LockEntry>> }

@@ -7,14 +7,13 @@ type CommandOptions = {
   readonly gid?: number
 }
 
-/** The last bytes of output that an error message may carry. */
 const outputBytesMax = 4_000
 
-/** Runs a program to its end and returns what it wrote to stdout. @throws Error with the end of its output */
+/** Runs a program and returns its stdout. @throws Error with the end of its output */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-  // Later arguments may be long, or secret.
+  // Later arguments may be long or secret.
   const shown = [command, ...args.slice(0, args[0] === '-m' ? 3 : 1)].join(' ')
   let stdout = ''
   let all = ''

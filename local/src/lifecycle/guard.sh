@@ -3,8 +3,8 @@
 #
 #   guard.sh GROUP [FILE]…
 #
-# It waits for a line on its input, whose other end only that program holds: however the program ends, the kernel closes
-# it. The line `ended` means that the server has stopped by itself. FILEs are what a killed server leaves behind.
+# Waits for a line on its input. Only that program holds the other end, so the kernel closes it however the program
+# ends. The line `ended` means that the server stopped by itself. FILEs are removed after the kill.
 read -r line
 [ "$line" = ended ] && exit
 kill -9 "-$1"

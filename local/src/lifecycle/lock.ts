@@ -1,76 +1,51 @@
-import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Lock of an installation: a listening abstract Unix socket, which the kernel removes when its process ends. A caller
+// that finds it taken reads the holder's name from it.
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, realpathSync } from 'node:fs'
+import { connect, createServer, type Server } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ProcessRecord, readRecord } from './pid-file.ts'
-import { identify, isAlive } from './process-identity.ts'
 
 type LockOptions = {
   readonly name: 'make up' | 'make down'
   readonly say: (line: string) => void
-  /** Longest wait for a `make down`: above the time that it gives the slowest process to stop. */
+  /** Longest wait for a `make down`, above its limit for the slowest process. */
   readonly timeoutMs?: number
 }
 
-/**
- * Keeps two `make up` or `make down` from working on one folder at once. Waits for a `make down`, which ends soon.
- * Returns the release. @throws Error when a `make up` holds it, or a `make down` beyond the limit
- */
+/** Waits for a `make down`, which ends soon; returns the release. @throws Error while a `make up` runs */
 export async function takeLock(runDir: string, { name, say, timeoutMs = 60_000 }: LockOptions): Promise<() => void> {
-  const path = join(runDir, 'lock')
   mkdirSync(runDir, { recursive: true })
+  const path = `\0matte-${createHash('sha256').update(realpathSync(runDir)).digest('hex')}`
   const begun = performance.now()
   for (let said = false; ; await pause(100)) {
-    const holder = acquire(path, name)
-    if (holder === undefined) return () => release(path)
+    const server = await listen(path, `${name} (process ${process.pid})`)
+    if (server) return () => void server.close()
+    const holder = await readHolder(path)
     const waitedMs = performance.now() - begun
-    if (holder.name !== 'make down' || waitedMs > timeoutMs) {
-      throw new Error(`${holder.name} is already running here (process ${holder.pid}): wait for its end.`)
+    if (holder.startsWith('make up') || waitedMs > timeoutMs) {
+      throw new Error(`${holder} is already running here: wait for its end.`)
     }
     if (!said && waitedMs > 1_000) {
-      say(`waiting up to ${timeoutMs / 1_000} s for ${holder.name} (process ${holder.pid}) to end …`)
+      say(`waiting up to ${timeoutMs / 1_000} s for ${holder} to end …`)
       said = true
     }
   }
 }
 
-/** Returns the process that holds the lock; undefined when this process now does. */
-function acquire(path: string, name: string): ProcessRecord | undefined {
-  const own = `${path}.${process.pid}`
-  const identity = identify(process.pid) ?? { pid: process.pid, born: '' }
-  writeFileSync(own, JSON.stringify({ ...identity, name }))
-  try {
-    // A link appears with its content, so no other process reads half a record.
-    while (!succeeds(() => linkSync(own, path), 'EEXIST')) {
-      const holder = readRecord(path)
-      if (holder && isAlive(holder)) return holder
-      removeDead(path)
-    }
-    return undefined
-  } finally {
-    rmSync(own, { force: true })
-  }
+/** Undefined when another process holds the lock. */
+async function listen(path: string, holder: string): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.on('error', () => {}).end(holder)).listen(path)
+  return await once(server, 'listening').then(
+    () => server,
+    (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? undefined : Promise.reject(error)),
+  )
 }
 
-/** Removes the lock of a killed process. Moved first: another process may have replaced it since it was read. */
-function removeDead(path: string): void {
-  const moved = `${path}.${process.pid}.dead`
-  if (!succeeds(() => renameSync(path, moved), 'ENOENT')) return
-  const holder = readRecord(moved)
-  if (holder && isAlive(holder)) succeeds(() => linkSync(moved, path), 'EEXIST')
-  rmSync(moved, { force: true })
-}
-
-function release(path: string): void {
-  if (readRecord(path)?.pid === process.pid) rmSync(path, { force: true })
-}
-
-/** False when the call fails with this code. @throws any other error */
-function succeeds(call: () => void, code: string): boolean {
-  try {
-    call()
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === code) return false
-    throw error
-  }
+async function readHolder(path: string): Promise<string> {
+  const socket = connect(path)
+  socket.setTimeout(2_000, () => socket.destroy())
+  const holder = await text(socket).catch(() => '') // released a moment ago, or paused
+  return holder || 'another make'
 }

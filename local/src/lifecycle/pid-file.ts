@@ -1,30 +1,28 @@
-// The record of a detached process: enough to find, check and stop it later from another program, and no secret.
+// Record of a detached process, from which another program can find, check and stop it. Holds no secret.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { killHelpersLeftBehind, listHelpers, signalGroup } from './process-group.ts'
-import { isAlive, type ProcessIdentity } from './process-identity.ts'
+import { isAlive, killHelpersLeftBehind, listHelpers, type ProcessIdentity, signalGroup } from './process-group.ts'
 import { waitUntil } from './wait.ts'
 
 export type ProcessRecord = ProcessIdentity & {
   readonly name: string
   readonly stopSignal: NodeJS.Signals
-  /** How long a clean stop may take before SIGKILL, in milliseconds. */
   readonly stopTimeoutMs: number
-  /** Files outside the data folder that the process leaves behind and that are removed once it has ended. */
+  /** Files outside the data folder, removed after the process ends. */
   readonly leftovers: readonly string[]
   readonly ports: readonly number[]
-  /** Digest of command, environment and ports: another one means that the process runs with an older configuration. */
+  /** Digest of command, environment and ports; another value means an outdated configuration. */
   readonly fingerprint: string
 }
 
 export function writeRecord(pidFile: string, record: ProcessRecord): void {
   mkdirSync(dirname(pidFile), { recursive: true })
-  // Written aside and renamed, so that nobody reads half a record.
+  // Renamed into place, so readers never see half a record.
   writeFileSync(`${pidFile}.new`, `${JSON.stringify(record, null, 2)}\n`)
   renameSync(`${pidFile}.new`, pidFile)
 }
 
-/** Undefined: no record, or one that is not ours to read. */
+/** Undefined if missing or invalid. */
 export function readRecord(pidFile: string): ProcessRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(pidFile, 'utf8')) as Partial<ProcessRecord>
@@ -37,13 +35,11 @@ export function readRecord(pidFile: string): ProcessRecord | undefined {
   }
 }
 
-/** The record of a process that still runs. */
 export function readLiveRecord(pidFile: string): ProcessRecord | undefined {
   const record = readRecord(pidFile)
   return record && isAlive(record) ? record : undefined
 }
 
-/** Names of all records in a folder, sorted. */
 export function listRecords(runDir: string): string[] {
   try {
     const files = readdirSync(runDir).filter((file) => file.endsWith('.json'))
@@ -55,10 +51,7 @@ export function listRecords(runDir: string): string[] {
 
 export const pidFileOf = (runDir: string, name: string): string => join(runDir, `${name}.json`)
 
-/**
- * Asks the process to stop, kills it after its limit, and removes what it leaves, helpers of a process that was killed
- * among it. True: it or its helpers were running.
- */
+/** Stops the process, its helpers included, and removes its files. Returns whether anything was running. */
 export async function stopProcess(record: ProcessRecord): Promise<boolean> {
   const running = isAlive(record)
   if (running) {
@@ -68,7 +61,7 @@ export async function stopProcess(record: ProcessRecord): Promise<boolean> {
     await waitUntil(ended, { what: `${record.name} has stopped`, timeoutMs: record.stopTimeoutMs }).catch(() =>
       signalGroup(record, 'SIGKILL'),
     )
-    // 20 s: even a large process is gone in that time unless the kernel itself is stuck on its files.
+    // Even a large process ends within 20 s of SIGKILL, unless the kernel is stuck.
     await waitUntil(ended, { what: `${record.name} (pid ${record.pid}) was killed`, timeoutMs: 20_000 })
   }
   const left = killHelpersLeftBehind(record)

@@ -1,32 +1,27 @@
-// Starting a real server, knowing when it is ready, and stopping it; shared by `make up` (detached: it outlives the
-// program that started it and is found again by its pid file) and the integration tests (attached: it dies with the
-// program, even when that is killed with SIGKILL). Nothing here is remembered between calls.
+// Starts a server, waits until it is ready, and stops it. `make up` starts detached servers, found again by pid file;
+// tests start attached ones, which die with the test program even after SIGKILL.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { awaitFreePorts } from '../ports/await-free-ports.ts'
-import { isPortFree } from '../ports/is-port-free.ts'
+import { awaitFreePorts, isPortFree } from './free-ports.ts'
 import { type ProcessRecord, readRecord, stopProcess, writeRecord } from './pid-file.ts'
-import { signalGroup } from './process-group.ts'
-import { identify, isAlive } from './process-identity.ts'
+import { identify, isAlive, signalGroup } from './process-group.ts'
 import { waitUntil } from './wait.ts'
 
 export type RunningServer = {
   readonly name: string
   readonly pid: number
-  /** How a client reaches it. */
   readonly url: string
-  /** Clean stop, SIGKILL after a limit; returns when the process is gone. Safe to call twice. */
+  /** Clean stop, then SIGKILL after a limit; idempotent. */
   stop(): Promise<void>
-  /** Sends a signal to the server and its helpers. With SIGKILL it returns when the process is gone. */
+  /** Signals the server and its helpers; after SIGKILL waits for the end. */
   kill(signal: NodeJS.Signals): Promise<void>
 }
 
-/** What the caller of every `start…` function chooses. */
 export type StartOptions = {
   readonly logFile: string
-  /** `attached`: ends with this program. `detached`: outlives it, and needs a `pidFile` to be found again. */
+  /** `detached` outlives this program and needs a `pidFile`. */
   readonly lifetime: 'attached' | 'detached'
   readonly pidFile?: string
 }
@@ -39,28 +34,23 @@ type Launch = StartOptions & {
   readonly cwd?: string
   readonly uid?: number
   readonly gid?: number
-  /** Version of what is run, where the command does not show it: a process of another version is restarted. */
+  /** Version of the program if the command does not show it; a change restarts the server. */
   readonly version?: string
   readonly url: string
-  /** A real question in the server's own protocol; throwing means "not yet". */
+  /** Probes the server's own protocol; a throw means "not yet". */
   readonly ready: () => Promise<boolean>
   readonly stopSignal?: NodeJS.Signals
   readonly stopTimeoutMs?: number
   readonly leftovers?: readonly string[]
-  /** Ports that it listens on. */
   readonly ports: readonly number[]
 }
 
-/** A bound against hanging only, not a measure of speed: a process that ends early is noticed at once. */
+/** Guards against hanging only; an early exit is noticed at once. */
 const readyTimeoutMs = 180_000
-/** A log older than this size is moved aside at the next start, so that two files bound the disk it takes. */
+/** A larger log is moved aside at the next start, which bounds the disk space. */
 const logBytesMax = 20 * 1024 * 1024
 
-/**
- * Starts the process and returns when it is ready. One that its pid file says is running is kept when it was started
- * with the same command, environment and version, else stopped first. Helpers of one that was killed are killed first.
- * @throws ServerEndedError when it ends before it is ready
- */
+/** Keeps a running process if command, environment and version match. @throws ServerEndedError if it ends early */
 export async function startServer(launch: Launch): Promise<RunningServer> {
   const before = launch.pidFile === undefined ? undefined : readRecord(launch.pidFile)
   const fits = before && isAlive(before) && before.fingerprint === fingerprintOf(launch)
@@ -69,9 +59,9 @@ export async function startServer(launch: Launch): Promise<RunningServer> {
     await stopProcess(before)
     await awaitFreePorts(before.ports)
   }
-  // Asked beforehand: another program that listens there could answer the readiness probe for our server.
+  // Another program on the port could answer the readiness probe.
   for (const port of launch.ports) {
-    if (!(await isPortFree(port))) throw new Error(`${launch.name} needs port ${port}, which another program has taken`)
+    if (!(await isPortFree(port))) throw new Error(`${launch.name} needs port ${port}, which another program uses`)
   }
   mkdirSync(dirname(launch.logFile), { recursive: true })
   const logFrom = moveLargeLogAside(launch.logFile)
@@ -94,7 +84,6 @@ async function awaitReady(launch: Launch, record: ProcessRecord, logFrom: number
   return runningServer(record, launch.url)
 }
 
-/** A server ended before it was ready; `log` is the end of what it wrote. */
 export class ServerEndedError extends Error {
   override name = 'ServerEndedError'
   readonly log: string
@@ -130,7 +119,7 @@ function fingerprintOf({ command, args, env, ports, version }: Launch): string {
 function spawnProcess(launch: Launch): ProcessRecord {
   const { name, command, args, env, uid, gid, cwd = '/', logFile, lifetime, pidFile } = launch
   const log = openSync(logFile, 'a')
-  // Always detached in Node's sense: the leader of a group of its own, out of reach of the terminal's Ctrl-C.
+  // Detached: leads its own group, so the terminal's Ctrl-C does not reach it.
   const child = spawn(command, args, {
     cwd,
     env,
@@ -158,13 +147,10 @@ function spawnProcess(launch: Launch): ProcessRecord {
   return record
 }
 
-/**
- * Kills the server's group when this program is gone (`guard.sh`). Returned: what to call once the server has ended.
- * (PR_SET_PDEATHSIG would need a helper program and is lost where the server changes its user.)
- */
+/** Kills the server's group when this program ends. PR_SET_PDEATHSIG would be lost when the server changes its user. */
 function guard({ pid, leftovers }: ProcessRecord): () => void {
   const args = [join(import.meta.dirname, 'guard.sh'), String(pid), ...leftovers]
-  // Without this program's environment: the end of a test run kills each process that names the run.
+  // Empty environment: the end of a test run kills processes that name the run.
   const env = { PATH: process.env.PATH }
   const child = spawn('/bin/sh', args, { cwd: '/', detached: true, env, stdio: ['pipe', 'ignore', 'ignore'] })
   child.on('error', () => {})
@@ -174,7 +160,6 @@ function guard({ pid, leftovers }: ProcessRecord): () => void {
   return () => child.stdin.end('ended\n')
 }
 
-/** Returns how many bytes the log holds now. */
 function moveLargeLogAside(logFile: string): number {
   const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
   if (size <= logBytesMax) return size

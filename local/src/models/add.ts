@@ -1,4 +1,4 @@
-// `make model-add ARGS="…"`: models/add.py with the packages that it needs.
+// `make model-add ARGS="…"`: runs models/add.py with its packages.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { rootDir } from '../paths.ts'

@@ -1,4 +1,4 @@
-// `make model-fetch-isnet`: the file for `make model-add`, and what is said of its licence. Nothing is committed.
+// `make model-fetch-isnet`: fetches the file for `make model-add` and prints its licences.
 
 import { sayToTerminal } from '../say.ts'
 import { fetchIsnet } from './isnet.ts'

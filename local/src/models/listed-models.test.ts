@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { buildEnvironments } from '../environment.ts'
-import { readPorts } from '../ports/ports.ts'
-import { readListedModels } from './listed-models.ts'
+import { readPorts } from '../ports.ts'
+import { readListedModels } from './model-repository.ts'
 
 let folder: string
 beforeEach(() => {
@@ -28,7 +28,7 @@ const modelsOf = (given: Record<string, string>, tritonAddress?: string) => {
   return JSON.parse(buildEnvironments(options).processes.worker.MODELS_STATIC ?? '')
 }
 
-it('offers what models.json lists and the folder has, all in the one Triton', () => {
+it('lists the models of models.json whose folders exist, all in one Triton', () => {
   const addresses = [`127.0.0.1:${readPorts({}).tritonGrpc}`]
   expect(modelsOf({})).toEqual([
     { name: 'service-v2', tritonModel: 'u2netp', addresses, default: true },
@@ -37,7 +37,7 @@ it('offers what models.json lists and the folder has, all in the one Triton', ()
   expect(modelsOf({}, 'gpu:9001')).toMatchObject([{ addresses: ['gpu:9001'] }, { addresses: ['gpu:9001'] }])
 })
 
-it('leaves the caller his own list', () => {
+it('does not replace the caller’s own list', () => {
   const own = [{ name: 'mine', tritonModel: 'mine', addresses: ['host:1'], default: true }]
   expect(modelsOf({ MODELS_STATIC: JSON.stringify(own) })).toEqual(own)
 })

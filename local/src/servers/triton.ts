@@ -1,25 +1,25 @@
-// The real inference server on the CPU. `local/triton/install.sh` and `serve.sh` know how; here is when and with what.
+// Inference server on the CPU; `local/triton/install.sh` and `serve.sh` install and run it.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPart } from '../install/install-part.ts'
-import { findPython } from '../install/python.ts'
+import { findPython } from '../install/python-packages.ts'
 import { runCommand } from '../install/run-command.ts'
 import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
 import { answers } from '../lifecycle/wait.ts'
 import { rootDir } from '../paths.ts'
 import { type Say, sayWhile } from '../say.ts'
-import { hugePageEnv } from './huge-pages.ts'
+import { hugePageEnv } from './runtime-env.ts'
 
 const scripts = join(rootDir, 'local/triton')
-/** The server's version inside the wheel that install.sh names; part of the folder's name. */
+/** Server version in the wheel of install.sh; part of the folder's name. */
 const version = '2.51.0'
 
 type TritonInstallation = { readonly dir: string }
 
 export async function installTriton(say: Say): Promise<TritonInstallation> {
   const python = await findPython()
-  // The name holds all that shapes the result, so that a changed script or another Python makes a new installation.
+  // Named by all inputs, so a changed script or another Python makes a new installation.
   const name = `triton-${version}-py${python.version}-${digestOf(scripts)}`
   const dir = await installPart(name, async (aside) => {
     await sayWhile(say, `fetching the inference server ${version} (160 MB, 340 MB on disk)`, () =>
@@ -33,16 +33,14 @@ type TritonPorts = { readonly http: number; readonly grpc: number; readonly metr
 
 type TritonOptions = StartOptions & {
   readonly installation: TritonInstallation
-  /** A model repository ready to serve, one folder a model. */
   readonly repository: string
-  /** Of the models: a server that runs is kept only while it is the same. */
+  /** Version of the models; a change restarts the server. */
   readonly version?: string
   readonly ports: TritonPorts
-  /** How long a stop waits for requests in flight; above the longest execution. */
+  /** Grace period for requests in flight, above the longest inference. */
   readonly exitTimeoutSeconds?: number
 }
 
-/** Ready when the server and every model of the repository are. `url` is `host:port` of its gRPC. */
 export function startTriton(options: TritonOptions): Promise<RunningServer> {
   const { installation, repository, ports, exitTimeoutSeconds = 20, ...start } = options
   const http = `http://127.0.0.1:${ports.http}`
@@ -70,7 +68,7 @@ export function startTriton(options: TritonOptions): Promise<RunningServer> {
 
 function environment(): NodeJS.ProcessEnv {
   const { PATH, HOME, LD_LIBRARY_PATH } = process.env
-  // The model reads and writes 250 MB for each image: 4 to 5 % faster, in no more memory (`models/u2netp/README.md`).
+  // Huge pages make inference 4 to 5 % faster (`models/u2netp/README.md`).
   return { PATH, HOME, ...hugePageEnv(), ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }) }
 }
 

@@ -1,10 +1,9 @@
-"""A model file under OpenVINO, a program for Triton's "python" backend.
+"""Runs a model file under OpenVINO, for Triton's "python" backend.
 
 A configuration names this file by default_model_filename, and the model file by the parameter `weights`. Each instance
-is a process of its own with one thread. Floats stay in 32 bits unless the parameter `precision` says bf16: where the
-processor has AMX, OpenVINO otherwise takes bf16 for what is not quantised, which costs u2netp a part of the mask (its
-README.md), and Triton's own "openvino" backend has no parameter for it. OPENVINO_PACKAGES is the folder that has the
-package; whoever starts Triton sets it.
+is a separate process with one thread. Floats are 32-bit unless the parameter `precision` is bf16: with AMX, OpenVINO
+would use bf16 for everything not quantised, which makes u2netp's masks worse (README.md), and Triton's "openvino"
+backend has no parameter for it. OPENVINO_PACKAGES must name the folder of the package.
 """
 import json
 import os
@@ -19,7 +18,7 @@ import openvino
 SETTINGS = {
     "INFERENCE_NUM_THREADS": 1,
     "NUM_STREAMS": 1,
-    # By default a process ties its thread to a core of its own choice: two instances chose the same one (README.md).
+    # By default each process pins its thread to a core, and two instances may choose the same one (README.md).
     "ENABLE_CPU_PINNING": False,
 }
 
@@ -33,13 +32,13 @@ class TritonPythonModel:
         precision = parameters.get("precision", "f32")
         core = openvino.Core()
         graph = core.read_model(path)
-        # One image at a time, whatever the batch: with an open axis an image takes a sixth longer.
+        # One image at a time: with an open batch axis an image takes a sixth longer.
         graph.reshape([1, *config["input"][0]["dims"]])
         settings = {**SETTINGS, "INFERENCE_PRECISION_HINT": precision}
         self.inference = core.compile_model(graph, "CPU", settings).create_infer_request()
 
     def execute(self, requests):
-        """Answers in the order of the requests, each with its masks or an error of its own."""
+        """Responses in the order of the requests, each with masks or an error."""
         return [self.answer(request) for request in requests]
 
     def answer(self, request):

@@ -1,6 +1,6 @@
-// The bare loop beside `POST /tasks`: the same store read and the same SQL, word for word as the service sends it, by
-// the driver alone, prepared as there; no HTTP, no validation, no query builder. `node bare-create.ts FILE`, FILE being
-// a `BareCreate` as JSON; it prints creations a second.
+// Bare loop to compare with `POST /tasks`: the same store read and the recorded SQL as prepared statements, without
+// HTTP, validation or query builder. `node bare-create.ts FILE`: FILE has a `BareCreate` as JSON; prints creations per
+// second.
 import { readFileSync } from 'node:fs'
 import { openBucket } from '@matte/core/storage/bucket'
 import pg from 'pg'
@@ -31,7 +31,7 @@ async function createOne(): Promise<void> {
       text: insert.text,
       values: [...insert.values],
     })
-    // The hold names the task that was just made, wherever the recorded one named its own.
+    // The hold names the task just created instead of the recorded one.
     const values = hold.values.map((value) => (value === hold.taskId ? rows[0]?.id : value))
     await client.query({ name: 'hold', text: hold.text, values })
     await client.query('commit')

@@ -1,5 +1,5 @@
-// The bare route beside `GET /tasks/{id}`: Fastify as it comes, and one select by primary key through a pool like the
-// service's. `node bare-read.ts PORT DATABASE_URL POOL_MAX`; it says "ready" on stdout.
+// Bare route to compare with `GET /tasks/{id}`: Fastify with its defaults, and one select by primary key through a pool
+// like the service's. `node bare-read.ts PORT DATABASE_URL POOL_MAX`; prints "ready".
 import { fastify } from 'fastify'
 import pg from 'pg'
 

@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Tables } from '@matte/core/db/tables/index'
-import { countRequests } from '@matte/core/rate-limit/rate-window-queries'
+import { countRequests } from '@matte/core/rate-windows'
 import type { BucketOptions } from '@matte/core/storage/bucket'
 import { createTask } from '@matte/core/task/create-task'
 import { runCommand } from '@matte/local/install/run-command'
-import { hugePageEnv, hugePageFlags } from '@matte/local/servers/huge-pages'
 import { nodePath } from '@matte/local/servers/process'
+import { hugePageEnv, hugePageFlags } from '@matte/local/servers/runtime-env'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { freePorts } from '../../support/free-ports.ts'
@@ -38,10 +38,10 @@ export type BareCreate = {
 
 type Timing = { readonly workers: number; readonly seconds: number; readonly warmupSeconds: number }
 
-/** What the bare loops run in, and hugePageFlags what they run with, as our processes do. */
+/** Environment and flags of the bare loops; the same as the processes'. */
 const bareEnv = () => ({ ...process.env, ...hugePageEnv() })
 
-/** Creations a second of the bare loop, in a process of its own. */
+/** Creations per second of the bare loop, in a separate process. */
 export async function measureBareCreate(world: World, recorded: readonly Recorded[], timing: Timing): Promise<number> {
   const { env, dir, databaseUrl } = world
   const store = {
@@ -59,7 +59,7 @@ export async function measureBareCreate(world: World, recorded: readonly Recorde
   return Number(await runCommand(nodePath, args, { env: bareEnv() }))
 }
 
-/** Makes one task for each caller and keeps what was sent for it. */
+/** Creates a task per caller and records its statements. */
 export async function recordStatements(world: World, callers: readonly Caller[]): Promise<Recorded[]> {
   const sent: Statement[] = []
   const db = new Kysely<Tables>({
@@ -82,7 +82,7 @@ export async function recordStatements(world: World, callers: readonly Caller[])
     })
     const [rate, findUpload, insert, hold, ...more] = sent.filter(({ text }) => !/^(begin|commit)/.test(text))
     if (!rate || !findUpload || !insert || !hold || more.length > 0) {
-      throw new Error(`a creation sends other statements than the bare loop knows: ${JSON.stringify(sent)}`)
+      throw new Error(`a creation sends statements unknown to the bare loop: ${JSON.stringify(sent)}`)
     }
     recorded.push({ objectKey, rate, findUpload, insert, hold: { ...hold, taskId: id } })
   }
@@ -113,7 +113,7 @@ export async function startBareRead({ databaseUrl }: World): Promise<{ port: num
 
 const pgbench = ['/usr/bin/pgbench', '/usr/lib/postgresql/15/bin/pgbench'].find((path) => existsSync(path))
 
-/** Transactions a second of pgbench with the same SQL; undefined where the machine has no pgbench. */
+/** Transactions per second of pgbench with the same SQL; undefined without pgbench. */
 export async function measurePgbench(
   { dir, databaseUrl }: World,
   recorded: readonly Recorded[],
@@ -123,7 +123,7 @@ export async function measurePgbench(
   const files = await Promise.all(
     recorded.map(async ({ rate, findUpload, insert, hold }, index) => {
       const file = join(dir, `pgbench-${index}.sql`)
-      // The hold names the task that `\gset` has kept; pgbench puts a variable in place of its name inside quotes, too.
+      // The hold names the task that `\gset` stored; pgbench also replaces variables inside quotes.
       const script = [
         inline(rate),
         inline(findUpload),
@@ -141,7 +141,7 @@ export async function measurePgbench(
   return Number(/tps = ([\d.]+)/.exec(output)?.[1] ?? Number.NaN)
 }
 
-/** The statement with its values in place of their numbers, on one line, as pgbench takes it. */
+/** Inlines the statement's values on one line, for pgbench. */
 function inline({ text, values }: Statement): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return `${line.replace(/\$(\d+)/g, (_, number: string) => literal(values[Number(number) - 1]))};`

@@ -1,4 +1,4 @@
-// Creations a second beside the same SQL and store read without the service, and the statements that one costs.
+// Creations per second, relative to the same SQL and store read without the service, and the statements per creation.
 import { sql } from 'kysely'
 import { median } from '../median.ts'
 import type { Row } from '../row.ts'
@@ -32,7 +32,7 @@ export async function createRows(
     })
     statements = counted
     const tps = await measurePgbench(world, recorded, timing)
-    if (tps === undefined) say('no pgbench on this machine: its row is left out')
+    if (tps === undefined) say('no pgbench on this machine: its row is omitted')
     else pgbench.push(tps)
     const rates = [`service ${service.at(-1)?.perSecond.toFixed(0)}`, `bare ${bare.at(-1)?.toFixed(0)}`]
     say(
@@ -55,7 +55,7 @@ export async function createRows(
       name: `statements per accepted task, ${name}`,
       ratio: statements,
       target: { atMost: 4 },
-      detail: 'pg_stat_statements, BEGIN and COMMIT left out',
+      detail: 'pg_stat_statements, without BEGIN and COMMIT',
     },
   ]
   if (pgbench.length > 0) {

@@ -1,10 +1,6 @@
-// The load generator, a program of its own so that it can be pinned to one core: raw sockets, ready-made requests, and
-// of each answer only status, length and `Retry-After` are read. `node generator.ts FILE`, FILE being a `Load` as JSON;
-// it prints a `Measured` as JSON.
-//
-// Closed loop (`rate` absent): each connection sends its next request when its answer is there. Open loop: requests are
-// due at a constant rate whatever the answers do; their latency counts from when they were due, also when all
-// connections were busy then (coordinated omission would hide the wait).
+// Load generator, a separate program so it can be pinned to one core. Uses raw sockets and prepared requests, and reads
+// only status, length and `Retry-After` of each response. `node generator.ts FILE`: FILE has a `Load` as JSON; prints a
+// `Measured` as JSON.
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { Load, Measured } from './load.ts'
@@ -21,7 +17,7 @@ const endMs = measureFromMs + seconds * 1_000
 const latencies = new Map<number, number[]>()
 const retryAfters = new Set<string>()
 const idle: Connection[] = []
-/** Open loop: when the requests were due that wait for a connection. */
+/** Open loop: due times of requests that wait for a connection. */
 const backlog: number[] = []
 let opened = 0
 let broken = 0
@@ -82,7 +78,7 @@ function note(dueAtMs: number, status: number, head: string): void {
   if (status === 429) retryAfters.add(/\r\nretry-after: (\S+)/i.exec(head)?.[1] ?? 'none')
 }
 
-/** Open loop: sends what has become due since the last tick; past some seconds of backlog requests are given up. */
+/** Open loop: sends due requests; drops those beyond some seconds of backlog. */
 function tick(perSecond: number): void {
   const nowMs = performance.now()
   for (; nextDueMs <= nowMs; nextDueMs += 1_000 / perSecond) {
@@ -96,9 +92,7 @@ function tick(perSecond: number): void {
 
 const atOnce = rate === undefined ? connections : Math.min(connections, 64)
 for (let i = 0; i < atOnce; i++) open()
-/**
- * Between two looks at what is due: short beside any latency here. One each millisecond took 4 % of a core by itself.
- */
+/** Interval of the open loop, far below the measured latencies. 1 ms took 4 % of a core. */
 const tickMs = 4
 const ticks = rate === undefined ? undefined : setInterval(() => tick(rate), tickMs)
 

@@ -9,37 +9,37 @@ export type Load = {
   readonly port: number
   /** Whole HTTP requests, sent in turn. */
   readonly requests: readonly string[]
-  /** Closed loop: so many; open loop: at most so many. */
+  /** Closed loop: the number of connections; open loop: the limit. */
   readonly connections: number
   readonly seconds: number
   readonly warmupSeconds: number
-  /** Requests a second, whatever the answers do; absent: closed loop. */
+  /** Requests per second, independent of responses; absent: closed loop. */
   readonly rate?: number
 }
 
 export type Answers = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
 
 export type Measured = {
-  /** By status. */
+  /** Responses by status. */
   readonly answers: Readonly<Record<string, Answers>>
-  /** Every value of `Retry-After` that came with a 429. */
+  /** All values of `Retry-After` in 429 responses. */
   readonly retryAfters: readonly string[]
-  /** Connections that broke with an answer outstanding. */
+  /** Connections that broke with a response outstanding. */
   readonly broken: number
-  /** Open loop: requests that were never sent, since no connection became free. */
+  /** Open loop: requests never sent for lack of a connection. */
   readonly missed: number
   readonly connections: number
 }
 
 const taskset = ['/usr/bin/taskset', '/bin/taskset'].find((path) => existsSync(path))
 
-/** On the last core; without `taskset` wherever the system puts it. */
+/** The last core; without `taskset` the system decides. */
 const pinned = (command: string, args: readonly string[]): [string, readonly string[]] =>
   taskset === undefined ? [command, args] : [taskset, ['-c', String(availableParallelism() - 1), command, ...args]]
 
 export const isPinned = taskset !== undefined
 
-/** Runs the generator, pinned to one core where the machine has `taskset`. */
+/** Runs the generator, pinned to a core if the machine has `taskset`. */
 export async function generateLoad(dir: string, load: Load): Promise<Measured> {
   const file = join(dir, 'load.json')
   await writeFile(file, JSON.stringify(load))
@@ -49,7 +49,7 @@ export async function generateLoad(dir: string, load: Load): Promise<Measured> {
 
 type RequestParts = { readonly method: string; readonly path: string; readonly apiKey: string; readonly body?: unknown }
 
-/** A whole request as it goes over the wire. */
+/** A whole request as sent. */
 export function buildRequest({ method, path, apiKey, body }: RequestParts): string {
   const text = body === undefined ? '' : JSON.stringify(body)
   const lines = [
@@ -61,7 +61,7 @@ export function buildRequest({ method, path, apiKey, body }: RequestParts): stri
   return `${lines.join('\r\n')}\r\n\r\n${text}`
 }
 
-/** Answers of this status a second. @throws Error naming the others, when there are any */
+/** Responses of this status per second. @throws Error naming other statuses */
 export function rateOf({ answers, broken }: Measured, status: number): Answers {
   const others = Object.keys(answers).filter((other) => other !== String(status))
   const found = answers[status]

@@ -1,11 +1,11 @@
 export type AcceptOptions = {
   readonly rounds: number
   readonly seconds: number
-  /** The folder, and so the disk, that the servers keep their files in. */
+  /** Folder, and so disk, of the servers' files. */
   readonly dir: string
   readonly say: (line: string) => void
 }
 
-/** Of a closed loop. */
+/** Connections of a closed loop. */
 export const connections = 32
 export const warmupSeconds = 1

@@ -5,7 +5,7 @@ import { generateLoad, type Measured, rateOf } from './load.ts'
 import { type AcceptOptions, connections, warmupSeconds } from './options.ts'
 import type { World } from './world.ts'
 
-/** Constant arrival at the capacity and at twice of it, in turn. */
+/** Constant arrival at capacity and at twice that, alternating. */
 export async function overloadRow(
   world: World,
   { rounds, seconds, say }: AcceptOptions,

@@ -1,6 +1,5 @@
-// A list of 100,000 tasks: its first page, and its page 5,000 by the cursor of the one before. The ratio is that of the
-// page's own statement, by the database's own clock: the count beside it and the request around it are alike for both,
-// and would hide a page that is slow.
+// First page and page 5,000 (by cursor) of a list of 100,000 tasks. Compares only the statement of the page, timed by
+// the database: count and request cost the same for both and would hide a cost that grows with the page number.
 import { sql } from 'kysely'
 import { median } from '../median.ts'
 import type { Row } from '../row.ts'
@@ -45,7 +44,7 @@ async function insertTasks({ db }: World, { workspaceId, objectKey }: Caller): P
   await sql`vacuum analyze task`.execute(db)
 }
 
-/** Whose list, and which page the answer has to be. */
+/** The workspace's caller, and the page to expect. */
 type Wanted = { readonly caller: Caller; readonly page?: number }
 type PageAnswer = { readonly page: number; readonly items: readonly unknown[]; readonly nextCursor: string | null }
 

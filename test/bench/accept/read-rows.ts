@@ -1,4 +1,4 @@
-// Reads of a task a second beside a bare route with one select.
+// Reads of a task per second, relative to a bare route with one select.
 import { claimNextTask } from '@matte/core/task/run/claim-task'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
@@ -39,9 +39,7 @@ export async function readRows(world: World, { rounds, seconds, say }: AcceptOpt
   ]
 }
 
-/**
- * Reads of ten tasks for each of a few workspaces, one half queued and one half ended by the worker's own functions.
- */
+/** Reads of ten tasks in each of a few workspaces, half of them queued and half ended by the worker's functions. */
 async function givenTasks({ port, callers, db }: World): Promise<{ queued: string[]; succeeded: string[] }> {
   const queued: string[] = []
   const succeeded: string[] = []
@@ -63,7 +61,7 @@ async function givenTasks({ port, callers, db }: World): Promise<{ queued: strin
   return { queued, succeeded }
 }
 
-/** As a worker ends them; the model's name keeps the claim to these tasks. */
+/** Ends tasks like a worker; the model's name limits the claims to these tasks. */
 async function finishSome(db: World['db'], workspaceId: string, ids: readonly string[]): Promise<void> {
   const model = `bench-${workspaceId.slice(0, 8)}`
   await sql`update task set model_version = ${model} where id = any(${[...ids]}::uuid[])`.execute(db)

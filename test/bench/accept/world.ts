@@ -1,5 +1,5 @@
-// What the accept and read rows run against: real servers on free ports, durable as they are deployed, one API process
-// with a plan without limits, and a hundred workspaces whose objects are uploaded beforehand.
+// Setup of the accept and read rows: real, durable servers on free ports, an API process with an unlimited plan, and a
+// hundred workspaces with uploaded objects.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { grantCredits } from '@matte/core/credit/lot-queries'
@@ -24,7 +24,7 @@ import { freePorts } from '../../support/free-ports.ts'
 import { pickObjectStorePorts } from '../../support/object-store-ports.ts'
 import { startTestProcess, type TestProcess } from '../../support/processes.ts'
 
-/** Charged, so that every statement of a sold plan runs, and without a limit that the load could meet. */
+/** Charged, so every statement of a paid plan runs; unlimited, so the load meets no limit. */
 const benchPlan = {
   concurrentTasks: 1_000_000_000,
   monthlyQuota: 1_000_000_000,
@@ -40,7 +40,7 @@ export type World = {
   readonly databaseUrl: string
   readonly db: Db
   readonly bucket: Bucket
-  /** Variables of the API process. */
+  /** Environment of the API process. */
   readonly env: Readonly<Record<string, string>>
   readonly api: TestProcess
   readonly port: number
@@ -51,10 +51,10 @@ export type World = {
 export const poolMax = 10
 const workspaces = 100
 
-/** `parent`: the folder, and so the disk, that the servers keep their files in. */
+/** `parent`: folder, and so disk, of the servers' files. */
 export async function createWorld(parent: string, more: Record<string, string> = {}): Promise<World> {
   const dir = mkdtempSync(join(parent, 'matte-bench-'))
-  chmodSync(dir, 0o755) // PostgreSQL runs as another user where this one is root
+  chmodSync(dir, 0o755) // PostgreSQL runs as another user when this process is root
   const stops: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })]
   const remove = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop()
@@ -98,7 +98,7 @@ async function startServers(dir: string, started: (server: RunningServer) => voi
   const postgres = await startPostgres({
     ...common,
     logFile: join(dir, 'postgres.log'),
-    installation: await installPostgres(sayToTerminal),
+    installation: await installPostgres(),
     dataDir: join(dir, 'postgres/data'),
     port: postgresPort,
     password,
@@ -134,7 +134,7 @@ async function startServers(dir: string, started: (server: RunningServer) => voi
   }
 }
 
-/** A whole PNG of one pixel: the store read is the same for both sides, and its size is not what is measured. */
+/** A PNG of one pixel: the store read is the same for both sides. */
 const onePixelPng = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==',
   'base64',

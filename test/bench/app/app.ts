@@ -1,5 +1,5 @@
-// `make bench ARGS=app`: reads of the App API beside Fastify with the same select, what of a login is the hash of its
-// password, and what two hundred logins at once leave of the reads.
+// `make bench ARGS=app`: reads of the App API beside Fastify with the same select, the share of password hashing in a
+// login, and reads during two hundred logins.
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { scrape, valuesOf } from '../../support/metrics/exposed-metrics.ts'
@@ -18,7 +18,7 @@ type AppOptions = {
   readonly say: (line: string) => void
 }
 
-/** What bounds logins in life is not measured. Each comes from an address of its own, as people do. */
+/** Disables the login limits; each login comes from another address. */
 const unbounded = { OPEN_REQUESTS_PER_MINUTE: '1000000000', REQUESTS_IN_WORK_MAX: '4096', TRUSTED_PROXY_HOPS: '1' }
 
 export async function measureApp(options: AppOptions): Promise<Row[]> {
@@ -87,7 +87,7 @@ async function loginRows(world: World, members: Members, { rounds, seconds, say 
   ]
 }
 
-/** Milliseconds of a hash and of the route, as the process counts them: logins one after the other, once warm. */
+/** Milliseconds of the hash and of the route, by the process's metrics, after a warm-up. */
 async function timeLogins({ port, api }: World, { logins, password }: Members): Promise<[number, number]> {
   const logInEach = async (emails: readonly string[]): Promise<void> => {
     for (const email of emails) await logIn(port, { email, password })
@@ -103,7 +103,7 @@ async function timeLogins({ port, api }: World, { logins, password }: Members): 
 
 const loginRoute = { route: '/api/v1/app/auth/login' }
 
-/** Sums since the process began. */
+/** Sums since the process started. */
 async function readTimes(healthUrl: string) {
   const exposed = await scrape(healthUrl)
   const sum = (name: string, labels?: Readonly<Record<string, string>>): number =>
@@ -117,7 +117,7 @@ async function readTimes(healthUrl: string) {
 
 const agent = new Agent({ keepAlive: true })
 
-/** By Node's plain client: what `fetch` takes of its own would be counted as the login's. */
+/** Node's plain client; the cost of `fetch` would count as the login's. */
 async function logIn(port: number, body: { email: string; password: string }): Promise<void> {
   const text = JSON.stringify(body)
   const headers = {
@@ -137,7 +137,7 @@ const addressOf = (email: string): string => {
   return `203.0.${Math.floor(number / 250)}.${(number % 250) + 1}`
 }
 
-/** So many at each moment: whoever is signed in makes place for the next. */
+/** A constant number of concurrent logins. */
 const keepLoggingIn = async ({ port }: World, { logins, password }: Members, goesOn: () => boolean): Promise<void> => {
   const one = async (email: string): Promise<void> => {
     while (goesOn()) await logIn(port, { email, password })
@@ -145,10 +145,10 @@ const keepLoggingIn = async ({ port }: World, { logins, password }: Members, goe
   await Promise.all(logins.slice(0, atOnce).map(one))
 }
 
-/** Reads a second while nothing presses; far below what the process can answer, so that p99 is no queue of its own. */
+/** Far below the capacity, so p99 has no queueing. */
 const readsPerSecond = 200
 
-/** p99 of reads at a constant rate, in milliseconds, while `act` goes on. */
+/** p99 of reads at a constant rate, in milliseconds, during `act`. */
 async function readWhile(
   world: World,
   members: Members,

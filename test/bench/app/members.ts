@@ -1,9 +1,9 @@
-// People who are signed in, with tasks to read, and accounts to sign in with.
+// Signed-in users with tasks to read, and accounts to sign in with.
 
 import { foldAddress } from '@matte/core/address'
-import { signAccessToken } from '@matte/core/identity/access-token'
-import { readSigningKeys } from '@matte/core/identity/signing-keys'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { signAccessToken } from '@matte/people/identity/session/access-token'
+import { readSigningKeys } from '@matte/people/identity/session/signing-keys'
 import { hash } from '@node-rs/argon2'
 import { buildRequest } from '../accept/load.ts'
 import type { Caller, World } from '../accept/world.ts'
@@ -12,7 +12,7 @@ export type Members = {
   /** Whole requests: reads of tasks with access tokens, and of the same tasks from the bare route. */
   readonly reads: readonly string[]
   readonly bareReads: readonly string[]
-  /** Addresses of accounts, all with this password. */
+  /** Addresses of accounts with this password. */
   readonly logins: readonly string[]
   readonly password: string
 }

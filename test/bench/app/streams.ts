@@ -1,4 +1,4 @@
-// `make bench ARGS=streams`: the memory that a thousand open streams take of the API, and how soon each has an event.
+// `make bench ARGS=streams`: API memory of a thousand open streams, and the latency of an event.
 import { issuerAt, openMany } from '../../support/app/many-streams.ts'
 import { givenPerson } from '../../support/app/people.ts'
 import { until } from '../../support/until.ts'
@@ -20,11 +20,11 @@ export async function measureStreams({ dir, say }: Options): Promise<Row[]> {
       const member = { workspaceId, role: 'member' } as const
       tokens.push((await givenPerson(world.db, issuer, { member })).accessToken)
     }
-    // The first ones also bring the code to its place.
+    // Warm-up.
     for (const { close } of await openMany(issuer.url, tokens, 5)) close()
     await until('they are gone', async () => (await openOf(world)) === 0)
     const before = await memoryOf(world)
-    say(`${count} streams are opened`)
+    say(`opening ${count} streams`)
     const streams = await openMany(issuer.url, tokens, count / 4)
     const opened = await memoryOf(world)
     const delaysMs: number[] = []

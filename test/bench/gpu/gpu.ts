@@ -1,5 +1,5 @@
-// `TRITON_URL=host:port make bench ARGS=gpu`: the whole way of an image where the model is not what takes the time,
-// with a Triton on a GPU, and what each process takes of the processor for it.
+// `TRITON_URL=host:port make bench ARGS=gpu`: end-to-end throughput with a Triton on a GPU, and the CPU time of each
+// process.
 import { createInstallation, type Installation } from '../installation.ts'
 import { median } from '../median.ts'
 import { readPhotos } from '../model.ts'
@@ -15,7 +15,7 @@ type GpuOptions = {
   readonly tritonUrl: string | undefined
 }
 
-/** Tasks a second that are created: more than a controller completes, few enough that none is refused. */
+/** Creations per second: above a controller's throughput, below the API's limit. */
 const pace = 400
 
 export async function measureGpu({ rounds, seconds, say, tritonUrl }: GpuOptions): Promise<Row[]> {
@@ -32,7 +32,7 @@ export async function measureGpu({ rounds, seconds, say, tritonUrl }: GpuOptions
     const asked = await measureTriton(tritonUrl, seconds)
     const rows: Row[] = []
     for (const [name, photo, factor] of sets) {
-      // As many as are done in the time, as far as the warm-up tells.
+      // Task count estimated from the warm-up.
       const warm = await measurePipeline(installation, photo, { count: Math.round(150 * factor) + 12, pace })
       const count = Math.max(16, Math.round(warm * seconds))
       const all: Measured[] = []

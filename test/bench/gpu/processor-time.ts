@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { listRecords, pidFileOf, readLiveRecord } from '@matte/local/lifecycle/pid-file'
 
-/** CPU milliseconds so far of each process that was started in the folder, with its descendants and their threads. */
+/** CPU milliseconds so far of each process started in the folder, with descendants and threads. */
 export function processorTimes(runDir: string): Map<string, number> {
   const all = readdirSync('/proc').flatMap((name) => statOf(name) ?? [])
   const timeOf = (pid: number): number => {
@@ -13,16 +13,16 @@ export function processorTimes(runDir: string): Map<string, number> {
   return new Map(records.map(({ name, pid }) => [name, timeOf(pid)]))
 }
 
-/** The kernel counts in hundredths of a second, on every Linux that Node runs on. */
+/** The kernel's tick on every Linux that Node runs on. */
 const msPerTick = 10
 
 function statOf(name: string): { pid: number; parent: number; ms: number } | undefined {
   if (!/^\d+$/.test(name)) return undefined
   try {
     const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-    // The second field is the program's name in parentheses, which may hold spaces.
+    // The second field, the program's name, may contain spaces.
     const [, parent, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // Children that have ended count in the last two.
+    // The last two count ended children.
     const ticks = [9, 10, 11, 12].reduce((sum, index) => sum + Number(rest[index]), 0)
     return { pid: Number(name), parent: Number(parent), ms: ticks * msPerTick }
   } catch {

@@ -1,6 +1,6 @@
-// `make bench ARGS=rembg`: images a second through the service beside rembg's HTTP server on the same cores, both with
-// callers that send a photo and wait for the bytes of its cut-out. The service's way is the longer one: an upload, a
-// task, questions until it has succeeded, a download.
+// `make bench ARGS=rembg`: images per second through the service, relative to rembg's HTTP server on the same cores.
+// Callers of both send a photo and wait for the cut-out. The service needs more requests: upload, task, polls and
+// download.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -22,7 +22,7 @@ type Case = {
   readonly width: number
   readonly height: number
   readonly concurrency: number
-  /** By the views that the service's model is asked for. */
+  /** Targets by the number of views. */
   readonly atLeast: Readonly<Record<1 | 2, number>>
 }
 
@@ -52,7 +52,7 @@ export async function measureRembg({ rounds, seconds, say }: ModelOptions): Prom
 
 type Servers = Readonly<Record<'rembg' | 'service', CutOut>>
 
-/** Both in turn, so that a change of the machine's speed meets them alike. */
+/** Alternates, so changes of the machine's speed affect both. */
 async function measureCase(
   { rembg, service }: Servers,
   { name, width, height, concurrency, atLeast }: Case,
@@ -78,14 +78,14 @@ async function measureCase(
   }
 }
 
-/** A server that answers something else quickly would win. */
+/** Guards against a server that is fast because it returns something else. */
 async function checkSize(png: Uint8Array, width: number, height: number): Promise<void> {
   const found = await sharp(png).metadata()
   if (found.width === width && found.height === height && found.hasAlpha) return
   throw new Error(`the cut-out is ${found.width} × ${found.height}, alpha ${found.hasAlpha}`)
 }
 
-/** Images a second while `concurrency` callers each ask again as soon as they have their answer. */
+/** Images per second with `concurrency` callers in a closed loop. */
 async function rateOf(cutOut: CutOut, photo: Photo, load: { concurrency: number; seconds: number }): Promise<number> {
   const begun = performance.now()
   const ends = await Promise.all(
@@ -101,7 +101,7 @@ async function rateOf(cutOut: CutOut, photo: Photo, load: { concurrency: number;
   return ends.reduce((sum, each) => sum + each * 1_000, 0)
 }
 
-/** How often a caller asks whether its task has ended; on average half of it goes by after the end. */
+/** Polling interval; on average half of it passes after the end. */
 const askEveryMs = 20
 
 function throughService({ origin, apiKey }: Installation): CutOut {

@@ -2,7 +2,7 @@ import { connectTriton } from '@matte/controller/worker/triton/triton-client'
 import { loadTriton } from '@matte/controller/worker/triton/triton-protocol'
 import type { Installation } from '../installation.ts'
 
-/** The views that the installation's model is asked for. */
+/** Views of the installation's model. */
 export async function viewsOf({ tritonAddress }: Installation): Promise<1 | 2> {
   const triton = connectTriton(loadTriton(), tritonAddress)
   try {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { installPackages } from '@matte/local/install/install-packages'
+import { installPackages } from '@matte/local/install/python-packages'
 import { runCommand } from '@matte/local/install/run-command'
 import { startServer } from '@matte/local/lifecycle/server'
 import { answers } from '@matte/local/lifecycle/wait'
@@ -11,22 +11,22 @@ import { freePorts } from '../../support/free-ports.ts'
 import type { Photo } from '../rates.ts'
 
 export type Rembg = {
-  /** The PNG for one photo. */
+  /** Returns the PNG for a photo. */
   cutOut(photo: Photo): Promise<Uint8Array>
   stop(): Promise<void>
 }
 
-/** `rembg s` as it is by default but for its page: as many threads of onnxruntime as there are cores. */
+/** `rembg s` with its defaults, without its web page: one onnxruntime thread per core. */
 export async function startRembg(): Promise<Rembg> {
   const { python, env: own } = await installPeers(sayToTerminal)
   const requirements = join(import.meta.dirname, 'requirements.txt')
-  const saying = 'fetching what the server of rembg needs (8 MB, 30 MB on disk)'
+  const saying = 'fetching the packages of the rembg server (8 MB, 30 MB on disk)'
   const { dir: packages } = await installPackages({ name: 'rembg-server', requirements, saying }, sayToTerminal)
   const [port = 0] = await freePorts(1)
   const dir = mkdtempSync(join(tmpdir(), 'matte-rembg-'))
-  // The sum that rembg compares is of its own download; ours was compared when it was fetched.
+  // Disables rembg's checksum, which is for its own download; the fetch has verified this file.
   const env = { ...own, HOME: dir, PYTHONPATH: `${own.PYTHONPATH}:${packages}`, MODEL_CHECKSUM_DISABLED: '1' }
-  // The first import compiles the packages, which may take longer than a server is given to become ready.
+  // The first import compiles the packages, which may exceed the readiness timeout.
   await runCommand(python, ['-c', 'import rembg.bg, rembg.commands.s_command'], { env })
   const flags = ['s', '--no-ui', '--host', '127.0.0.1', '--port', String(port), '--log_level', 'warning']
   const server = await startServer({

@@ -1,4 +1,4 @@
-// Every alert of the chart, as promtool evaluates it: it fires when it should, and not just below or for a moment.
+// Every alert of the chart, evaluated by promtool: it fires for its fault, and not just below the threshold or briefly.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -39,7 +39,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
     },
   )
 
-  it('have a case in which they fire and one in which they do not, each rule of them', () => {
+  it('have a firing and a silent case for each rule', () => {
     const lacking = alertsOf(rules).flatMap((rule) => {
       const own = cases.filter(({ alert }) => alert === rule.alert)
       const firing = own.filter(({ alert, fires }) =>
@@ -50,11 +50,11 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
     expect(lacking).toEqual([])
   })
 
-  it('are what promtool takes without objection', async () => {
+  it('pass promtool', async () => {
     expect(await checkRules(rules)).toBe('')
   })
 
-  it('say where their page is, and have one each', () => {
+  it('have one runbook each, with its URL', () => {
     const alerts = alertsOf(rules)
     for (const { alert, annotations } of alerts) {
       expect(annotations).toMatchObject({ runbook_url: `charts/matte/runbooks/${alert}.md` })
@@ -63,7 +63,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
     expect(pages.sort()).toEqual([...new Set(alerts.map(({ alert }) => alert))].sort())
   })
 
-  it('can be turned off, delayed and labelled one by one, and told by thresholds', async () => {
+  it('can be disabled, delayed and labelled individually, and follow thresholds', async () => {
     const own = await renderRules({
       alerts: {
         MatteTwoLeaders: { enabled: false },
@@ -86,7 +86,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
     expect(await checkRules(own)).toBe('')
   })
 
-  it('are a file for those without the operator, by the command of the README', async () => {
+  it("can be exported to a file by the README's command", async () => {
     const command = fenceOf('sh', 'matte.rules.yaml').replace('> matte.rules.yaml', '')
     const file = parse(await runOrThrow('sh', ['-c', command.replaceAll('charts/matte', chartDir)])) as RuleFile
     expect(alertsOf(file).map(nameOf)).toEqual(alertsOf(rules).map(nameOf))
@@ -96,18 +96,18 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the alerts of the
 
   it.each([
     [
-      'an alert that there is not',
+      'an unknown alert',
       { alerts: { MatteNoLeaders: { enabled: false } } },
       /MatteNoLeaders; there are .*MatteNoLeader/,
     ],
-    ['seconds that are no bucket', { objectives: { completionSeconds: { default: 31 } } }, /completionSeconds/],
+    ['seconds that match no bucket', { objectives: { completionSeconds: { default: 31 } } }, /completionSeconds/],
     ['an objective without a budget', { objectives: { acceptPercent: 100 } }, /acceptPercent/],
-  ])('refuse %s', async (_name, own, words) => {
+  ])('reject %s', async (_name, own, words) => {
     expect((await render({ metrics: { rules: { enabled: true, ...own } } })).refusal).toMatch(words)
   })
 })
 
-/** The first block of the chart's README of this kind that has the word. */
+/** First block of this kind in the chart's README that contains the word. */
 function fenceOf(kind: string, word: string): string {
   const readme = readFileSync(join(chartDir, 'README.md'), 'utf8')
   const found = [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].find(

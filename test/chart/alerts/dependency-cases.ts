@@ -9,34 +9,34 @@ const waiting = (pod: string) => `matte_database_pool_waiting{process="api",pod=
 
 const due = 'matte_deliveries_due{process="api"}'
 const missingText =
-  'For 15 minutes no replica of the API has reported one of waiting tasks, due webhooks, retention and broken rules. ' +
-  'The alerts on it are blind meanwhile.'
+  'For 15 minutes no replica of the API has reported one of: queued tasks, due webhooks, retention, invariants. The ' +
+  'alerts on it cannot fire.'
 const queued = 'matte_tasks_queued{process="api",model_version="u2netp"}'
 const lag = 'matte_retention_lag_seconds{process="api",what="objects"}'
 const broken = 'matte_invariant_violations{process="api",invariant="ledger_balance"}'
 
 const absentText = (process: string) =>
-  `Prometheus reads metrics of no replica of the process ${process}: none runs, or none can be reached.`
+  `Prometheus has no metrics from any replica of the process ${process}: none is running, or none is reachable.`
 
 const unreachable = [
   {
     alert: 'MatteDatabaseUnreachable',
     dependency: 'database',
     description:
-      '4 connections to PostgreSQL failed in 2 minutes. The API answers 500 with Retry-After; nothing that was ' +
-      'accepted is lost.',
+      '4 connections to PostgreSQL failed in 2 minutes. The API returns 500 with Retry-After; accepted tasks are not ' +
+      'lost.',
   },
   {
     alert: 'MatteStoreUnreachable',
     dependency: 'store',
     description:
-      '4 requests to the object store failed in 2 minutes. Uploads and creations are answered 503; accepted tasks ' +
-      'wait without spending attempts.',
+      '4 requests to the object store failed in 2 minutes. Uploads and new tasks get 503; accepted tasks wait ' +
+      'without using up attempts.',
   },
 ].flatMap(({ alert, dependency, description }): readonly Case[] => [
   {
     alert,
-    when: 'it cannot be reached',
+    when: 'it is unreachable',
     series: { [errors(dependency, 'unreachable')]: '0+2x10' },
     at: '4m',
     fires: [{ severity: 'critical', description }],
@@ -50,14 +50,14 @@ const unreachable = [
   },
   {
     alert,
-    when: 'it is away for less than a minute',
+    when: 'it is down for less than a minute',
     series: { [errors(dependency, 'unreachable')]: '0 0 0 9x10' },
     at: '3m',
     fires: [],
   },
   {
     alert,
-    when: 'something else cannot be reached',
+    when: 'another dependency is unreachable',
     series: { [errors('triton', 'unreachable')]: '0+9x10', [errors('kubernetes', 'unreachable')]: '0+9x10' },
     at: '9m',
     fires: [],
@@ -82,14 +82,14 @@ const connections: readonly Case[] = [
   },
   {
     alert: 'MatteNatsDisconnected',
-    when: 'NATS is away for nine minutes',
+    when: 'NATS is down for nine minutes',
     series: { [natsOf('a')]: '0x9 1x10' },
     at: '9m',
     fires: [],
   },
   {
     alert: 'MatteDatabasePoolSaturated',
-    when: 'more than one waits for a connection all the time',
+    when: 'more than one statement waits for a connection continuously',
     series: { [waiting('a')]: '2x20', [waiting('b')]: '0x20' },
     at: '6m',
     fires: [
@@ -98,14 +98,14 @@ const connections: readonly Case[] = [
         process: 'api',
         pod: 'a',
         description:
-          'In the api a, 2 statements on average wait for one of its connections; 1 is the limit. Answers become ' +
-          'slow, and the API refuses requests soon.',
+          'In pod a (api), 2 statements on average wait for a connection; the limit is 1. Responses become slow, and ' +
+          'the API starts to reject requests.',
       },
     ],
   },
   {
     alert: 'MatteDatabasePoolSaturated',
-    when: 'one waits all the time',
+    when: 'one statement waits continuously',
     series: { [waiting('a')]: '1x20' },
     at: '15m',
     fires: [],
@@ -122,7 +122,7 @@ const connections: readonly Case[] = [
 const certificates: readonly Case[] = [
   {
     alert: 'MatteCertificateFailing',
-    when: 'the certificate of the database is refused',
+    when: 'the certificate of the database is rejected',
     series: { [errors('database', 'certificate')]: '0+1x10' },
     at: '10m',
     fires: [
@@ -130,14 +130,14 @@ const certificates: readonly Case[] = [
         severity: 'critical',
         dependency: 'database',
         description:
-          'The certificate of database was refused 10 times in 10 minutes: it has expired, names another host or is ' +
-          'signed by an authority that is not trusted.',
+          'The certificate of database was rejected 10 times in 10 minutes: it has expired, names another host, or ' +
+          'has an untrusted issuer.',
       },
     ],
   },
   {
     alert: 'MatteCertificateFailing',
-    when: 'certificates were refused eleven minutes ago, and the database is away now',
+    when: 'certificates were rejected eleven minutes ago, and the database is down now',
     series: { [errors('database', 'certificate')]: '0 1x20', [errors('database', 'unreachable')]: '0+5x20' },
     at: '13m',
     fires: [],
@@ -159,7 +159,7 @@ const readings: readonly Case[] = [
   },
   {
     alert: 'MatteReadingsMissing',
-    when: 'broken rules are not read',
+    when: 'invariants are not read',
     series: { [up('api')]: '1x20', [queued]: '0x20', [lag]: '0x20', [due]: '0x20' },
     at: '15m',
     fires: [
@@ -171,21 +171,21 @@ const readings: readonly Case[] = [
   },
   {
     alert: 'MatteReadingsMissing',
-    when: 'the queue alone is not read',
+    when: 'only the queue is not read',
     series: { [up('api')]: '1x20', [lag]: '0x20', [broken]: '0x20', [due]: '0x20' },
     at: '15m',
     fires: [{ severity: 'warning', description: missingText }],
   },
   {
     alert: 'MatteReadingsMissing',
-    when: 'retention alone is not read',
+    when: 'only retention is not read',
     series: { [up('api')]: '1x20', [queued]: '0x20', [broken]: '0x20', [due]: '0x20' },
     at: '15m',
     fires: [{ severity: 'warning', description: missingText }],
   },
   {
     alert: 'MatteReadingsMissing',
-    when: 'the database is away for ten minutes',
+    when: 'the database is down for ten minutes',
     series: {
       [up('api')]: '1x30',
       ...{ [queued]: '0x5 stale _x9 0x15', [due]: '0x5 stale _x9 0x15' },
@@ -196,7 +196,7 @@ const readings: readonly Case[] = [
   },
   {
     alert: 'MatteReadingsMissing',
-    when: 'no API runs, which another alert says',
+    when: 'no API runs, which another alert reports',
     series: { [up('worker')]: '1x30' },
     at: '25m',
     fires: [],
@@ -213,14 +213,14 @@ export const dependencyCases: readonly Case[] = [
   ...certificates,
   {
     alert: 'MatteProcessAbsent',
-    when: 'no dispatcher is there',
+    when: 'no dispatcher runs',
     series: { [up('api')]: '1x10', [up('worker')]: '1x10', [up('operator')]: '1x10' },
     at: '5m',
     fires: [{ severity: 'critical', process: 'dispatcher', description: absentText('dispatcher') }],
   },
   {
     alert: 'MatteProcessAbsent',
-    when: 'nothing is there, though another installation is',
+    when: 'only another installation runs',
     series: { 'matte_build_info{namespace="elsewhere",process="api"}': '1x10' },
     at: '5m',
     fires: ['api', 'worker', 'operator', 'dispatcher'].map((process) => ({
@@ -231,7 +231,7 @@ export const dependencyCases: readonly Case[] = [
   },
   {
     alert: 'MatteProcessAbsent',
-    when: 'one replica of each is there',
+    when: 'one replica of each runs',
     series: allUp('1x10'),
     at: '9m',
     fires: [],
@@ -245,7 +245,7 @@ export const dependencyCases: readonly Case[] = [
   },
   {
     alert: 'MatteClaimsFailing',
-    when: 'claims fail all the time',
+    when: 'claims fail continuously',
     series: { [claims]: '0+2x20' },
     at: '10m',
     fires: [
@@ -253,8 +253,8 @@ export const dependencyCases: readonly Case[] = [
         severity: 'warning',
         kind: 'task',
         description:
-          '10 rounds of claims (task) failed in 5 minutes; 5 is the limit. While all of them fail, no task is ' +
-          'started or no webhook sent.',
+          '10 claim rounds (task) failed in 5 minutes; the limit is 5. While all rounds fail, no task starts or no ' +
+          'webhook is sent.',
       },
     ],
   },
@@ -267,7 +267,7 @@ export const dependencyCases: readonly Case[] = [
   },
   {
     alert: 'MatteClaimsFailing',
-    when: 'twenty fail in a minute, once',
+    when: 'twenty fail in a single minute',
     series: { [claims]: '0x10 20x20' },
     at: '14m',
     fires: [],

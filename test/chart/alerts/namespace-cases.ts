@@ -18,8 +18,8 @@ export const namespaceCases: readonly Case[] = [
         severity: 'warning',
         watched_namespace: 'team-a',
         description:
-          'The pools of the namespace team-a keep their pods and are neither scaled nor repaired. Requests go to the ' +
-          'last known pods, and to none after a restart of the worker.',
+          'The pools in namespace team-a are neither scaled nor repaired. Requests go to their last known pods until ' +
+          'the worker restarts.',
       },
     ],
   },

@@ -4,13 +4,13 @@ const route = '/api/v1/open/developer/tasks'
 const answered = (status: string, path = route, method = 'POST') =>
   `matte_http_request_duration_seconds_count{method="${method}",route="${path}",status="${status}"}`
 
-/** Over ten hours: `bad` of `all` requests a minute. */
+/** `bad` of `all` requests per minute fail, over ten hours. */
 const creations = (bad: number, all: number) => ({
   [answered('500')]: `0+${bad}x600`,
   [answered('201')]: `0+${all - bad}x600`,
 })
 
-/** Of `all` tasks a minute `bad` take longer than the plan's seconds. Prometheus 3 writes 30.0. */
+/** `bad` of `all` tasks per minute exceed the plan's seconds. Prometheus 3 writes the bound as 30.0. */
 function endings(bad: number, all: number, { plan = 'pro', le = '30.0' } = {}) {
   const name = (metric: string, bound = '') => `${metric}{plan="${plan}",status="succeeded"${bound}}`
   return {
@@ -30,16 +30,16 @@ const acceptFiring = (share: string, { window, factor, severity }: Window) => ({
   severity,
   window,
   description:
-    `${share} of the creations (tasks, batches, uploads) were answered with a server error in the last ${window}; ` +
-    `99.9% is the objective, and the budget of 30 days is spent ${factor} times too fast.`,
+    `${share} of the create requests (tasks, batches, uploads) failed with a server error in the last ${window}; the ` +
+    `objective is 99.9%, and the 30-day error budget is spent ${factor} times too fast.`,
 })
 const lateFiring = (share: string, { window, factor, severity }: Window, plan = 'pro') => ({
   severity,
   window,
   plan,
   description:
-    `${share} of the tasks of plan ${plan} took longer than promised in the last ${window}; 99% is the objective, ` +
-    `and the budget of 30 days is spent ${factor} times too fast.`,
+    `${share} of the tasks of plan ${plan} took longer than the objective in the last ${window}; the objective is ` +
+    `99%, and the 30-day error budget is spent ${factor} times too fast.`,
 })
 
 const accept = (rest: Omit<Case, 'alert'>): Case => ({ alert: 'MatteAcceptFailing', ...rest })
@@ -67,20 +67,20 @@ const acceptCases: readonly Case[] = [
   }),
   accept({ when: '0.09 % of them fail for hours', series: creations(9, 10_000), at: '5h', fires: [] }),
   accept({
-    when: 'an hour ago 2 % of them failed, and none does now',
+    when: '2 % of them failed an hour ago, and none fails now',
     series: { [answered('500')]: '0+2x10 20x200', [answered('201')]: '0+98x210' },
     at: '45m',
     fires: [],
   }),
   accept({ when: '2 % of them fail for a minute', series: creations(2, 100), at: '1m', fires: [] }),
   accept({
-    when: 'four of four fail, and no more come',
+    when: 'four of four fail, and no more follow',
     series: { [answered('500')]: '0x5 0 4x200', [answered('201')]: '0x200' },
     at: '9m',
     fires: [],
   }),
   accept({
-    when: 'reads fail, and creations of webhook endpoints',
+    when: 'reads, and creations of webhook endpoints, fail',
     series: {
       [answered('500', route, 'GET')]: '0+9x99',
       [answered('500', '/api/v1/open/developer/webhooks')]: '0+9x99',
@@ -90,7 +90,7 @@ const acceptCases: readonly Case[] = [
     fires: [],
   }),
   accept({
-    when: 'callers are refused for reasons of their own',
+    when: 'requests fail with client errors',
     series: { [answered('429')]: '0+9x99', [answered('400')]: '0+9x99', [answered('201')]: '0+1x99' },
     at: '60m',
     fires: [],
@@ -128,25 +128,25 @@ const lateCases: readonly Case[] = [
   }),
   late({ when: '0.9 % of them are late for hours', series: endings(9, 1_000), at: '5h', fires: [] }),
   late({
-    when: 'a plan without a line of its own is late, in the words of Prometheus 2',
+    when: 'a plan with the default limit is late, in the notation of Prometheus 2',
     series: endings(15, 100, { plan: 'own', le: '30' }),
     at: '5m',
     fires: [lateFiring('15%', fast, 'own')],
   }),
   late({
-    when: 'a plan with batches is late by its own measure',
+    when: 'a plan with batches exceeds its own limit',
     series: endings(15, 100, { plan: 'enterprise', le: '300.0' }),
     at: '5m',
     fires: [lateFiring('15%', fast, 'enterprise')],
   }),
   late({
-    when: 'a plan with batches takes long and is in time by its own measure',
+    when: 'a plan with batches is slow within its own limit',
     series: { ...endings(90, 100, { plan: 'business' }), ...endings(0, 100, { plan: 'business', le: '120.0' }) },
     at: '60m',
     fires: [],
   }),
   late({
-    when: 'callers cancel what waits for long',
+    when: 'callers cancel tasks that wait long',
     series: {
       ...endings(0, 100),
       'matte_task_completion_seconds_bucket{plan="pro",status="canceled",le="30.0"}': '0x99',

@@ -5,8 +5,8 @@ const passes = (outcome: string) => `matte_reconcile_total{queue="pools",outcome
 const restarts = (reason: string, pod: string) =>
   `matte_kube_watch_restarts_total{resource="pods",reason="${reason}",pod="${pod}"}`
 const failingText = (count: number): string =>
-  `${count} reconcile passes failed in the last five minutes. Pools whose passes fail are scaled and repaired late ` +
-  'or not at all.'
+  `${count} reconcile passes failed in the last 5 minutes. The affected pools are scaled and repaired late or ` +
+  'not at all.'
 
 export const operatorCases: readonly Case[] = [
   {
@@ -19,8 +19,8 @@ export const operatorCases: readonly Case[] = [
         severity: 'warning',
         pool: 'demo',
         description:
-          'Kubernetes refuses the fencing token of the leader for the pool demo, so the operator neither scales nor ' +
-          'repairs it. Its pods go on.',
+          'Kubernetes rejects the fencing token of the leader for pool demo, so the operator neither scales nor repairs ' +
+          'it. Its pods keep serving.',
       },
     ],
   },
@@ -34,8 +34,8 @@ export const operatorCases: readonly Case[] = [
         severity: 'warning',
         pool: 'demo',
         description:
-          'Kubernetes refuses the fencing token of the leader for the pool demo, so the operator neither scales nor ' +
-          'repairs it. Its pods go on.',
+          'Kubernetes rejects the fencing token of the leader for pool demo, so the operator neither scales nor repairs ' +
+          'it. Its pods keep serving.',
       },
     ],
   },
@@ -79,14 +79,14 @@ export const operatorCases: readonly Case[] = [
   },
   {
     alert: 'MatteReconcileFailing',
-    when: 'passes meet conflicts',
+    when: 'passes end with conflicts',
     series: { [passes('conflict')]: '0+60x30', [passes('failed')]: '0x30' },
     at: '20m',
     fires: [],
   },
   {
     alert: 'MatteWatchRestarting',
-    when: 'a watch of one process is refused again and again',
+    when: 'a watch of one process is rejected repeatedly',
     series: { [restarts('refused', 'a')]: '0+8x60', [restarts('refused', 'b')]: '0x60' },
     at: '40m',
     fires: [
@@ -95,13 +95,13 @@ export const operatorCases: readonly Case[] = [
         resource: 'pods',
         reason: 'refused',
         description:
-          'A process began its watch of pods 120 times in 15 minutes, because of refused. It sees changes late.',
+          'A process restarted its watch of pods 120 times in 15 minutes (reason: refused). It notices changes late.',
       },
     ],
   },
   {
     alert: 'MatteWatchRestarting',
-    when: 'watches end at their limit of time, or restart every 90 s for want of bookmarks',
+    when: 'watches end at their time limit, or restart every 90 s without bookmarks',
     series: { [restarts('ended', 'a')]: '0+8x60', [restarts('idle', 'a')]: '0+0.66x60' },
     at: '40m',
     fires: [],

@@ -8,69 +8,68 @@ const rolledBack = 'matte_pool_condition{pool="demo",condition="RolledBack"}'
 const leader = (pod: string) => `matte_leader{pod="${pod}"}`
 
 const degradedText =
-  'Something is wrong with the pool demo that does not go away by itself; its condition Degraded says ' +
-  'what and what to do.'
+  'Pool demo has a problem that does not resolve by itself. Its condition Degraded names the problem and the remedy.'
 
 const leading: readonly Case[] = [
   {
     alert: 'MatteNoLeader',
-    when: 'no replica leads',
+    when: 'no replica is leader',
     series: { [leader('a')]: '0x10', [leader('b')]: '0x10' },
     at: '5m',
     fires: [
       {
         severity: 'warning',
         description:
-          'No operator holds the Lease, so nobody scales or repairs pools. Tasks go on with the pods that there ' +
-          'are; a pool at zero stays there.',
+          'No operator holds the Lease, so pools are neither scaled nor repaired. Existing pods serve tasks; a pool ' +
+          'at zero stays at zero.',
       },
     ],
   },
   {
     alert: 'MatteNoLeader',
-    when: 'one leads and another follows',
+    when: 'one replica is leader',
     series: { [leader('a')]: '1x10', [leader('b')]: '0x10' },
     at: '9m',
     fires: [],
   },
   {
     alert: 'MatteNoLeader',
-    when: 'the lead changes hands in four minutes',
+    when: 'the leader changes within four minutes',
     series: { [leader('a')]: '1 0x10', [leader('b')]: '0x5 1x10' },
     at: '5m',
     fires: [],
   },
   {
     alert: 'MatteTwoLeaders',
-    when: 'two replicas believe that they lead',
+    when: 'two replicas act as leader',
     series: { [leader('a')]: '1x10', [leader('b')]: '1x10' },
     at: '5m',
     fires: [
       {
         severity: 'warning',
         description:
-          '2 operators believe that they lead. Writes of all but the last one are refused by their fencing tokens, ' +
-          'so nothing is damaged.',
+          '2 operators act as leader. Kubernetes rejects the writes of all but the latest by fencing tokens, so no ' +
+          'pool is damaged.',
       },
     ],
   },
   {
     alert: 'MatteTwoLeaders',
-    when: 'one leads',
+    when: 'exactly one is leader',
     series: { [leader('a')]: '1x10', [leader('b')]: '0x10' },
     at: '9m',
     fires: [],
   },
   {
     alert: 'MatteTwoLeaders',
-    when: 'a former leader learns it after four minutes',
+    when: 'a previous leader stops after four minutes',
     series: { [leader('a')]: '1x4 0x10', [leader('b')]: '0 1x10' },
     at: '4m',
     fires: [],
   },
   {
     alert: 'MatteTwoLeaders',
-    when: 'each of two installations has its leader',
+    when: 'each of two installations has a leader',
     series: { [leader('a')]: '1x10', 'matte_leader{namespace="elsewhere",pod="b"}': '1x10' },
     at: '9m',
     fires: [],
@@ -80,7 +79,7 @@ const leading: readonly Case[] = [
 const rollbacks: readonly Case[] = [
   {
     alert: 'MattePoolRolledBack',
-    when: 'the revision of spec was rolled back',
+    when: "the spec's revision was rolled back",
     series: { [rolledBack]: '0x5 1x30' },
     at: '12m',
     fires: [
@@ -88,8 +87,8 @@ const rollbacks: readonly Case[] = [
         severity: 'warning',
         pool: 'demo',
         description:
-          'The pool demo tried the revision in its spec and rolled it back; the revision before it serves. Its ' +
-          'condition RolledBack says what failed.',
+          'Pool demo tried the revision in its spec and rolled it back; the previous revision serves. Its condition ' +
+          'RolledBack names the failure.',
       },
     ],
   },
@@ -102,7 +101,7 @@ const rollbacks: readonly Case[] = [
   },
   {
     alert: 'MattePoolRolledBack',
-    when: 'the lead changes hands after a rollback',
+    when: 'the leader changes after a rollback',
     series: {
       'matte_pool_condition{pool="demo",condition="RolledBack",pod="a"}': '0x5 1x5 _x20',
       'matte_pool_condition{pool="demo",condition="RolledBack",pod="b"}': '_x10 1x20',
@@ -113,8 +112,8 @@ const rollbacks: readonly Case[] = [
         severity: 'warning',
         pool: 'demo',
         description:
-          'The pool demo tried the revision in its spec and rolled it back; the revision before it serves. Its ' +
-          'condition RolledBack says what failed.',
+          'Pool demo tried the revision in its spec and rolled it back; the previous revision serves. Its condition ' +
+          'RolledBack names the failure.',
       },
     ],
   },
@@ -125,16 +124,14 @@ export const poolCases: readonly Case[] = [
   ...rollbacks,
   {
     alert: 'MattePoolDegraded',
-    when: 'a pool is degraded and none of its pods is ready',
+    when: 'a pool is degraded without a ready pod',
     series: { [degraded]: '1x30', [replicas('ready')]: '0x30', [replicas('desired')]: '1x30' },
     at: '12m',
     fires: [
       {
         severity: 'critical',
         pool: 'demo',
-        description:
-          'The pool demo is Degraded and none of its pods is ready. Tasks of its models wait; after 24 hours ' +
-          'they fail.',
+        description: 'Pool demo is Degraded and has no ready pod. Tasks of its models wait and fail after 24 hours.',
       },
     ],
   },
@@ -168,22 +165,20 @@ export const poolCases: readonly Case[] = [
       {
         severity: 'warning',
         pool: 'demo',
-        description:
-          'The pool demo has as many pods as scaling.maxReplicas allows; 56 tasks wait for it, more than 10 ' +
-          'minutes ago.',
+        description: 'Pool demo is at scaling.maxReplicas; 56 tasks wait for it, more than 10 minutes ago.',
       },
     ],
   },
   {
     alert: 'MattePoolAtMax',
-    when: 'its queue stays as long as it is',
+    when: 'its queue is constant',
     series: { [backlog]: '80x40', [replicas('desired')]: '2x40', [maximum]: '2x40' },
     at: '30m',
     fires: [],
   },
   {
     alert: 'MattePoolAtMax',
-    when: 'the queue grows and the pool may still grow as well',
+    when: 'the queue grows below the maximum size',
     series: { [backlog]: '0+2x40', [replicas('desired')]: '1x40', [maximum]: '2x40' },
     at: '30m',
     fires: [],

@@ -1,4 +1,4 @@
-// promtool, given the chart's rules as a file.
+// Runs promtool on the chart's rules.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { run } from '../helm.ts'
 import type { Case } from './case.ts'
 import { findRule, type RuleFile } from './rules.ts'
 
-/** Why alerts cannot be tested here; the reason is reported once a file. */
+/** Reason why alerts cannot be tested, reported once per file. */
 export function findMissingPromtool(): string | undefined {
   try {
     execFileSync('promtool', ['--version'], { stdio: 'ignore' })
@@ -21,7 +21,7 @@ export function findMissingPromtool(): string | undefined {
   }
 }
 
-/** What promtool objects to in a configuration of Prometheus; empty when nothing. */
+/** promtool's errors about a Prometheus configuration; empty if valid. */
 export async function checkConfig(config: string): Promise<string> {
   const dir = newDir()
   const file = join(dir, 'prometheus.yaml')
@@ -30,7 +30,7 @@ export async function checkConfig(config: string): Promise<string> {
   return failed ? stdout + stderr : ''
 }
 
-/** What promtool objects to in a file of rules; empty when nothing. */
+/** promtool's errors about a rules file; empty if valid. */
 export async function checkRules(rules: RuleFile): Promise<string> {
   const dir = newDir()
   const file = join(dir, 'rules.yaml')
@@ -39,10 +39,10 @@ export async function checkRules(rules: RuleFile): Promise<string> {
   return failed ? stdout + stderr : ''
 }
 
-/** What promtool found otherwise than the case says; empty when nothing. */
+/** promtool's differences from the case; empty if it passes. */
 export async function testRules(rules: RuleFile, one: Case): Promise<string> {
   const dir = newDir()
-  // promtool evaluates every rule each minute: the alert's own group is enough, since none refers to another's.
+  // promtool evaluates every rule each minute. The alert's own group is enough, because groups are independent.
   const groups = rules.groups.filter((group) => group.rules.some(({ alert }) => alert === one.alert))
   writeFileSync(join(dir, 'rules.yaml'), stringify({ groups }))
   writeFileSync(join(dir, 'case.yaml'), stringify(toPromtool(rules, one)))
@@ -52,7 +52,7 @@ export async function testRules(rules: RuleFile, one: Case): Promise<string> {
 
 const newDir = (): string => mkdtempSync(join(tmpdir(), 'matte-rules-'))
 
-/** Runs promtool on files of this folder, which then goes. */
+/** Runs promtool on files of this folder and deletes the folder. */
 const promtool = (dir: string, args: readonly string[]) =>
   run('promtool', args).finally(() => rmSync(dir, { recursive: true, force: true }))
 
@@ -61,7 +61,7 @@ function toPromtool(rules: RuleFile, { alert, series, at, fires }: Case) {
     const rule = findRule(rules, { alert, ...labels })
     return {
       exp_labels: { ...rule.labels, ...labels },
-      // Only the description has numbers; the other annotations are the same each time.
+      // Only the description has numbers; other annotations are constant.
       exp_annotations: { ...rule.annotations, description },
     }
   })

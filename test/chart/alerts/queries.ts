@@ -1,4 +1,4 @@
-// What a query asks for, held against the definitions of the metrics: it is easy to ask for what never comes.
+// Checks queries against the definitions of the metrics, because a query with a wrong name silently returns no data.
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
 import { metricsOf } from '../../support/metrics/documented-metrics.ts'
 
@@ -8,10 +8,10 @@ const definitions = new Map<string, MetricDefinition>(
     .map((definition) => [definition.name, definition]),
 )
 
-/** Labels that every series has, by the registry, by Prometheus or by the kind of metric. */
+/** Labels of every series, from the registry, Prometheus or the kind of metric. */
 const common = ['namespace', 'pod', 'job', 'process', 'le']
 
-/** What the query names that no process exposes: metrics, their labels, and values of labels that have a list. */
+/** Names in the query that no process exports: metrics, labels, and values of labels with fixed values. */
 export function findUnknown(promql: string): string[] {
   return [...promql.matchAll(/\b(matte_\w+)(?:\{([^}]*)\})?/g)].flatMap(([, name = '', matchers = '']) => {
     const definition = definitions.get(name) ?? definitions.get(name.replace(/_(bucket|sum|count)$/, ''))

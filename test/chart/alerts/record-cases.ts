@@ -14,14 +14,14 @@ export const recordCases: readonly Case[] = [
         severity: 'critical',
         invariant: 'charged_twice',
         description:
-          '2 rows break the rule charged_twice, which always holds: a caller may have been charged wrongly, or ' +
-          'something has happened twice.',
+          '2 rows violate the invariant charged_twice: a caller may have been charged wrongly, or an effect has ' +
+          'happened twice.',
       },
     ],
   },
   {
     alert: 'MatteInvariantBroken',
-    when: 'all rules hold',
+    when: 'all invariants hold',
     series: { [broken('charged_twice')]: '0x9', [broken('ledger_balance')]: '0x9', [broken('delivered_twice')]: '0x9' },
     at: '9m',
     fires: [],
@@ -36,8 +36,8 @@ export const recordCases: readonly Case[] = [
         severity: 'warning',
         what: 'task',
         description:
-          'The oldest task that is to be deleted has been due for 6h 0m 1s; 6h 0m 0s is the limit. Images are kept ' +
-          'for longer than was promised.',
+          'The deletion of the oldest task is overdue by 6h 0m 1s; the limit is 6h 0m 0s. Images are kept longer ' +
+          'than promised.',
       },
     ],
   },

@@ -1,4 +1,4 @@
-// The rules that the chart renders.
+// Rules rendered by the chart.
 import { render } from '../helm.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -16,19 +16,19 @@ export type RuleFile = { readonly groups: readonly { readonly name: string; read
 
 export type AlertingRule = Rule & { readonly alert: string; readonly annotations: Labels }
 
-/** The rules of a release `matte` in the namespace `here`, with these members of `metrics.rules`. */
+/** Rules of a release `matte` in the namespace `here`, with these fields of `metrics.rules`. */
 export async function renderRules(rules: object = {}): Promise<RuleFile> {
   const { manifests, refusal } = await render({ metrics: { rules: { enabled: true, ...rules } } })
   if (refusal !== '') throw new Error(refusal)
   const found = manifests.find(({ kind }) => kind === 'PrometheusRule')
-  // Objects of the chart are typed as those that have pods; promtool checks what a file of rules has.
+  // Manifests are typed by their pod fields; promtool checks the format of rules.
   return (found as unknown as { spec: RuleFile }).spec
 }
 
 export const alertsOf = ({ groups }: RuleFile): readonly AlertingRule[] =>
   groups.flatMap(({ rules }) => rules.filter((rule): rule is AlertingRule => rule.alert !== undefined))
 
-/** Of alerts with several rules, the one with the severity and window that are named. */
+/** The rule of an alert with this severity and window. */
 export function findRule(rules: RuleFile, wanted: Labels): AlertingRule {
   const { alert, severity, window } = wanted
   const found = alertsOf(rules).filter(

@@ -1,4 +1,4 @@
-// The pages of the alerts: each has what somebody needs at night, and names nothing that does not exist.
+// Runbooks of the alerts: each has all sections, and names only existing commands, objects and metrics.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     usage = (await promisify(execFile)(process.execPath, [admin, '--help'])).stdout
   })
 
-  it.each(pages)('$alert says what callers see, three ways to look, what to do and when to escalate', (page) => {
+  it.each(pages)('$alert has all sections, and at least three commands or queries', (page) => {
     const { alert, text, shell, promql, fences } = page
     expect(text.startsWith(`# ${alert}\n\n`)).toBe(true)
     expect([...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title)).toEqual(sections)
@@ -37,7 +37,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     expect(fences).toHaveLength(shell.length + promql.length)
   })
 
-  it.each(pages)('$alert names what there is', ({ text }) => {
+  it.each(pages)('$alert names existing objects and commands', ({ text }) => {
     const names = new Set(manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
     for (const [, name = ''] of text.matchAll(/\bdeploy\/\$NAME(-[a-z]+)/g)) {
       expect(names).toContain(`Deployment matte${name}`)
@@ -59,7 +59,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
 
   it('run no kubectl command on a kind that an installation lacks', () => {
     const kinds = new Set(manifests.map(({ kind }) => kind.toLowerCase()))
-    // Made by the operator, the StatefulSets or Kubernetes itself.
+    // Created by the operator, the StatefulSets or Kubernetes.
     const others = ['pod', 'event', 'lease', 'tritonpool', 'node', 'secret', 'pvc']
     const missing = pages.flatMap(({ alert, shell }) =>
       shell
@@ -72,14 +72,14 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     expect(missing).toEqual([])
   })
 
-  it('look up pools and their Events in every namespace, because a pool of a team is elsewhere', () => {
+  it("look up pools and their Events in every namespace, because teams' pools have their own", () => {
     const ofPools = pages.filter(({ alert }) => ['MattePoolClosed', 'MattePoolRolledBack'].includes(alert))
     const commands = ofPools.flatMap(({ shell }) => shell).filter((command) => /\b(events|tritonpools)\b/.test(command))
     expect(commands).toHaveLength(4)
     for (const command of commands) expect(command).toMatch(/^kubectl get (events|tritonpools) -A /)
   })
 
-  it('and the rules ask for metrics, labels and values that the processes have', async () => {
+  it('and the rules use existing metrics, labels and values', async () => {
     const rules = await renderRules()
     const asked = [
       ...pages.flatMap(({ alert, promql }) => promql.map((expr) => ({ alert, expr }))),
@@ -89,7 +89,7 @@ describe.skipIf(findMissing('helm') ?? findMissingPromtool())('the runbooks', ()
     expect([...new Set(wrong)]).toEqual([])
   })
 
-  it('have queries that Prometheus can read', async () => {
+  it('have valid queries', async () => {
     const queries = pages.flatMap(({ alert, promql }) =>
       promql.map((expr, index) => ({ record: `${alert}:${index}`, expr, labels: {} })),
     )

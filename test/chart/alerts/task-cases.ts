@@ -10,7 +10,7 @@ const refused = 'matte_http_requests_refused_total'
 const waiting: readonly Case[] = [
   {
     alert: 'MatteTasksWaiting',
-    when: 'a task waits while no other is started',
+    when: 'a task waits and no task starts',
     series: { [age]: '301x10', [claims]: '7x10' },
     at: '3m',
     fires: [
@@ -18,14 +18,14 @@ const waiting: readonly Case[] = [
         severity: 'critical',
         model_version: 'service-v2',
         description:
-          'The oldest task of service-v2 has waited for 5m 1s, and no task of any model was started in the last 5 ' +
+          'The oldest task of service-v2 has waited for 5m 1s, and no task of any model started in the last 5 ' +
           'minutes. Callers see their tasks stay queued.',
       },
     ],
   },
   {
     alert: 'MatteTasksWaiting',
-    when: 'a task waits and the controller is gone',
+    when: 'a task waits without a controller',
     series: { [age]: '600x10' },
     at: '2m',
     fires: [
@@ -33,7 +33,7 @@ const waiting: readonly Case[] = [
         severity: 'critical',
         model_version: 'service-v2',
         description:
-          'The oldest task of service-v2 has waited for 10m 0s, and no task of any model was started in the last 5 ' +
+          'The oldest task of service-v2 has waited for 10m 0s, and no task of any model started in the last 5 ' +
           'minutes. Callers see their tasks stay queued.',
       },
     ],
@@ -48,8 +48,8 @@ const waiting: readonly Case[] = [
         severity: 'warning',
         model_version: 'service-v2',
         description:
-          'The oldest task of service-v2 has waited for 1h 0m 1s; 1h 0m 0s is the limit. There are too few pods for ' +
-          'what was accepted, or none for this model.',
+          'The oldest task of service-v2 has waited for 1h 0m 1s; the limit is 1h 0m 0s. There are too few pods for ' +
+          'the accepted tasks, or none for this model.',
       },
     ],
   },
@@ -62,14 +62,14 @@ const waiting: readonly Case[] = [
   },
   {
     alert: 'MatteTasksWaiting',
-    when: 'none has been started for a moment only',
+    when: 'none starts for a moment only',
     series: { [age]: '0 0 301x10', [claims]: '7x10' },
     at: '3m',
     fires: [],
   },
   {
     alert: 'MatteTasksWaiting',
-    when: 'a batch waits for its own tasks to be started, for as long as the limit',
+    when: 'a batch waits for its own tasks, exactly for the limit',
     series: { [age]: '3600x30', [claims]: '0+1x30' },
     at: '25m',
     fires: [],
@@ -94,8 +94,8 @@ export const taskCases: readonly Case[] = [
       {
         severity: 'critical',
         description:
-          '6% of the tasks that ended in the last 10 minutes failed for a reason of the service; 5% is the limit. ' +
-          'Their credits were released.',
+          '6% of the tasks that ended in the last 10 minutes failed because of the service; the limit is 5%. Their ' +
+          'credits were released.',
       },
     ],
   },
@@ -108,49 +108,49 @@ export const taskCases: readonly Case[] = [
   },
   {
     alert: 'MatteTasksFailing',
-    when: 'half of the images are damaged',
+    when: 'half of the images are invalid',
     series: { [failed('INPUT_UNREADABLE')]: '0+50x30', [ended('failed')]: '0+50x30', [ended('succeeded')]: '0+50x30' },
     at: '20m',
     fires: [],
   },
   {
     alert: 'MatteTasksFailing',
-    when: 'all of very few fail',
+    when: 'all of very few tasks fail',
     series: { [failed('INTERNAL')]: '0x5 4x30', [ended('failed')]: '0x5 4x30' },
     at: '14m',
     fires: [],
   },
   {
     alert: 'MatteTasksFailing',
-    when: 'many fail, and then no more',
+    when: 'many fail, and then none',
     series: { [failed('INTERNAL')]: '0+9x3 27x30', [ended('failed')]: '0+9x3 27x30', [ended('succeeded')]: '0+1x30' },
     at: '4m',
     fires: [],
   },
   {
     alert: 'MatteApiRefusing',
-    when: 'six of a hundred requests find no room',
+    when: 'six of a hundred requests find no capacity',
     series: { [refused]: '0+6x30', [requests]: '0+100x30' },
     at: '12m',
     fires: [
       {
         severity: 'warning',
         description:
-          '6% of all requests are answered 429 with details.limit "capacity"; 5% is the limit. They do not count as ' +
-          'errors of the service, but callers are turned away.',
+          '6% of all requests get 429 with details.limit "capacity"; the limit is 5%. They do not count against the ' +
+          'objectives.',
       },
     ],
   },
   {
     alert: 'MatteApiRefusing',
-    when: 'just under five of a hundred find none',
+    when: 'just under five of a hundred find no capacity',
     series: { [refused]: '0+49x30', [requests]: '0+1000x30' },
     at: '20m',
     fires: [],
   },
   {
     alert: 'MatteApiRefusing',
-    when: 'half find none for five minutes',
+    when: 'half of the requests find no capacity for five minutes',
     series: { [refused]: '0+50x5 250x30', [requests]: '0+100x30' },
     at: '7m',
     fires: [],

@@ -13,8 +13,8 @@ export const webhookCases: readonly Case[] = [
       {
         severity: 'critical',
         description:
-          'The oldest due webhook has waited for 5m 1s, and no webhook was tried in the last 5 minutes. Callers who ' +
-          'rely on webhooks do not learn that their tasks are done.',
+          'The oldest due webhook has waited for 5m 1s, and no webhook was attempted in the last 5 minutes. Callers ' +
+          'are not notified of finished tasks.',
       },
     ],
   },
@@ -27,8 +27,8 @@ export const webhookCases: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          'The oldest due webhook has waited for 30m 1s; 30m 0s is the limit. There are more webhooks than are sent, ' +
-          'or one receiver is too slow for its own.',
+          'The oldest due webhook has waited for 30m 1s; the limit is 30m 0s. There are too few dispatchers, or one ' +
+          'receiver is too slow for its webhooks.',
       },
     ],
   },
@@ -41,14 +41,14 @@ export const webhookCases: readonly Case[] = [
   },
   {
     alert: 'MatteDeliveriesOverdue',
-    when: 'a slow receiver holds back its own for as long as the limit',
+    when: 'a slow receiver delays its own webhooks, exactly for the limit',
     series: { [due]: '1800x30', [attempts('delivered')]: '0+5x30' },
     at: '25m',
     fires: [],
   },
   {
     alert: 'MatteDeliveriesOverdue',
-    when: 'none has been sent for a moment only',
+    when: 'none is sent for a moment only',
     series: { [due]: '0 0 400x10', [attempts('delivered')]: '5x10' },
     at: '3m',
     fires: [],
@@ -62,8 +62,8 @@ export const webhookCases: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          '52% of the webhook attempts of the last 30 minutes failed; 50% is the limit. Each is tried again, twelve ' +
-          'times in eight hours.',
+          '52% of the webhook attempts of the last 30 minutes failed; the limit is 50%. Each is retried twelve times ' +
+          'in eight hours.',
       },
     ],
   },
@@ -76,7 +76,7 @@ export const webhookCases: readonly Case[] = [
   },
   {
     alert: 'MatteWebhooksFailing',
-    when: 'all of very few fail',
+    when: 'all of very few tasks fail',
     series: { [attempts('delivered')]: '0x60', [attempts('connection_refused')]: '0x10 18x50' },
     at: '35m',
     fires: [],
@@ -97,8 +97,8 @@ export const webhookCases: readonly Case[] = [
       {
         severity: 'warning',
         description:
-          'The oldest mail that no server has answered has waited for 30m 1s; 30m 0s is the limit. Nobody can ' +
-          'register, reset a password or learn what happened to the account. Mails wait for three days.',
+          'The oldest unsent mail has waited for 30m 1s; the limit is 30m 0s. Registration, password reset and ' +
+          'notices do not work. Mails expire after three days.',
       },
     ],
   },
@@ -126,8 +126,8 @@ export const webhookCases: readonly Case[] = [
         severity: 'warning',
         what: 'refund',
         description:
-          'The provider of payments has not answered about the oldest refund that is due for 1d 0h 1m 0s; ' +
-          '1d 0h 0m 0s is the limit. What was paid may not be granted, what was refunded not be confirmed.',
+          "The payment provider's answer about the oldest refund is overdue by 1d 0h 1m 0s; the limit is 1d 0h 0m 0s. " +
+          'Paid credits may not be granted, or refunds not confirmed.',
       },
     ],
   },

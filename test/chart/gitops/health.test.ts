@@ -1,5 +1,5 @@
-// What GitOps tools make of a pool in each of its states: kstatus (Flux, Helm) by its rules, and Argo CD by the Lua of
-// charts/matte/examples/gitops, run by Lua.
+// Health of a pool in GitOps tools: kstatus (Flux, Helm) by its rules, and Argo CD by the Lua script in
+// charts/matte/examples/gitops.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildCrd } from '@matte/controller/operator/pool/crd'
@@ -14,7 +14,7 @@ import {
   stable,
   status,
 } from '@matte/controller/operator/pool/status/status.fixtures'
-import { closedConditions } from '@matte/controller/operator/reconcile/refused/closed-pool'
+import { closedConditions } from '@matte/controller/operator/reconcile/closed-pool'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
 import { parse } from 'yaml'
@@ -36,20 +36,20 @@ const young = [pod('a', { ready: false, createdAt: ago(4) })]
 const unpullable = [pod('a', { ready: false, waiting: { reason: 'ErrImagePull', message: 'not found' } })]
 const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
 const broken = (pods = unpullable) => status({ pods, models: [] })
-/** As the leader leaves a pool whose fencing token is refused. */
+/** Status of a pool whose fencing token is rejected. */
 function closed(before: PoolStatus): PoolStatus {
   const written = { metadata: { name: 'pool', generation }, status: before }
   return { ...before, conditions: closedConditions(written, 'Deployment p refuses the fencing token.', now) }
 }
 const quota = { reason: 'FailedCreate', message: 'pods "a-2" is forbidden: exceeded quota: q' }
 
-/** The status that the API server shows until the operator has written one. */
+/** Status before the operator has written one. */
 const unwritten: Partial<PoolStatus> =
   (buildCrd().spec.versions[0]?.schema.openAPIV3Schema.properties?.status?.default as Partial<PoolStatus>) ?? {}
 
 const cases: readonly (readonly [string, Pool, KubeStatus, string])[] = [
   ['that was just created', pool(unwritten), 'InProgress', 'not reported on this version'],
-  ['that a new leader has marked and not seen', pool({ ...unwritten, leaderTerm: 3 }), 'InProgress', 'not reported'],
+  ['with only a new leader’s term', pool({ ...unwritten, leaderTerm: 3 }), 'InProgress', 'not reported'],
   ['whose first pod starts', pool(status({ pods: young, models: [] })), 'InProgress', '1 pod is starting'],
   ['whose image cannot be pulled', pool(broken()), 'InProgress', 'cannot pull the image'],
   [
@@ -59,13 +59,13 @@ const cases: readonly (readonly [string, Pool, KubeStatus, string])[] = [
     'cannot pull the image',
   ],
   [
-    'that has started slowly for long, with no known problem',
+    'with a very slow start and no known problem',
     pool(status({ pods: young, models: [], previous: broken(), now: later(601) })),
     'InProgress',
     'Read its log',
   ],
   [
-    'whose image could not be pulled for long, and is corrected',
+    'with a corrected image after a long failure to pull it',
     pool(status({ pods: unpullable, models: [], previous: broken(), now: later(601), rollout: { canary } })),
     'InProgress',
     'gets no requests until one of its pods is ready',
@@ -73,7 +73,7 @@ const cases: readonly (readonly [string, Pool, KubeStatus, string])[] = [
   ['that serves', pool(status()), 'Current', '1 pod serves requests'],
   ['at zero', pool(status({ pods: [], models: [], replicas: 0 })), 'Current', 'No requests wait'],
   [
-    'that grows with the demand',
+    'that scales up',
     pool(status({ pods: [pod('a'), ...young.map((one) => ({ ...one, name: 'b' }))], replicas: 2 })),
     'Current',
     '1 of 2 pods serves requests',
@@ -95,12 +95,12 @@ const cases: readonly (readonly [string, Pool, KubeStatus, string])[] = [
     'InProgress',
     'does not become ready',
   ],
-  ['whose spec asks for a revision that is not tried yet', pool(status({ target: canary })), 'InProgress', ''],
+  ['with a new revision in spec that has not started yet', pool(status({ target: canary })), 'InProgress', ''],
   [
-    'that takes a changed spec back',
+    'with a reverted spec',
     pool(status({ rollout: { canary, step: 1, weight: 50 }, target: stable, models: [loaded(), loaded(canary)] })),
     'InProgress',
-    'takes its requests back',
+    'Requests move back',
   ],
   [
     'while its canary is rolled back',
@@ -122,13 +122,13 @@ const cases: readonly (readonly [string, Pool, KubeStatus, string])[] = [
     'gets no requests until one of its pods is ready',
   ],
   [
-    'whose spec was corrected after a rollback, before the operator has seen it',
+    'whose spec was corrected after a rollback, not yet observed',
     pool(status({ rollout: { failed } }), { generation: generation + 1 }),
     'InProgress',
     'not reported',
   ],
   [
-    'that serves with fewer pods than it should',
+    'that serves with fewer pods than desired',
     pool(status({ replicas: 2, deployments: [{ revision: stable, replicas: 2, replicaFailure: quota }] })),
     'Current',
     'refuses more',
@@ -155,7 +155,7 @@ const cases: readonly (readonly [string, Pool, KubeStatus, string])[] = [
   ['that is deleted', pool(status(), { deletionTimestamp: time }), 'Terminating', 'being deleted'],
 ]
 
-/** Argo CD's own word for the same; it has none for an object that is being deleted. */
+/** Argo CD's name of the status; undefined for an object that is being deleted. */
 const argoOf: Readonly<Record<KubeStatus, string>> = {
   Current: 'Healthy',
   InProgress: 'Progressing',
@@ -173,7 +173,7 @@ describe('a pool', () => {
   })
   afterAll(() => lua?.global.close())
 
-  it.each(cases)('%s reads right by kstatus, and the same in Argo CD', async (_what, object, expected, message) => {
+  it.each(cases)('%s has the expected health in kstatus and Argo CD', async (_what, object, expected, message) => {
     expect(computeKstatus(object)).toBe(expected)
     lua.global.set('obj', object)
     const answer = await lua.doString(health)

@@ -1,5 +1,5 @@
-// The status of a custom resource by the rules of kstatus (kubernetes-sigs/cli-utils, pkg/kstatus/status), which Flux
-// and Helm read: deletion, observed generation, Reconciling and Stalled in the order of the list, then Ready.
+// Status of a custom resource by the rules of kstatus (kubernetes-sigs/cli-utils, pkg/kstatus/status), which Flux and
+// Helm use: deletion, observed generation, Reconciling and Stalled in list order, then Ready.
 
 export type KubeStatus = 'Terminating' | 'InProgress' | 'Failed' | 'Current'
 
@@ -22,6 +22,6 @@ export function computeKstatus({ metadata, status = {} }: ConditionedObject): Ku
     if (condition.type === 'Stalled') return 'Failed'
   }
   const ready = conditions.find(({ type }) => type === 'Ready')
-  // Without any condition that it knows kstatus takes an object for current.
+  // Without a known condition kstatus reports Current.
   return ready === undefined || ready.status === 'True' ? 'Current' : 'InProgress'
 }

@@ -1,11 +1,11 @@
-// The YAML of docs/operations/gitops.md and what the page says of the chart's output as a GitOps tool renders it.
+// The YAML of docs/operations/gitops.md, and its statements about the rendered chart.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { conditionTypes } from '@matte/controller/operator/pool/reasons'
-import { readYamlBlocks } from '@matte/generate/yaml'
 import { rootDir } from '@matte/local/paths'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { readYamlBlocks } from '../../support/yaml-blocks.ts'
 import { chartDir, findMissing, render, runOrThrow } from '../helm.ts'
 
 const page = readFileSync(join(rootDir, 'docs/operations/gitops.md'), 'utf8')
@@ -26,7 +26,7 @@ const find = (kind: string): Written => {
   return found
 }
 
-/** Values of the HelmRelease: those of its files, and its own over them. */
+/** Values of the HelmRelease: its files, overridden by its own values. */
 function fluxValues(): object {
   const { valuesFrom = [], values } = find('HelmRelease').spec
   const files = valuesFrom.map(({ kind, name }) => {
@@ -40,7 +40,7 @@ function fluxValues(): object {
 const autoscaled = { api: { autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 4 } } }
 
 describe('the page about GitOps', () => {
-  it('has a pool, and an object of each kind that its tools need', () => {
+  it('has a pool, and an object of each required kind', () => {
     expect(blocks.map(({ kind }) => kind)).toEqual([
       'Application',
       'TritonPool',
@@ -50,12 +50,12 @@ describe('the page about GitOps', () => {
     ])
   })
 
-  it('has no null in the values of a HelmRelease, where the API server drops it from an existing one', () => {
+  it('has no null in the values of a HelmRelease, because the API server would drop it', () => {
     expect(JSON.stringify(find('HelmRelease').spec.values)).not.toContain('null')
     expect(fluxValues()).toMatchObject({ triton: { pools: { demo: null } } })
   })
 
-  it('names the conditions that there are', () => {
+  it('names existing conditions', () => {
     const named = [...page.matchAll(/condition(?:=|s\[\?\(@\.type==")(\w+)/g)].map(([, name = '']) => name)
     expect(named.length).toBeGreaterThan(1)
     for (const name of named) expect(conditionTypes).toContain(name)
@@ -75,26 +75,26 @@ describe.skipIf(findMissing('helm'))('the output of the chart in a GitOps tool',
     expect(first.manifests.filter(({ kind }) => kind === 'Secret')).toEqual([])
   })
 
-  it('leaves the number of pods out where an autoscaler writes it', async () => {
+  it('omits the number of pods with an autoscaler', async () => {
     const { manifests } = await render(autoscaled)
     const api = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'matte-api')
     expect(api?.spec).toBeDefined()
     expect(api?.spec).not.toHaveProperty('replicas')
   })
 
-  it('has no hook that runs before the release, which a tool could only run as a sync of its own', async () => {
+  it('has no hook that runs before the release', async () => {
     const { manifests } = await render()
     const hooks = manifests.flatMap(({ metadata }) => metadata.annotations?.['helm.sh/hook'] ?? [])
     for (const hook of hooks) expect(hook).toMatch(/^(test|post-delete)$/)
   })
 
-  it('keeps the definition, by the annotation that both tools respect on removal', async () => {
+  it('keeps the CustomResourceDefinition by an annotation that both tools respect', async () => {
     const { manifests } = await render()
     const definition = manifests.find(({ kind }) => kind === 'CustomResourceDefinition')
     expect(definition?.metadata.annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' })
   })
 
-  it('names the setup Job by its content, so that a change is another Job', async () => {
+  it('names the setup Job by its content, so a change creates another Job', async () => {
     const nameOf = async (args: readonly string[]) =>
       /name: (matte-setup-\w{8})/.exec(await runOrThrow('helm', ['template', 'matte', chartDir, ...args]))?.[1]
     expect(await nameOf([])).toBe(await nameOf([]))

@@ -1,4 +1,4 @@
-// Every object that the chart can make, by kubeconform against the schemas of the cluster in the kube context.
+// Validates every rendered object with kubeconform against the schemas of the cluster in the kube context.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const missing = [
   lacks('go', ['version'], here),
 ]
 
-/** Whatever can be switched on, so that a switch of tomorrow is judged too. */
+/** Turns on every switch, including future ones. */
 function switchOn(values: unknown): unknown {
   if (values === false) return true
   if (typeof values !== 'object' || values === null || Array.isArray(values)) return values
@@ -42,7 +42,7 @@ const everything = {
   dispatcher: { autoscaling: { enabled: true, minReplicas: 2 } },
 }
 
-/** The two kinds of monitors exclude each other. */
+/** PodMonitors and ServiceMonitors exclude each other. */
 const byServices = { ...everything, metrics: { serviceMonitors: true } }
 
 const poolsOf = (manifests: readonly Manifest[]): object[] =>
@@ -53,7 +53,7 @@ const poolsOf = (manifests: readonly Manifest[]): object[] =>
     spec: JSON.parse(spec) as unknown,
   }))
 
-describe.skipIf(missing.includes(true))('what the chart makes', () => {
+describe.skipIf(missing.includes(true))('the rendered objects', () => {
   const dir = mkdtempSync(join(tmpdir(), 'matte-schemas-'))
   const conform = (objects: readonly object[]) =>
     run(
@@ -79,7 +79,7 @@ describe.skipIf(missing.includes(true))('what the chart makes', () => {
       .filter((file) => file.endsWith('.yaml'))
       .map((file) => [`with ${file}`, {}, ['-f', join(chartDir, 'examples', file)]] as const),
   ]
-  it.each(cases)('is what the API server takes, %s', async (_name, values, args) => {
+  it.each(cases)('are valid for the API server, %s', async (_name, values, args) => {
     const { manifests, refusal } = await render(values, args)
     expect(refusal).toBe('')
     const { stdout, failed } = await conform([...manifests, ...poolsOf(manifests)])
@@ -87,7 +87,7 @@ describe.skipIf(missing.includes(true))('what the chart makes', () => {
     expect(failed).toBe(false)
   })
 
-  it('would be refused with a field that there is not', async () => {
+  it('would be rejected with an unknown field', async () => {
     const { manifests } = await render()
     const wrong = manifests.map((one) =>
       one.kind === 'StatefulSet' ? { ...one, spec: { ...one.spec, replica: 1 } } : one,

@@ -1,4 +1,4 @@
-// The chart as its own tools judge it: lint, helm-unittest, and the refusal of values that are wrong.
+// Lint, helm-unittest, and rejected values.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -28,17 +28,17 @@ const refusals: readonly (readonly [values: string, words: string])[] = [
 
 for (const { name, program, missing } of findHelms('lint/lint.test.ts')) {
   describe.skipIf(missing)(`the chart, by ${name}`, () => {
-    it('is clean to lint --strict', async () => {
+    it('passes lint --strict', async () => {
       await runOrThrow(program, ['lint', '--strict', chartDir])
     })
 
-    it.each(examples)('is clean to lint --strict with %s, and renders', async (file) => {
+    it.each(examples)('passes lint --strict with %s, and renders', async (file) => {
       await runOrThrow(program, ['lint', '--strict', chartDir, '-f', join(examplesDir, file)])
       const text = await runOrThrow(program, ['template', 'matte', chartDir, '-f', join(examplesDir, file)])
       expect(parseAllDocuments(text).length).toBeGreaterThan(10)
     })
 
-    it.each(refusals)('refuses %s and says: %s', async (values, words) => {
+    it.each(refusals)('rejects %s with: %s', async (values, words) => {
       const { stderr, failed } = await run(program, ['template', 'matte', chartDir, '--set', values])
       expect(failed).toBe(true)
       expect(stderr).toContain(words)
@@ -47,7 +47,7 @@ for (const { name, program, missing } of findHelms('lint/lint.test.ts')) {
 }
 
 describe.skipIf(lacks('helm-unittest', ['--help'], 'lint/lint.test.ts by helm-unittest'))('by helm-unittest', () => {
-  it('passes its suites, with snapshots as they are written', async () => {
+  it('passes its suites with unchanged snapshots', async () => {
     expect(await runOrThrow('helm-unittest', ['--strict', chartDir])).toMatch(/Tests: +[1-9]\d* passed, \d+ total/)
   })
 })
@@ -56,7 +56,7 @@ describe('the manifests beside the examples', () => {
   const read = (file: string): readonly unknown[] =>
     parseAllDocuments(readFileSync(join(examplesDir, file), 'utf8')).map((document) => document.toJS() as unknown)
 
-  it('make the Secrets that production.yaml names', () => {
+  it('create the Secrets named in production.yaml', () => {
     const [production] = read('production.yaml')
     const [cluster] = read('manifests/cloudnative-pg.yaml')
     const [nats] = read('manifests/nats-values.yaml')
@@ -67,7 +67,7 @@ describe('the manifests beside the examples', () => {
     expect(NATS_PASSWORD).toEqual({ valueFrom: { secretKeyRef: { name: natsSecret, key: 'password' } } })
   })
 
-  it('make the volume, and pull the images, that the pools name', () => {
+  it('create the volume and pull the images named by the pools', () => {
     const nodes = JSON.stringify(read('manifests/gpu-nodes.yaml'))
     for (const file of ['gpu.yaml', 'gpu-pools.yaml']) {
       const [values] = read(file)

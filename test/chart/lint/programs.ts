@@ -1,4 +1,4 @@
-// Programs that judge the chart. One that is not here skips its tests, with the reason.
+// Programs that validate the chart. A missing one skips its tests, with the reason.
 import { execFileSync } from 'node:child_process'
 import { reportSkip } from '../../support/report/skips.ts'
 
@@ -11,7 +11,7 @@ export const starts = (program: string, args: readonly string[]): boolean => {
   }
 }
 
-/** True, and reported once, when a program is not in $PATH. `matching`: a part of the path or title of its tests. */
+/** Whether a program is missing in $PATH; reported once. `matching`: part of the path or title of its tests. */
 export function lacks(program: string, args: readonly string[], matching: string): boolean {
   const is = !starts(program, args)
   if (is) reportSkip({ matching, reason: `${program} is not in $PATH` })
@@ -20,7 +20,7 @@ export function lacks(program: string, args: readonly string[], matching: string
 
 type Helm = { readonly name: string; readonly program: string; readonly missing: boolean }
 
-/** Helm as it is found, and Helm 3 beside it: $HELM3, or `helm3` in $PATH. */
+/** Helm, and Helm 3 as $HELM3 or `helm3` in $PATH. */
 export function findHelms(matching: string): readonly Helm[] {
   const helm3 = process.env.HELM3 ?? 'helm3'
   const has3 = starts(helm3, ['version'])

@@ -1,5 +1,5 @@
-// Schemas for kubeconform: of Kubernetes' own kinds from the API server of the kube context, of others' from the
-// definitions in their Go modules, which lie in Go's own cache. Strict: a field that a schema does not have is refused.
+// Schemas for kubeconform: Kubernetes' kinds from the API server of the kube context, others from the
+// CustomResourceDefinitions in their Go modules. Strict: unknown fields are errors.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -17,7 +17,7 @@ type Definition = {
   }
 }
 
-/** Module, and its files with definitions. */
+/** Go module, and its files with CustomResourceDefinitions. */
 const modules: readonly (readonly [module: string, files: readonly string[]])[] = [
   [
     'github.com/prometheus-operator/prometheus-operator@v0.85.0',
@@ -32,15 +32,15 @@ const modules: readonly (readonly [module: string, files: readonly string[]])[] 
   ['github.com/kedacore/keda/v2@v2.21.0', ['config/crd/bases/keda.sh_scaledobjects.yaml']],
 ]
 
-/** How kubeconform finds a file of `writeSchemas`. */
+/** kubeconform's path template of the files of `writeSchemas`. */
 export const schemaLocation = (dir: string): string =>
   join(dir, '{{.ResourceKind}}_{{.Group}}_{{.ResourceAPIVersion}}.json')
 
-/** The group without a name is called by its version. */
+/** The core group has its version as name. */
 const fileOf = ({ group, version, kind }: Gvk): string =>
   `${kind.toLowerCase()}_${group === '' ? version : group}_${version}.json`
 
-/** Writes the schemas of the kinds of these versions (`apps/v1`) that the API server has, and of all definitions. */
+/** Writes the schemas of these versions (`apps/v1`) from the API server, and of all CustomResourceDefinitions. */
 export async function writeSchemas(dir: string, apiVersions: readonly string[]): Promise<void> {
   for (const apiVersion of apiVersions) {
     const path = apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`
@@ -76,7 +76,7 @@ function writeDefinition(dir: string, file: string): void {
   }
 }
 
-/** Objects with listed fields have these alone. */
+/** Forbids fields that are not listed. */
 function beStrict(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(beStrict)
   if (typeof value !== 'object' || value === null) return value
@@ -86,6 +86,6 @@ function beStrict(value: unknown): unknown {
   return hasFields && !isOpen && !isFieldMap(value) ? { ...copy, additionalProperties: false } : copy
 }
 
-/** A field that is itself called `properties`, as in the schema of a schema. */
+/** A field that is itself named `properties`, as in the schema of a schema. */
 const isFieldMap = (value: object): boolean =>
   'properties' in value && 'type' in value && typeof (value as Schema).type === 'object'

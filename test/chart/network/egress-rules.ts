@@ -28,7 +28,7 @@ export type NetworkPolicy = {
 
 /** A pod, or an address outside of the cluster. */
 export type Destination = {
-  /** Of a pod of the policies' namespace, unless `namespace` has the labels of another one. */
+  /** Labels of a pod in the policies' namespace, or in the namespace with the labels `namespace`. */
   readonly pod?: Labels
   readonly namespace?: Labels
   readonly address?: string
@@ -43,7 +43,7 @@ export function mayReach(policies: readonly NetworkPolicy[], from: Labels, desti
   return own.length === 0 || own.some(({ spec }) => (spec.egress ?? []).some((rule) => allows(rule, destination)))
 }
 
-/** A list that is absent or empty matches everything. */
+/** An absent or empty list matches everything. */
 const allows = ({ to = [], ports = [] }: EgressRule, destination: Destination): boolean =>
   (to.length === 0 || to.some((peer) => isPeer(peer, destination))) &&
   (ports.length === 0 ||
@@ -51,7 +51,7 @@ const allows = ({ to = [], ports = [] }: EgressRule, destination: Destination): 
       ({ port, protocol = 'TCP' }) => port === destination.port && protocol === (destination.protocol ?? 'TCP'),
     ))
 
-/** An ipBlock matches no pod here, as with the networks that are strictest. */
+/** An ipBlock matches no pod here, as in the strictest network plugins. */
 function isPeer({ podSelector, namespaceSelector, ipBlock }: Peer, { pod, namespace, address }: Destination): boolean {
   if (ipBlock !== undefined)
     return address !== undefined && isIn(ipBlock.cidr, address) && !isExcepted(ipBlock, address)

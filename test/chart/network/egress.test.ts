@@ -1,5 +1,5 @@
-// Servers that each component may reach, by the policies that the chart renders. test/cluster/egress.test.ts proves
-// that a cluster enforces them.
+// Servers that each component can reach, by the rendered policies. test/cluster/egress.test.ts tests that a cluster
+// enforces them.
 import { describe, expect, it } from 'vitest'
 import { findMissing, render } from '../helm.ts'
 import { production as base } from '../production-values.ts'
@@ -86,7 +86,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     )
   })
 
-  it('in production, where each server is named and receivers are on the internet', async () => {
+  it('in production, with named servers and receivers on the internet', async () => {
     const { database, nats, store } = servers
     expect(sorted(await reachable(production))).toEqual(
       sorted({
@@ -103,7 +103,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     )
   })
 
-  it('in production with a webhook proxy, where webhooks leave by the proxy alone', async () => {
+  it('in production with an egress proxy, which carries all webhooks', async () => {
     const { database, nats, store } = servers
     const values = {
       ...production,
@@ -133,7 +133,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     )
   })
 
-  it('outside of production, for servers without addresses: any address but link-local ones', async () => {
+  it('outside production, to servers without addresses: any address except link-local', async () => {
     const { database, objectStore } = production
     const found = await reachable({ database, objectStore })
     for (const component of ['api', 'worker', 'operator', 'dispatcher', 'setup', 'test'] as const) {
@@ -143,7 +143,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     expect((await reachable({ objectStore })).operator).not.toContain('private neighbour')
   })
 
-  it('in production by identity: the API and the worker reach the token service, others do not', async () => {
+  it('in production with identity: only the API and the worker reach the token service', async () => {
     const identity = { to: [{ ipBlock: { cidr: '10.0.99.0/24' } }], ports: [8080] }
     const objectStore = { ...production.objectStore, credentials: 'ambient', existingSecret: { name: '' } }
     const networkPolicy = { ...production.networkPolicy, egress: { ...egress, identity } }
@@ -152,7 +152,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     expect(asking).toEqual(['api', 'worker'])
   })
 
-  it('of an upgrade in production that names no server, which is refused with the values to set', async () => {
+  it('in production without named servers: rejected with the values to set', async () => {
     const { networkPolicy: _, ...before } = production
     const proxy = { replicas: 2, egressProxy: { url: 'http://proxy.example.com:3128' } }
     const { refusal } = await render({ ...before, dispatcher: proxy })
@@ -163,7 +163,7 @@ describe.skipIf(findMissing('helm'))('egress of each component', () => {
     expect((await render(without)).refusal).toBe('')
   })
 
-  it('of an upgrade in production with traces, which is refused until their collector is in extraEgress', async () => {
+  it('in production with traces: rejected until the collector is in extraEgress', async () => {
     const extraEnv = [{ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://collector:4318' }]
     const api = { pod: { extraEnv } }
     expect((await render({ ...production, api })).refusal).toContain(

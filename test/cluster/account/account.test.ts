@@ -21,7 +21,7 @@ const failed: readonly Line[] = [
 const without = (type: Line['type']): Line[] => whole('a', '1').filter((line) => line.type !== type)
 
 describe('findLossesAndRepeats', () => {
-  it('finds nothing where each task came to its end, each webhook once or again by the same id', () => {
+  it('accepts ended tasks, and webhooks repeated under the same id', () => {
     const again: Line = { type: 'webhook', delivery: 'of 1', task: '1', event: 'task.succeeded', signed: true }
     const declined: Line[] = [
       { type: 'begun', key: 'd', kind: 'foreign' },
@@ -30,7 +30,7 @@ describe('findLossesAndRepeats', () => {
     expect(findLossesAndRepeats([...whole('a', '1'), again, ...failed, ...declined])).toEqual([])
   })
 
-  it('takes a webhook that overtakes the answer to the creation', () => {
+  it('accepts a webhook that arrives before the response to the creation', () => {
     expect(findLossesAndRepeats(whole('a', '1').reverse())).toEqual([])
   })
 
@@ -107,7 +107,7 @@ describe('findDifferences', () => {
   const usage = { totalTasks: 2, succeededTasks: 1, failedTasks: 1, creditsConsumed: 1 }
   const lines = [...whole('a', '1'), ...failed]
 
-  it('finds nothing where the service counts what the client counts', () => {
+  it('accepts equal counts of service and client', () => {
     expect(findDifferences([...lines, { type: 'totals', listed: ['1', '9'], usage }])).toEqual([])
   })
 
@@ -123,12 +123,12 @@ describe('findDifferences', () => {
     expect(findDifferences([...lines, totals]).join('\n')).toContain(sentence)
   })
 
-  it('says so when there are no totals', () => {
+  it('reports missing totals', () => {
     expect(findDifferences(lines)).toEqual(['the client did not come to its end'])
   })
 })
 
-it('counts what happened by phase', () => {
+it('counts events by phase', () => {
   const lines: Line[] = [
     { type: 'phase', name: 'upgrade', at: 5 },
     ...whole('a', '1'),

@@ -1,8 +1,8 @@
-// What callers saw in each phase, from the client's own lines.
+// Errors that callers saw in each phase, from the load client's log.
 import { kinds } from '../client/kinds.ts'
 import type { Line } from '../client/lines.ts'
 
-/** What callers may see while something is done: nothing, the documented answers of an outage, broken connections. */
+/** Errors allowed in a phase: none, documented responses of an outage, broken connections. */
 export type Tolerance = { readonly outage?: boolean; readonly broken?: boolean }
 
 export type PhaseCounts = {
@@ -47,7 +47,7 @@ function count(phase: PhaseCounts, line: Line): void {
   if (line.type === 'broken') phase.broken.push(`${line.op}: ${line.error}`)
 }
 
-/** A whole one counts where it began. */
+/** Counts an uncut upload in the phase of its start. */
 function countSlow(phases: readonly PhaseCounts[], { began, cut }: Extract<Line, { type: 'slow' }>): void {
   const phase = phases.find(({ name }) => name === (cut ?? began))
   if (phase !== undefined) phase[cut === null ? 'slowWhole' : 'slowCut'] += 1
@@ -64,7 +64,7 @@ function countRefusal(phase: PhaseCounts, { op, status, code, retryAfter }: Extr
   else if (!expectedCodes.has(code)) phase.otherErrors.push(`${op}: ${status} ${code}`)
 }
 
-/** Sentences about what callers should not have seen; none: all is well. */
+/** Unexpected errors, one sentence each; empty if there are none. */
 export function findErrors(lines: readonly Line[], toleranceOf: (phase: string) => Tolerance): readonly string[] {
   return countPhases(lines).flatMap(({ name, otherErrors, outages, broken, slowCut }) => {
     const allowed = toleranceOf(name)

@@ -1,4 +1,4 @@
-// What became of every task, from the client's own lines.
+// Fate of every task, from the load client's log.
 import { kinds } from '../client/kinds.ts'
 import type { Line } from '../client/lines.ts'
 
@@ -7,7 +7,7 @@ const linesOf = <T extends Line['type']>(lines: readonly Line[], type: T): Extra
 
 const endText = (status: string, reason: string | null): string => (reason === null ? status : `${status} ${reason}`)
 
-/** Sentences about tasks that were lost, or that something happened to twice. Lines of a task come in any order. */
+/** Lost tasks and duplicate effects, one sentence each. Lines of a task come in any order. */
 export function findLossesAndRepeats(lines: readonly Line[]): readonly string[] {
   const accepted = linesOf(lines, 'accepted')
   const kindOf = new Map(linesOf(lines, 'begun').map(({ key, kind }) => [key, kind]))
@@ -24,7 +24,7 @@ export function findLossesAndRepeats(lines: readonly Line[]): readonly string[] 
   ]
 }
 
-/** Each key is one task, or declined. */
+/** Each idempotency key is one task, or a rejected creation. */
 function findKeyFaults(lines: readonly Line[], keys: readonly string[]): readonly string[] {
   const pairs = new Map(linesOf(lines, 'accepted').map(({ key, id }) => [`${key} ${id}`, { key, id }]))
   const byKey = Map.groupBy(pairs.values(), ({ key }) => key)
@@ -50,7 +50,7 @@ function findTaskFaults(lines: readonly Line[], id: string, kind: string): reado
   const results = linesOf(lines, 'result').filter((line) => line.id === id)
   return [
     ended !== end && `task ${id} (${kind}) ended as "${ended}" instead of "${end}"`,
-    // The same delivery may come again; another one may not.
+    // The same delivery may be repeated; a second delivery may not.
     events !== `task.${expected.status}` && `task ${id} had the webhooks "${events}"`,
     webhooks.some(({ signed }) => !signed) && `a webhook of task ${id} has a wrong signature`,
     expected.status === 'succeeded' && results.length === 0 && `task ${id} has no result`,
@@ -58,7 +58,7 @@ function findTaskFaults(lines: readonly Line[], id: string, kind: string): reado
   ].filter((sentence) => sentence !== false)
 }
 
-/** What the service counts, against what the client saw: a task more, or a credit more, is one too many. */
+/** Compares the service's counts of tasks and credits with the client's. */
 export function findDifferences(lines: readonly Line[]): readonly string[] {
   const totals = lines.find((line) => line.type === 'totals')
   if (totals === undefined) return ['the client did not come to its end']

@@ -1,25 +1,25 @@
-// HTTP as a careful caller does it: kept-alive connections, and nothing tried again but what the contract says may be:
-// an answer with Retry-After, and a connection that broke. Node's own client, since the pod has no other.
+// HTTP calls of a careful caller: kept-alive connections, and retries only as documented: after a response with
+// Retry-After and after a broken connection. Uses Node's HTTP client, because the pod has no other.
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as startRequest } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { countAnswer, write } from './log.ts'
 
 export type Call = {
-  /** What the log says of it. */
+  /** Name of the call in the log. */
   readonly op: string
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer
-  /** Sends the body in pieces over this time, on a connection of its own. */
+  /** Sends the body in pieces over this time, on a separate connection. */
   readonly sendForMs?: number
-  /** After each try that failed. */
+  /** Called after each failed attempt. */
   readonly onFailure?: () => void
 }
 
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer }
 
-/** An answer that says nothing of trying again. */
+/** A response that must not be retried. */
 export class Refused extends Error {
   readonly code: string
   constructor(op: string, status: number, code: string) {
@@ -29,14 +29,14 @@ export class Refused extends Error {
 }
 
 const origin = new URL(process.env.MATTE_API_ORIGIN ?? 'http://matte')
-/** Connections in turn: one that is idle for longer than the API goes on after SIGTERM may meet its end (A76). */
+/** Uses connections in turn (fifo), because the API may close one that stays idle after SIGTERM. */
 const agent = new Agent({ keepAlive: true, maxSockets: 32, maxFreeSockets: 8, scheduling: 'fifo' })
 const silentMs = 90_000
 const givesUpMs = 300_000
 const afterBrokenMs = 300
 const pieces = 32
 
-/** @throws Refused; Error when it could not be done for five minutes */
+/** @throws Refused; Error after five minutes of failures */
 export async function ask(call: Call): Promise<Answer> {
   const deadline = performance.now() + givesUpMs
   for (;;) {
@@ -75,7 +75,7 @@ function codeOf({ body }: Answer): string {
   }
 }
 
-/** One request and its whole answer; an answer that ends early is an error. */
+/** One request and its whole response; rejects if the response is cut. */
 function send({ method, path, headers = {}, body, sendForMs }: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': body.length }

@@ -1,4 +1,4 @@
-// The images that the client sends, and how each must end.
+// Images that the client sends, with the expected outcome of each.
 
 export type Kind = {
   readonly file: string
@@ -31,7 +31,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   },
 }
 
-/** One after the other, forever again. */
+/** All kinds in turn, endlessly. */
 export const mix = [
   ...['small', 'megapixel', 'empty', 'small', 'damaged', 'small', 'megapixel', 'foreign'],
   ...['small', 'empty', 'small', 'megapixel', 'large'],

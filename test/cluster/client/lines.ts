@@ -1,9 +1,9 @@
-// What the load client writes, a line of JSON each: from these lines alone every task is accounted for.
+// Log of the load client: one JSON line per event. These lines account for every task.
 
 export type Line =
-  /** Everything after it happened in this phase. */
+  /** Start of a phase. */
   | { readonly type: 'phase'; readonly name: string; readonly at: number }
-  /** Calls of the phase that was ended which were answered as they should. */
+  /** Successful calls of the phase that ended. */
   | { readonly type: 'calls'; readonly answered: number }
   | {
       readonly type: 'refused'
@@ -16,10 +16,10 @@ export type Line =
   /** A task is about to be created under this idempotency key. */
   | { readonly type: 'begun'; readonly key: string; readonly kind: string }
   | { readonly type: 'accepted'; readonly key: string; readonly id: string }
-  /** The creation was refused with the code that its image calls for. */
+  /** The creation was rejected with the code expected for its image. */
   | { readonly type: 'declined'; readonly key: string }
   | { readonly type: 'ended'; readonly id: string; readonly status: string; readonly reason: string | null }
-  /** A result was downloaded; the problem is what is wrong with it. */
+  /** A result was downloaded; `problem` describes a wrong one. */
   | { readonly type: 'result'; readonly id: string; readonly problem: string | null }
   | {
       readonly type: 'webhook'
@@ -28,10 +28,10 @@ export type Line =
       readonly event: string
       readonly signed: boolean
     }
-  /** An upload that took seconds: the phase in which it began, and that in which it was cut first. */
+  /** A slow upload: the phase of its start, and of its first cut. */
   | { readonly type: 'slow'; readonly began: string; readonly cut: string | null }
   | { readonly type: 'gaveUp'; readonly key: string; readonly error: string }
-  /** What the service says at the end. */
+  /** Counts reported by the service at the end. */
   | { readonly type: 'totals'; readonly listed: readonly string[]; readonly usage: Usage }
 
 export type Usage = {

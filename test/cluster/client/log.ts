@@ -1,8 +1,8 @@
-// Standard output of the client, and the phase that its lines belong to.
+// Standard output of the client, with the current phase.
 import type { Line } from './lines.ts'
 
 const progress = { accepted: 0, ended: 0 }
-/** Tasks, since a webhook may come again. */
+/** Ids of tasks, because webhooks may be repeated. */
 const announced = new Set<string>()
 const state = { phase: 'start', answered: 0 }
 

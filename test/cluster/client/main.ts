@@ -1,5 +1,5 @@
-// The load client: mixed images without end, until it is told to stop; then it waits for what is open and for the
-// webhooks of all that ended, and asks the service for its own account. It runs in a pod, from these files alone.
+// The load client. It sends mixed images until it is stopped, waits for open tasks and their webhooks, and then reads
+// the service's counts. It runs in a pod, from these files only.
 import { setTimeout as pause } from 'node:timers/promises'
 import { mix } from './kinds.ts'
 import type { Usage } from './lines.ts'
@@ -8,7 +8,7 @@ import { callApi, doOne } from './one-task.ts'
 import { receiveWebhooks, takeCommands } from './receiver.ts'
 
 const lanes = 4
-/** Their uploads take so long that some are in flight whenever a pod of the API ends. */
+/** Slow uploads: some are in flight whenever an API pod stops. */
 const slowLanes = 4
 const slowUploadMs = 7_000
 const webhooksWithinMs = 240_000

@@ -1,10 +1,10 @@
-// One image through the whole interface: presign, upload, create, poll, download; the webhook comes by itself.
+// One image through the whole API: presign, upload, create, poll, download. The webhook arrives separately.
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask, type Call, Refused } from './calls.ts'
 import { type Kind, kinds } from './kinds.ts'
 import { currentPhase, write } from './log.ts'
-import { withPlace } from './places.ts'
+import { withPlace } from './task-limit.ts'
 
 type Grant = { readonly uploadUrl: string; readonly objectKey: string; readonly headers: Record<string, string> }
 type Task = {
@@ -39,7 +39,7 @@ export async function callApi<T>(
   return (JSON.parse(answer.body.toString()) as { data: T }).data
 }
 
-/** Does one and writes what became of it; never rejects. */
+/** Runs one task and logs its outcome; never rejects. */
 export async function doOne(key: string, kindName: string, slowlyMs?: number): Promise<void> {
   const kind = kinds[kindName]
   if (kind === undefined) throw new Error(`no kind ${kindName}`)
@@ -64,7 +64,7 @@ async function upload({ file, contentType }: Kind, slowlyMs?: number): Promise<s
   return grant.objectKey
 }
 
-/** Also says in which phase the upload began, and in which it was cut first. */
+/** Logs the phase of the upload's start and of its first cut. */
 async function uploadSlowly(call: Call): Promise<void> {
   const began = currentPhase()
   let cut: string | null = null
@@ -75,7 +75,7 @@ async function uploadSlowly(call: Call): Promise<void> {
   write({ type: 'slow', began, cut })
 }
 
-/** The URL's host is what was signed, and need not be reachable from here. */
+/** Keeps the signed host in the header, because the URL may be unreachable from here. */
 function addressOf(signedUrl: string, headers: Readonly<Record<string, string>> = {}) {
   const { host, pathname, search } = new URL(signedUrl)
   return { path: `${pathname}${search}`, headers: { ...headers, host } }
@@ -105,7 +105,7 @@ async function untilEnded(id: string): Promise<Task> {
   throw new Error(`task ${id} is open after ${endsWithinMs / 1_000} s`)
 }
 
-/** A whole PNG with the image's own size. */
+/** Whether this is a complete PNG of the image's size. */
 function findProblem(png: Buffer, { size }: Kind): string | null {
   if (png.subarray(1, 4).toString('latin1') !== 'PNG') return 'no PNG'
   if (png.subarray(-8, -4).toString('latin1') !== 'IEND') return 'ends early'

@@ -1,5 +1,5 @@
-// Takes the webhooks and checks them as their documentation says: one signature over `t.body`, keyed by the secret. It
-// also takes commands, from within the pod alone.
+// Receives webhooks and verifies their signature over `t.body`, as documented. Also accepts commands from within the
+// pod.
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { beginPhase, readProgress, write } from './log.ts'
@@ -16,7 +16,7 @@ export async function receiveWebhooks(secret: () => string): Promise<void> {
   await listen(server, 9_000)
 }
 
-/** `POST /phase/NAME`, `POST /stop`; each answers how far the client is, and so does GET. */
+/** `POST /phase/NAME`, `POST /stop`. Each returns the client's progress, as does GET. */
 export async function takeCommands(stop: () => void): Promise<void> {
   const server = createServer((request, response) => {
     const [, command, name = ''] = (request.url ?? '').split('/')

@@ -1,15 +1,15 @@
-// docs/operations/backup.md, lose-the-database.md and uninstall.md, as written: everything is removed and comes back.
+// docs/operations/backup.md, lose-the-database.md and uninstall.md, as written: everything is removed and restored.
 import { describe, expect, it } from 'vitest'
 import { findMissing } from '../../chart/helm.ts'
 import { until } from '../../support/until.ts'
 import { useInstallation } from './installation.ts'
 
-describe.skipIf(findMissing('cluster'))('the pages about losing things', () => {
+describe.skipIf(findMissing('cluster'))('the pages about backup and recovery', () => {
   const installation = useInstallation()
   const { kubectl, admin, makeTask, readTask, page } = installation
 
-  it('a task, its result, its credit and its key come back after all is gone', async () => {
-    // A workspace that pays: its credit is part of what must come back.
+  it('restore a task, its result, its credits and its key', async () => {
+    // A paying workspace, so credits are part of the restore.
     const paying = await admin('workspace', 'create', '--name', 'paying', '--plan', 'pro', '--credits', '5')
     const [workspace, key] = [String(paying.workspaceId), String(paying.apiKey)]
     const made = await makeTask(key)
@@ -23,13 +23,13 @@ describe.skipIf(findMissing('cluster'))('the pages about losing things', () => {
 
     const uninstall = page('uninstall.md')
     await uninstall('')
-    await uninstall('What stays, and why')
+    await uninstall('Objects that remain')
     await until('the rest is gone', async () => (await remaining(installation)) === '', {
       timeoutMs: 120_000,
       everyMs: 1_000,
     })
     expect(await kubectl('get', 'crd', 'tritonpools.matte.dev', '-o', 'name')).toContain('tritonpools')
-    await uninstall('Remove all of it')
+    await uninstall('Remove everything')
     expect(await kubectl('get', 'pvc,secret,lease', '-o', 'name')).toBe('')
 
     await backup('Restore')
@@ -40,7 +40,7 @@ describe.skipIf(findMissing('cluster'))('the pages about losing things', () => {
     expect(await makeTask(key)).toMatchObject({ status: 'succeeded' })
   })
 
-  it('the database comes back after its pod is gone, and from the backup after its volume is', async () => {
+  it('recover the database after its pod or its volume is lost', async () => {
     const lose = page('lose-the-database.md')
     const made = await makeTask()
     await lose('Its pod')
@@ -51,7 +51,7 @@ describe.skipIf(findMissing('cluster'))('the pages about losing things', () => {
   })
 })
 
-/** What no page speaks of, by name. Pods end in their own time. */
+/** Objects that no page mentions. Pods end by themselves. */
 async function remaining({ kubectl }: ReturnType<typeof useInstallation>): Promise<string> {
   const kinds = 'tritonpools,pods,deployments,statefulsets,jobs,configmaps,services,networkpolicies,roles,rolebindings'
   const names = (await kubectl('get', kinds, '-o', 'name')).split('\n')

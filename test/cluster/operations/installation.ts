@@ -1,5 +1,5 @@
-// An installation as the pages of docs/operations/ take it for granted: a release called matte in the namespace of the
-// kube context. The context is a copy, so that nobody else's changes.
+// An installation as assumed by docs/operations/: a release called matte in the namespace of the kube context. The
+// context is a copy, so the user's is unchanged.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,10 +24,10 @@ export type Installation = {
 
 type Made = { readonly taskId: string; readonly status: string; readonly sha256: string }
 
-/** Image of our processes where it is not the chart's own, such as one under test. */
+/** Image under test, unless it is the chart's default. */
 const tag = process.env.MATTE_IMAGE_TAG
 
-/** In a namespace with the restricted Pod Security; gone after the file. */
+/** In a namespace with restricted Pod Security; deleted after the file. */
 export function useInstallation(): Installation {
   const namespace = `matte-day2-${randomBytes(3).toString('hex')}`
   const dir = mkdtempSync(join(tmpdir(), 'matte-operations-'))
@@ -44,7 +44,7 @@ export function useInstallation(): Installation {
     await kubectl('create', 'namespace', namespace)
     await kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted')
     const image = tag === undefined ? [] : ['--set', `image.tag=${tag}`]
-    // A definition that is there is somebody else's, and stays theirs.
+    // An existing CustomResourceDefinition belongs to another installation.
     await helm('install', 'matte', chartDir, '--set', `crds.enabled=${ownsDefinition}`, ...image)
     await untilServing(installation)
   })

@@ -1,7 +1,7 @@
-// docs/operations/move.md, as written, to servers in a second namespace: what was there before is there after.
+// docs/operations/move.md, as written, to servers in a second namespace: all data is kept.
 import { describe, expect, it } from 'vitest'
 import { findMissing, runOrThrow } from '../../chart/helm.ts'
-import { startServersElsewhere } from './elsewhere.ts'
+import { startServersElsewhere } from './external-servers.ts'
 import { useInstallation } from './installation.ts'
 
 describe.skipIf(findMissing('cluster'))('the page about servers of your own', () => {

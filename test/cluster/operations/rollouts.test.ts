@@ -17,7 +17,7 @@ describe.skipIf(findMissing('cluster'))('the page about rollouts', () => {
     expect(await makeTask()).toMatchObject({ status: 'succeeded' })
   })
 
-  it('rebuilds with the same builder without moving a pod, and lets more roll out at once', async () => {
+  it('rebuilds with the same builder without replacing a pod, and raises the limit of rollouts', async () => {
     await kubectl('wait', 'tritonpool/demo', '--for=condition=Progressing=False', '--timeout=300s')
     const before = await podsOf('demo')
     await rollouts('Rebuild')

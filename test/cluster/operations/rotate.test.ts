@@ -1,4 +1,4 @@
-// docs/operations/rotate.md, as written: what was valid before is refused after, and the service serves.
+// docs/operations/rotate.md, as written: old secrets are rejected, and the service keeps serving.
 import { describe, expect, it } from 'vitest'
 import { findMissing } from '../../chart/helm.ts'
 import { useInstallation } from './installation.ts'
@@ -7,10 +7,10 @@ describe.skipIf(findMissing('cluster'))('the page about secrets', () => {
   const { kubectl, secret, makeTask, readTask, page } = useInstallation()
   const rotate = (section: string) => page('rotate.md')(section)
 
-  /** What a script says that runs in a pod of the API with a former secret. */
+  /** Output of a script that runs in an API pod with an old secret. */
   const inPod = (script: string) =>
     kubectl('exec', 'deploy/matte-api', '-c', 'api', '--', 'node', '--input-type=module', '-e', script)
-  /** Its status, and the secret where there is one. */
+  /** The endpoint's status, and its secret if it has one. */
   const signingSecret = (apiKey: string) =>
     inPod(`const url = 'http://localhost:8080/api/v1/open/developer/signing-secret'
       const answer = await fetch(url, { headers: { 'x-api-key': '${apiKey}' } })
@@ -67,13 +67,13 @@ describe.skipIf(findMissing('cluster'))('the page about secrets', () => {
     const statusOf = (url: string) => inPod(`console.log((await fetch(${JSON.stringify(url)})).status)`)
     expect(await statusOf(before)).toBe('200\n')
     await rotate('Keys of the store')
-    // By which of the two a store says that it does not know the key is its own affair.
+    // Stores reject an unknown key with either status.
     expect(await statusOf(before)).toMatch(/^40[34]\n/)
     expect(await readTask(made.taskId)).toEqual(made)
     expect(await makeTask()).toMatchObject({ status: 'succeeded' })
   })
 
-  it('master keys: the signing secret stays, and is sealed under the new key alone', async () => {
+  it('master keys: the signing secret is unchanged and encrypted with the new key only', async () => {
     const key = await secret('MATTE_API_KEY')
     const before = await signingSecret(key)
     expect(before).toContain('whsec_')

@@ -1,4 +1,4 @@
-// docs/operations/upgrade.md, scale.md, and what the pages that only tell look at, as written.
+// docs/operations/upgrade.md, scale.md, and the commands of the informational pages, as written.
 import { describe, expect, it } from 'vitest'
 import { chartDir, findMissing } from '../../chart/helm.ts'
 import { until } from '../../support/until.ts'
@@ -9,7 +9,7 @@ describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', ()
   const { kubectl, makeTask, readTask, page } = installation
   const replicas = (name: string) => kubectl('get', 'deploy', `matte-${name}`, '-o', 'jsonpath={.status.readyReplicas}')
 
-  it('scale: replicas, an autoscaler and back, a pool, connections, and no new tasks for a while', async () => {
+  it('scale: replicas, an autoscaler and back, a pool, connections, and maintenance', async () => {
     const scale = page('scale.md')
     await scale('API and dispatcher')
     expect(await replicas('dispatcher')).toBe('1')
@@ -19,14 +19,14 @@ describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', ()
       /matte-api\|\d+\nmatte-dispatcher\|\d+\nmatte-operator\|\d+\nmatte-worker\|/,
     )
     await scale('Stop')
-    // Each replica reads the switch within 5 s.
+    // Each replica reads the setting within 5 s.
     expect(await until('tasks are taken again', () => makeTask())).toMatchObject({ status: 'succeeded' })
   })
 
-  it('upgrade: shows the difference, changes it, and goes back', async () => {
+  it('upgrade: preview, upgrade, rollback', async () => {
     const upgrade = page('upgrade.md')
     const made = await makeTask()
-    expect(await upgrade('See what would change')).toBe('')
+    expect(await upgrade('Preview the changes')).toBe('')
     await installation.helm(
       'upgrade',
       'matte',
@@ -40,8 +40,8 @@ describe.skipIf(findMissing('cluster'))('the pages about versions and sizes', ()
     expect(await readTask(made.taskId)).toEqual(made)
   })
 
-  it('lose a node, outages, sizing: what they look at is there', async () => {
-    await page('lose-a-node.md')('Where is what')
+  it('lose a node, outages, sizing: their commands work', async () => {
+    await page('lose-a-node.md')('Pods by node')
     await page('outages.md')('')
     await page('sizing.md')('Disk of the database')
     expect(await page('sizing.md')('Disk of the store')).toMatch(/\d kB/)

@@ -10,17 +10,17 @@ afterAll(() => rmSync(where.dir, { recursive: true }))
 const block = (script: string, ...prints: string[]) => ({ section: '', line: 1, script, prints })
 
 describe('a block of a page', () => {
-  it('knows what it was given, and what the one before assigned', async () => {
+  it('has the given variables, and those of earlier blocks', async () => {
     await runBlock(block('mine="$GIVEN, and another"'), where)
     expect(await runBlock(block('echo "$mine"', 'a word, and another'), where)).toBe('a word, and another\n')
   })
 
-  it('fails at its first command that fails, in a pipe too', async () => {
+  it('stops at the first failing command, in a pipe too', async () => {
     await expect(runBlock(block('false\ntrue'), where)).rejects.toThrow(/page.md:1 failed/)
     await expect(runBlock(block('false | cat\ntrue'), where)).rejects.toThrow(/page.md:1 failed/)
   })
 
-  it('prints the lines that the page shows, in their order, however wide the columns are', async () => {
+  it("prints the page's lines in order, with any column width", async () => {
     const table = block(
       'printf "NAME   READY\\nmatte-api   3/3   5s\\nother\\n"',
       'NAME READY',
@@ -38,7 +38,7 @@ describe('the pages', () => {
   const dir = join(rootDir, 'docs/operations')
   const pages = readdirSync(dir).filter((name) => name !== 'README.md')
 
-  it('are all run, each section that has commands', () => {
+  it('are run, including each section with commands', () => {
     const tests = readdirSync(testsDir)
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => readFileSync(join(testsDir, name), 'utf8'))
@@ -54,7 +54,7 @@ describe('the pages', () => {
     }
   })
 
-  it('say why, where commands are for the reader alone', () => {
+  it('give a reason for commands that are not run', () => {
     for (const name of pages) {
       const text = readFileSync(join(dir, name), 'utf8')
       const before = text.split('\n```bash\n').slice(0, -1)

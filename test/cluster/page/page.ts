@@ -1,6 +1,6 @@
-// The commands of a page of docs/operations/, run as they are written. A block marked `sh` is run by bash, which stops
-// at the first command that fails; a block marked `text` right after it is what it prints: each line in this order,
-// with … for anything. Blocks marked `bash` are for the reader alone. What a block assigns the next one knows.
+// Runs the commands of a page in docs/operations/ as written. bash runs a block marked `sh` and stops at the first
+// failing command. A block marked `text` after it lists lines of its output in order, with … for anything. Blocks
+// marked `bash` are not run. Variables carry over to later blocks.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -9,10 +9,10 @@ import { run } from '../../chart/helm.ts'
 
 type Block = { readonly section: string; readonly line: number; readonly script: string; readonly prints: string[] }
 
-/** Runs the blocks of a section, or of the text before the first one; returns what they printed. */
+/** Runs the blocks of a section, or of the text before the first one; returns their output. */
 export type RunSection = (section: string) => Promise<string>
 
-/** In `dir`, where the page finds the chart, and with these variables. */
+/** `dir` contains the chart; `env` has the page's variables. */
 export function openPage(name: string, { dir, env }: { dir: string; env: Record<string, string> }): RunSection {
   const path = join('docs/operations', name)
   const blocks = readBlocks(readFileSync(join(rootDir, path), 'utf8'))
@@ -44,7 +44,7 @@ export function readBlocks(page: string): Block[] {
   return blocks
 }
 
-/** One block; what it printed. @throws Error when a command fails, or prints something else than the page shows */
+/** Runs one block; returns its output. @throws Error if a command fails, or the output differs from the page */
 export async function runBlock(
   { line, script, prints }: Block,
   where: Parameters<typeof openPage>[1] & { path: string },
@@ -61,7 +61,7 @@ export async function runBlock(
   return stdout
 }
 
-/** Columns are as wide as their contents, so blanks of any number are the same. */
+/** Column widths vary, so any run of blanks is equal. */
 const toPattern = (prints: readonly string[]): RegExp =>
   new RegExp(prints.map((line) => line.split('…').map(escapeText).join('.*')).join('[^]*\\n.*'))
 

@@ -1,4 +1,4 @@
-// A task from inside the release: the addresses of its store are those of the cluster.
+// Runs a task from inside the release, because its store has cluster addresses.
 import { runOrThrow } from '../../chart/helm.ts'
 import { until } from '../../support/until.ts'
 import type { Release } from './release.ts'
@@ -41,7 +41,7 @@ type CutOut = {
   readonly png: string
 }
 
-/** The ended task, and its file in base64; empty without one. */
+/** The ended task, and its file in base64; empty without a result. */
 export async function cutOutInside(
   { namespace }: Release,
   { apiKey, modelVersion, photo }: { readonly apiKey: string; readonly modelVersion: string; readonly photo: Buffer },

@@ -1,4 +1,4 @@
-// The built-in PostgreSQL from here: through the kubelet, since the policies let no stranger reach it.
+// Access to the built-in PostgreSQL through the kubelet, because the NetworkPolicies deny other connections.
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { pino } from 'pino'
 import { openForward } from './forward.ts'

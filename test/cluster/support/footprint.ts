@@ -1,4 +1,4 @@
-// What an idle installation uses, by the cluster's own measurements and by the processes' own.
+// Resource use of an idle installation, measured by the cluster and by the processes.
 import { run } from '../../chart/helm.ts'
 import { until } from '../../support/until.ts'
 import type { Release } from './release.ts'
@@ -6,12 +6,12 @@ import type { Release } from './release.ts'
 type Footprint = {
   readonly name: string
   readonly component: string
-  /** Thousandths of a core, and mebibytes. */
+  /** Millicores and MiB. */
   readonly cpu: number
   readonly memory: number
   readonly cpuRequest: string
   readonly memoryRequest: string
-  /** Of a process of ours: resident megabytes of the process itself. */
+  /** Resident megabytes of the process itself, for Matte's processes. */
   readonly resident?: number
 }
 
@@ -26,15 +26,15 @@ type Pod = {
   }
 }
 
-/** A pod's memory counts as settled when it changes by less than this between two measurements. */
+/** A pod's memory has settled if it changes by less than this between two measurements. */
 const settledMi = 3
 
-/** Returns when two measurements in a row agree: metrics come every ten to sixty seconds. */
+/** Returns when two consecutive measurements agree. Metrics arrive every ten to sixty seconds. */
 export async function readFootprint(release: Release): Promise<readonly Footprint[]> {
   const pods = (await listPods(release)).filter(({ status }) => status.phase === 'Running')
   let before = new Map<string, readonly [cpu: number, memory: number]>()
   const measured = await until(
-    'the pods use what they used before',
+    'the use of the pods has settled',
     async () => {
       const now = await readTop(release)
       const isSettled = pods.every(({ metadata: { name } }) => {
@@ -80,14 +80,14 @@ async function toFootprint(release: Release, pod: Pod, [cpu, memory]: readonly [
   }
 }
 
-/** Of the largest process of the pod, which is Node's. */
+/** Resident memory of the pod's largest process, which is Node.js. */
 async function readResident({ kubectl }: Release, pod: string): Promise<number> {
   const text = await kubectl('exec', pod, '--', 'sh', '-c', 'grep -h VmRSS /proc/[0-9]*/status')
   const kilobytes = [...text.matchAll(/(\d+) kB/g)].map(([, number]) => Number(number))
   return Math.round((Math.max(...kilobytes) * 1_024) / 1_000_000)
 }
 
-/** Of each pod of these components, the seconds from the start of its container until it was Ready. */
+/** Seconds from container start to Ready for each pod of these components. */
 export async function readStarts(
   release: Release,
   components: readonly string[],

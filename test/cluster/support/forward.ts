@@ -1,11 +1,11 @@
-// `kubectl port-forward` while something is asked.
+// Runs `kubectl port-forward` during a callback.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 type Forward = AsyncDisposable & { readonly port: number }
 
-/** @throws Error when kubectl ends without forwarding */
+/** @throws Error if kubectl ends without forwarding */
 export async function openForward(args: readonly string[]): Promise<Forward> {
   const child = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')

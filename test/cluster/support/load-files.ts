@@ -1,4 +1,4 @@
-// What the load client's pod mounts: the files of `test/cluster/client` and the images that it sends.
+// Files of the load client's pod: `test/cluster/client`, and the images that it sends.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ export async function createFiles({ kubectl }: Release): Promise<void> {
   }
 }
 
-/** By the names of `client/kinds.ts`; together they must fit into a ConfigMap, which holds 1 MiB. */
+/** Named as in `client/kinds.ts`. Together they must fit into a ConfigMap of 1 MiB. */
 async function makeImages(): Promise<Record<string, Buffer>> {
   const rocket = (width: number, height: number) => sharp(photo('rocket.jpg')).resize(width, height, { fit: 'fill' })
   return {

@@ -1,4 +1,4 @@
-// The load client in the cluster: how it is started, commanded and read.
+// Starts, controls and reads the load client in the cluster.
 import { until } from '../../support/until.ts'
 import type { Line } from '../client/lines.ts'
 import { createFiles, filesOfPod } from './load-files.ts'
@@ -9,11 +9,11 @@ type Progress = { readonly accepted: number; readonly ended: number; readonly ph
 
 export type Load = {
   readonly workspaceId: string
-  /** What happens from here on belongs to this phase. */
+  /** Starts a phase. */
   phase(name: string): Promise<void>
-  /** Returns when so many more tasks have ended. */
+  /** Returns when this many more tasks have ended. */
   untilMoreEnded(count: number): Promise<void>
-  /** Returns what the client wrote, once every task and webhook is accounted for or given up. */
+  /** Stops the client and returns its log, once every task and webhook is accounted for or given up. */
   end(): Promise<readonly Line[]>
 }
 
@@ -21,7 +21,7 @@ const pod = 'matte-load'
 const loadLabel = 'matte.test/pod'
 /** Selects the client's pod. */
 export const loadSelector = `${loadLabel}=${pod}`
-/** Far more than the tasks of a run. */
+/** Far above the tasks of a run. */
 export const credits = 100_000
 
 export async function startLoad(release: Release, nodeName?: string): Promise<Load> {
@@ -41,7 +41,7 @@ export async function startLoad(release: Release, nodeName?: string): Promise<Lo
   const made = JSON.parse(await kubectl(...admin, ...asked)) as { workspaceId: string; apiKey: string }
   const callback = `${pod}.${namespace}.svc:9000`
   await kubectl(...admin, 'setting', 'set', 'webhooks.allowedTargets', callback)
-  // A process's copy of the setting is up to 5 s old; new processes have it at once.
+  // Processes read settings every 5 s; new processes at start.
   await kubectl('rollout', 'restart', 'deploy/matte-api', 'deploy/matte-dispatcher')
   await release.untilServing()
   await startPod(release, { nodeName, apiKey: made.apiKey, callback })
@@ -76,10 +76,10 @@ export async function startLoad(release: Release, nodeName?: string): Promise<Lo
 type Start = { readonly apiKey: string; readonly callback: string; readonly nodeName: string | undefined }
 
 async function startPod(release: Release, { apiKey, callback, nodeName }: Start): Promise<void> {
-  // Labelled like the pod of `helm test`, so that the policies let it reach the API, and the dispatcher reach it.
+  // Labels of the `helm test` pod, so the policies allow traffic between it, the API and the dispatcher.
   const labels = { ...testLabels, [loadLabel]: pod }
   await createFiles(release)
-  // By address: a drained node may take the cluster's name server with it, which is no error of the service.
+  // By address, because draining a node may stop the cluster's name server.
   const address = await release.kubectl('get', 'service', 'matte', '-o', 'jsonpath={.spec.clusterIP}')
   await release.create({
     apiVersion: 'v1',

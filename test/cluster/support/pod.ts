@@ -1,4 +1,4 @@
-// Pods of Matte's image that a test starts beside a release.
+// Pods of Matte's image that a test starts next to a release.
 import type { Release } from './release.ts'
 
 type Extra = {
@@ -15,7 +15,7 @@ type PodOptions = Extra & {
   readonly command: readonly string[]
 }
 
-/** As `restricted` wants it. */
+/** As Pod Security's profile `restricted` requires. */
 export function buildPod({ name, image, labels, command, env = [], ...rest }: PodOptions): object {
   const { volumes = [], volumeMounts = [], nodeName } = rest
   return {

@@ -1,10 +1,10 @@
-// A release of the chart in a namespace of its own, where Pod Security enforces `restricted`; used as a user does, by
-// helm and kubectl.
+// A release of the chart in a separate namespace, where Pod Security enforces `restricted`. Controlled by helm and
+// kubectl, as by a user.
 import { randomBytes } from 'node:crypto'
 import { chartDir, run, runOrThrow } from '../../chart/helm.ts'
 import { until } from '../../support/until.ts'
 import { untilPoolsReady } from '../pools-ready.ts'
-import { removeDefinition } from './definition.ts'
+import { removeDefinition } from './crd.ts'
 
 export type Release = {
   readonly namespace: string
@@ -12,19 +12,19 @@ export type Release = {
   helm(...args: string[]): Promise<string>
   /** The chart and the image under test, as arguments of Helm. */
   readonly chart: readonly string[]
-  /** Creates objects; `kubectl apply` would keep a copy of each in an annotation, for which images are too large. */
+  /** Creates objects. `kubectl apply` would copy each into an annotation, which images exceed. */
   create(object: object): Promise<void>
-  /** Returns when its pods answer and its pools are Ready. */
+  /** Returns when its pods respond and its pools are Ready. */
   install(args?: readonly string[]): Promise<void>
   upgrade(args: readonly string[]): Promise<void>
   untilServing(): Promise<void>
-  /** The names of the pods of a component that do not end. */
+  /** Names of a component's pods that are not terminating. */
   podsOf(component: string): Promise<readonly string[]>
   end(): Promise<void>
 }
 
 const name = 'matte'
-/** Image of our processes that is under test, where it is not the chart's own. */
+/** Image under test, unless it is the chart's default. */
 const image = process.env.MATTE_IMAGE_TAG === undefined ? [] : ['--set', `image.tag=${process.env.MATTE_IMAGE_TAG}`]
 const seconds = '--timeout=240s'
 
@@ -88,7 +88,7 @@ export async function createNamespace(namespace: string): Promise<void> {
   await runOrThrow('kubectl', ['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted'])
 }
 
-/** Also ends what has a long grace: nobody needs it any more. */
+/** Also ends pods with a long grace period. */
 export async function deleteNamespace(namespace: string): Promise<void> {
   await run('kubectl', ['delete', 'namespace', namespace, '--wait=false'])
   await until(

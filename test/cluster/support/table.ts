@@ -1,4 +1,4 @@
-// Tables of the output, and its lines with the time since the file began.
+// Prints tables, and lines with the time since the file started.
 
 import { countPhases, type PhaseCounts } from '../account/phases.ts'
 import type { Line } from '../client/lines.ts'
@@ -23,7 +23,7 @@ export function printTable(rows: readonly (readonly (string | number)[])[]): voi
   }
 }
 
-/** What the client saw in each phase. */
+/** Calls and errors seen by the client in each phase. */
 export function printPhases(lines: readonly Line[]): void {
   const rows = countPhases(lines)
     .filter(({ name }) => name !== 'end')

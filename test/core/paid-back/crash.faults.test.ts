@@ -1,7 +1,7 @@
-// A process that dies at any statement while a subscription is paid back whole: the plan ends, and the money goes once.
+// A process that dies at any statement of a full subscription refund: the plan ends, and the money is paid once.
 import type { Db } from '@matte/core/db/database'
 import { sweepParts } from '@matte/core/db/sweep'
-import { paymentParts } from '@matte/core/payment/due-payments'
+import { paymentParts } from '@matte/people/payment/due-payments'
 import { afterEach, expect, it } from 'vitest'
 import { useDatabase } from '../../support/database.ts'
 import { Crash, crashingAt } from '../credit-world.ts'
@@ -15,11 +15,11 @@ const minuteMs = 60_000
 
 type Scenario = {
   readonly act: (given: Subscribed, db: Db) => Promise<unknown>
-  /** After the dispatcher has had a quarter of an hour. */
+  /** A quarter of an hour of the dispatcher's loops later. */
   readonly check: (given: Subscribed) => Promise<void>
 }
 
-/** Runs once for each statement of `act`, with a new subscription. Returns how many statements there are. */
+/** Runs once for each statement of `act`, with a new subscription. Returns the number of statements. */
 async function atEveryStatement({ act, check }: Scenario): Promise<number> {
   for (let statement = 0; ; statement++) {
     const given = await givenSubscribed(database.db, wanted.month)
@@ -42,7 +42,7 @@ async function atEveryStatement({ act, check }: Scenario): Promise<number> {
 
 afterEach(() => forgetDue(database.db))
 
-it('a refund that dies neither loses the end of the plan nor pays twice', async () => {
+it('a refund that dies neither keeps the plan nor pays twice', async () => {
   const statements = await atEveryStatement({
     act: (given, db) => refundHere(given, {}, { db }),
     check: async ({ db, buyer, orderId, events, state }) => {
@@ -55,7 +55,7 @@ it('a refund that dies neither loses the end of the plan nor pays twice', async 
   expect(statements).toBeGreaterThan(20)
 })
 
-it('a sweep that dies while it ends the plan and the subscription leaves the rest to the next one', async () => {
+it('a sweep that dies while it ends plan and subscription leaves the rest to the next one', async () => {
   await atEveryStatement({
     act: async (given, db) => {
       await refundInDashboard(given, 2_900)

@@ -1,10 +1,10 @@
-// A subscription whose payment is paid back whole: the plan ends at once, the provider charges no more, and each event
-// is sent once, whatever comes first.
+// A subscription whose payment is fully refunded: the plan ends at once, the provider charges no more, and each event
+// is sent once, in any order.
 import { randomUUID } from 'node:crypto'
-import type { Wanted } from '@matte/core/payment/orders'
-import { ProviderUnavailable } from '@matte/core/payment/provider/provider-errors'
-import { passPeriods, payCheckout } from '@matte/core/payment/provider/sandbox/sandbox-life'
-import { cancelSubscription } from '@matte/core/payment/subscriptions'
+import type { Wanted } from '@matte/people/payment/orders'
+import { ProviderUnavailable } from '@matte/people/payment/provider/provider-errors'
+import { advancePeriods, payCheckout } from '@matte/people/payment/provider/sandbox/sandbox-life'
+import { cancelSubscription } from '@matte/people/payment/subscriptions'
 import { afterEach, describe, expect, it } from 'vitest'
 import { findBrokenCreditRules } from '../../support/credit-rules.ts'
 import { useDatabase } from '../../support/database.ts'
@@ -20,7 +20,7 @@ const minuteMs = 60_000
 
 afterEach(() => forgetDue(database.db))
 
-describe.each(['member', 'operator'] as const)('the whole payment of a year refunded by the %s', (by) => {
+describe.each(['member', 'operator'] as const)('a full refund of a year by the %s', (by) => {
   it('ends the plan at once, here and at the provider, with one event each', async () => {
     const given = await givenSubscribed(database.db, enterprise)
     const { db, world, buyer } = given
@@ -43,7 +43,7 @@ describe.each(['member', 'operator'] as const)('the whole payment of a year refu
 })
 
 describe('the payment of a subscription', () => {
-  it('ends the plan with the part that makes its refunds whole, not before', async () => {
+  it('ends the plan with the partial refund that completes it, not before', async () => {
     const given = await givenSubscribed(database.db, wanted.month)
     await refundHere(given, { amount: 1_000 })
     await given.world.due()
@@ -52,7 +52,7 @@ describe('the payment of a subscription', () => {
     expect(await given.state()).toEqual(['free', 'canceled'])
   })
 
-  it('ends the plan when it is refunded in the dashboard of the provider', async () => {
+  it('ends the plan when refunded in the provider’s dashboard', async () => {
     const given = await givenSubscribed(database.db, wanted.month)
     await refundInDashboard(given, 2_900)
     await given.world.due()
@@ -64,7 +64,7 @@ describe('the payment of a subscription', () => {
     expect(await given.events()).toEqual(paidBack)
   })
 
-  it('ends the plan also if a member has canceled it before, which was published then', async () => {
+  it('ends the plan also after a member’s cancellation, which was published then', async () => {
     const given = await givenSubscribed(database.db, wanted.month)
     await cancelSubscription(given.world.deps, given.buyer.workspaceId)
     await refundHere(given)
@@ -73,7 +73,7 @@ describe('the payment of a subscription', () => {
     expect(await given.events()).toEqual(paidBack)
   })
 
-  it('carries no plan while the provider does not answer, and the dispatcher ends the subscription later', async () => {
+  it('keeps no plan while the provider does not respond, and the dispatcher ends the subscription later', async () => {
     let isAway = true
     const sandbox = paymentWorld(database.db).deps.provider
     const endSubscription = (id: string) =>
@@ -92,7 +92,7 @@ describe('the payment of a subscription', () => {
     expect(await sumRefunds(database.db, given.orderId)).toBe(2_900)
   })
 
-  it('leaves the plan that a later payment carries', async () => {
+  it('keeps the plan that a later payment pays for', async () => {
     const given = await givenSubscribed(database.db, wanted.month)
     given.world.pass(32 * dayMs)
     await given.world.due()
@@ -105,11 +105,11 @@ describe('the payment of a subscription', () => {
     expect(await given.events()).not.toContain('subscription.canceled')
   })
 
-  it('leaves the plan while the payment of a renewal is not stored yet', async () => {
+  it('keeps the plan while the payment of a renewal is not stored yet', async () => {
     const given = await givenSubscribed(database.db, wanted.month)
     const { db, world } = given
     world.pass(32 * dayMs)
-    await passPeriods(db, { now: world.clock.now, limit: 50 })
+    await advancePeriods(db, { now: world.clock.now, limit: 50 })
     const late = await takeEvents(db)
     await refundInDashboard(given, 2_900)
     for (const body of await takeEvents(db)) await world.deliver(body)
@@ -122,7 +122,7 @@ describe('the payment of a subscription', () => {
     expect(await given.state()).toEqual(['pro', 'active'])
   })
 
-  it('has the same end in every order of the events of payment and refund', async () => {
+  it('gives the same result in every order of payment and refund events', async () => {
     const { db } = database
     const ends = new Set<string>()
     for (const order of permutations([0, 1, 2, 3])) {
@@ -156,7 +156,7 @@ function permutations(items: readonly number[]): number[][] {
 }
 
 describe('a member', () => {
-  it('refunds within 14 days, and an operator at any time', async () => {
+  it('can refund within 14 days, and an operator at any time', async () => {
     const given = await givenSubscribed(database.db, enterprise)
     given.world.pass(14 * dayMs - minuteMs)
     await refundHere(given, { amount: 100 })
@@ -167,7 +167,7 @@ describe('a member', () => {
     expect((await given.state())[0]).toBe('enterprise')
   })
 
-  it('refunds nothing where the setting is 0', async () => {
+  it('cannot refund when the setting is 0', async () => {
     const given = await givenSubscribed(database.db, wanted.month)
     const off = { code: 'CONFLICT', details: { selfRefundDays: 0 } }
     await expect(refundHere(given, {}, { selfRefundDays: 0 })).rejects.toMatchObject(off)

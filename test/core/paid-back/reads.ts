@@ -1,8 +1,8 @@
-// Reads of a subscription that was paid back: its events, and its state at the provider.
+// Reads of a refunded subscription: its events, and its state at the provider.
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 
-/** Events of a payment that is paid back whole, sorted. */
+/** Events of a fully refunded payment, sorted. */
 export const paidBack = ['credits.refunded', 'refund.succeeded', 'subscription.canceled', 'subscription.updated']
 
 export async function readEvents(db: Db, { workspaceId }: { readonly workspaceId: string }): Promise<string[]> {
@@ -18,7 +18,7 @@ export async function readEvents(db: Db, { workspaceId }: { readonly workspaceId
 export const readOrder = (db: Db, id: string) =>
   db.selectFrom('payment_order').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
-/** The status at the provider of the subscription that began with the order. */
+/** Status at the provider of the subscription that began with the order. */
 export async function readStatus(db: Db, orderId: string): Promise<string> {
   const { status } = await db
     .selectFrom('sandbox_object')
@@ -29,7 +29,7 @@ export async function readStatus(db: Db, orderId: string): Promise<string> {
   return status
 }
 
-/** The sum of the order's refunds at the provider. */
+/** Sum of the order's refunds at the provider. */
 export async function sumRefunds(db: Db, orderId: string): Promise<number> {
   const { payment_id } = await readOrder(db, orderId)
   const { rows } = await sql<{ sum: number }>`

@@ -1,8 +1,9 @@
 // A workspace with a subscription, and refunds of its payment.
+
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
-import type { Wanted } from '@matte/core/payment/orders'
-import { createRefund } from '@matte/core/payment/refunds'
+import type { Wanted } from '@matte/people/payment/orders'
+import { createRefund } from '@matte/people/payment/refunds'
 import { sql } from 'kysely'
 import { buyFor, givenBuyer } from '../payment-buyers.ts'
 import { type PaymentWorld, paymentWorld } from '../payment-world.ts'
@@ -23,7 +24,7 @@ export async function givenSubscribed(db: Db, what: Wanted, changed: Parameters<
   }
   return {
     ...{ db, world, buyer, orderId },
-    /** Since the purchase, sorted. */
+    /** Events since the purchase, sorted. */
     events: async () => (await readEvents(db, buyer)).slice(begun.length).sort(),
     /** The plan, and the subscription's status at the provider. */
     state: async () => [await planOf(), await readStatus(db, orderId)],
@@ -52,7 +53,7 @@ export async function refundInDashboard({ db, world, orderId }: Subscribed, amou
   await world.deps.provider.refund({ refundId: randomUUID(), paymentId: paymentId ?? '', amount, currency })
 }
 
-/** The next test's sweeps leave out what this one has bought. */
+/** Excludes these purchases from sweeps of later tests. */
 export async function forgetDue(db: Db): Promise<void> {
   await db.updateTable('sandbox_object').set({ due_at: null }).execute()
   await db.updateTable('sandbox_event').set({ delivered_at: new Date() }).execute()

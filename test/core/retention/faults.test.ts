@@ -15,7 +15,7 @@ import { memoryBucket } from '../../support/memory-bucket.ts'
 import { until } from '../../support/until.ts'
 import { inDays, retentionWorld } from './world.ts'
 
-/** Until somebody of this database waits for a lock. */
+/** Waits until a connection of this database waits for a lock. */
 const untilWaiting = (db: Db) =>
   until('the sweep waits for the creation', async () => {
     const { rows } = await sql`
@@ -23,7 +23,7 @@ const untilWaiting = (db: Db) =>
     return rows.length > 0
   })
 
-describe('retention, disturbed,', () => {
+describe('retention under faults,', () => {
   const database = useDatabase()
   const { sweep, create, givenSucceeded, exists, has, linesOf } = retentionWorld(database)
 
@@ -33,7 +33,7 @@ describe('retention, disturbed,', () => {
       const bucket = memoryBucket()
       const task = await givenSucceeded(await givenWorkspace(db), bucket)
       await deleteOldTasks(db, plans, { now: inDays(31) })
-      // Whoever deleted the row dies here; another one, later, knows of the objects.
+      // The process that deleted the row dies here; another one finds the objects later.
       expect(await deleteDueObjects(db, bucket, { now: inDays(40) })).toBeGreaterThanOrEqual(2)
       expect([await has(bucket, task.source_key), await has(bucket, task.result_key ?? '')]).toEqual([false, false])
     })
@@ -53,11 +53,11 @@ describe('retention, disturbed,', () => {
       expect(await linesOf([task.source_key, task.result_key])).toEqual([])
     })
 
-    it('inside the deletion of rows leaves rows and lines as they were', async () => {
+    it('during the deletion of rows leaves rows unchanged', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const task = await givenSucceeded(workspace)
-      // An upload that cannot be released ends the transaction in its middle, as a lost connection would.
+      // An upload that cannot be released aborts the transaction in the middle, like a lost connection.
       const { objectKey } = await givenUpload(db, workspace.id)
       await db
         .insertInto('object_deletion')
@@ -77,7 +77,7 @@ describe('retention, disturbed,', () => {
       expect(await exists('task', task.id)).toBe(false)
     })
 
-    it('of the store stops objects and nothing else, and forgets what was deleted', async () => {
+    it('of the store stops objects only, and deleted ones stay deleted', async () => {
       const { db } = database
       const bucket = memoryBucket()
       const workspace = await givenWorkspace(db)
@@ -95,7 +95,7 @@ describe('retention, disturbed,', () => {
       expect(await has(bucket, one.source_key)).toBe(false)
     })
 
-    it('forgets an upload only once it was given up', async () => {
+    it('forgets an upload only after its release', async () => {
       const { db } = database
       const { objectKey } = await givenUpload(db, (await givenWorkspace(db)).id)
       await forgetObjects(db, [objectKey])
@@ -103,7 +103,7 @@ describe('retention, disturbed,', () => {
     })
   })
 
-  describe('a creation that races the sweep on its upload', () => {
+  describe('a creation that races with the sweep for its upload', () => {
     const rounds = 30
     const settle = (creating: Promise<TaskRow>) =>
       creating.catch((error: unknown) => {
@@ -111,7 +111,7 @@ describe('retention, disturbed,', () => {
         return undefined
       })
 
-    it('has its object, or is refused: an upload that nobody had used', async () => {
+    it('keeps its object or is rejected: an unused upload', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const sweeperDb = connectTo(database.url, 2)
@@ -131,7 +131,7 @@ describe('retention, disturbed,', () => {
       expect(await findTasksWithoutUpload(born)).toEqual([])
     })
 
-    it('has its object, or is refused: an upload whose last task is being deleted', async () => {
+    it('keeps its object or is rejected: an upload whose last task is being deleted', async () => {
       const { db } = database
       const workspace = await givenWorkspace(db)
       const sweeperDb = connectTo(database.url, 2)
@@ -151,11 +151,11 @@ describe('retention, disturbed,', () => {
       expect(await findTasksWithoutUpload(born)).toEqual([])
     })
 
-    it.each(['internal', 'free'])('is refused when the sweep came first, and takes no slot: plan %s', async (plan) => {
+    it.each(['internal', 'free'])('is rejected if the sweep was first, and takes no slot: plan %s', async (plan) => {
       const { db } = database
       const workspace = await givenWorkspace(db, { plan, credits: 10 })
       const { objectKey, bucket } = await givenUpload(db, workspace.id)
-      // After the upload was found and before the task is inserted: the sweep gives it up here.
+      // Between the lookup of the upload and the insert of the task, the sweep releases the upload.
       const head: Bucket['head'] = async (...asked) => {
         await db.updateTable('upload').set({ deleted_at: sql`now()` }).where('object_key', '=', objectKey).execute()
         return bucket.head(...asked)
@@ -168,17 +168,17 @@ describe('retention, disturbed,', () => {
       expect(left).toEqual({ open_singles: 0, queued: 0, quota_used: 0 })
     })
 
-    /** A creation that holds its locks while the sweep comes: the interleaving that a snapshot would miss. */
-    it('wins when it came first and commits while the sweep waits', async () => {
+    /** A creation that holds its locks while the sweep runs: the interleaving that a snapshot would miss. */
+    it('wins if it was first and commits while the sweep waits', async () => {
       const { db } = database
-      // A plan that is charged: the task and its hold of credit are two statements of one transaction.
+      // On a plan with charges, task and credit hold are two statements of one transaction.
       const workspace = await givenWorkspace(db, { plan: 'free', credits: 10 })
       const bucket = memoryBucket()
       const old = await givenSucceeded(workspace, bucket)
       const sweeperDb = connectTo(database.url, 2)
       let sweeping: Promise<number> | undefined
       const slow = db.withPlugin({
-        // Asked after the task was inserted and before the commit: the sweep starts here.
+        // Called after the insert of the task and before the commit: starts the sweep.
         transformQuery: ({ node }) => node,
         transformResult: async ({ result }) => {
           const [row] = result.rows as { source_key?: string; status?: string }[]

@@ -1,12 +1,12 @@
-// What ends by time (D24): unused uploads, finished tasks after their plan's days, and the objects of both. Time is
-// given to the sweep as an operator would (`--now`); no row's times are touched.
+// Retention (D24): unused uploads, finished tasks after the days of their plan, and objects of both. The sweep gets its
+// time like from an operator (`--now`); row times stay unchanged.
 
 import { randomUUID } from 'node:crypto'
 import { announceCleanups } from '@matte/core/retention/announce-cleanup'
 import { deleteDueObjects } from '@matte/core/retention/delete-objects'
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
-import { resultKey } from '@matte/core/storage/result-key'
+import { resultKey } from '@matte/core/storage/object-key'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
@@ -58,7 +58,7 @@ describe('retention', () => {
     expect(await db.selectFrom('upload').select('id').where('id', '=', task.upload_id).execute()).toEqual([])
   })
 
-  it('deletes with a task what workers stored for it and never recorded', async () => {
+  it('deletes unrecorded objects of workers together with the task', async () => {
     const { db } = database
     const bucket = memoryBucket()
     const workspace = await givenWorkspace(db)
@@ -78,7 +78,7 @@ describe('retention', () => {
     expect(await bucket.list('results/')).toEqual([resultKey(young, 'png')])
   })
 
-  it('takes history, deliveries and holds along, and leaves ledger and counters', async () => {
+  it('deletes history, deliveries and holds too, and keeps ledger and counters', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 2 })
     const task = await givenSucceeded(workspace)
@@ -94,7 +94,7 @@ describe('retention', () => {
     expect(usage).toMatchObject([{ created: 1, succeeded: 1, credits: 1 }])
   })
 
-  it('goes by the plan of the workspace, and leaves one whose plan is not configured', async () => {
+  it('uses the workspace’s plan, and keeps tasks of plans that are not configured', async () => {
     const { db } = database
     const configured = parsePlans({ short: { retentionDays: 7 } })
     const [short, unknown] = [await givenWorkspace(db), await givenWorkspace(db)]
@@ -105,7 +105,7 @@ describe('retention', () => {
     expect([await exists('task', gone.id), await exists('task', kept.id)]).toEqual([false, true])
   })
 
-  it('never touches a task that has not ended, however old', async () => {
+  it('never deletes an unfinished task, however old', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db, { plan: 'pro', credits: 2 })
     const bucket = memoryBucket()
@@ -130,7 +130,7 @@ describe('retention', () => {
     expect([await exists('task', canceled.id), await exists('task', failed.id)]).toEqual([false, false])
   })
 
-  it('keeps an object that serves several tasks until the last of them is gone', async () => {
+  it('keeps an object of several tasks until the last of them is gone', async () => {
     const { db } = database
     const bucket = memoryBucket()
     const workspace = await givenWorkspace(db)
@@ -163,7 +163,7 @@ describe('retention', () => {
     expect(await exists('batch', batch.id)).toBe(false)
   })
 
-  it('gives an upload up that no task has used for 24 hours, and its object at once', async () => {
+  it('releases an upload unused for 24 hours, and deletes its object at once', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     const bucket = memoryBucket()
@@ -175,7 +175,7 @@ describe('retention', () => {
     await expect(create(workspace, bucket, objectKey)).rejects.toMatchObject({ code: 'TASK_INPUT_FORBIDDEN' })
   })
 
-  it('does the same work once, however often and by however many it is done', async () => {
+  it('does the same work once, however often and by however many replicas it runs', async () => {
     const { db } = database
     const bucket = memoryBucket()
     const workspace = await givenWorkspace(db)
@@ -212,7 +212,7 @@ describe('retention', () => {
     expect((announced[0]?.count ?? 0) + notice.deleted).toBe(12)
   })
 
-  it('is announced to endpoints once a day, and the next day what went after that', async () => {
+  it('is announced to endpoints once a day, and later deletions the next day', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     await givenEndpoint(workspace.id, ['task.retention_cleanup'])
@@ -232,7 +232,7 @@ describe('retention', () => {
     expect(await eventsOf(workspace.id)).toHaveLength(2)
   })
 
-  it('announces to a workspace although others wait whose plans are not configured', async () => {
+  it('announces to a workspace although others with unconfigured plans wait', async () => {
     const { db } = database
     const forgotten = await givenWorkspace(db)
     const announced = await givenWorkspace(db)
@@ -246,7 +246,7 @@ describe('retention', () => {
     expect(await eventsOf(forgotten.id)).toEqual([])
   })
 
-  it('deletes deliveries that belong to no task after the same days', async () => {
+  it('deletes deliveries without a task after the same days', async () => {
     const { db } = database
     const workspace = await givenWorkspace(db)
     await givenEndpoint(workspace.id)

@@ -1,4 +1,4 @@
-// What the tests of retention share: the sweep as of a day, and tasks, uploads and endpoints for it.
+// Shared by the retention tests: the sweep as of a day, and its tasks, uploads and endpoints.
 import type { Db } from '@matte/core/db/database'
 import { countsOrThrow } from '@matte/core/db/sweep'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
@@ -14,7 +14,7 @@ import { processDb } from '../../support/roles.ts'
 /** Settings of every sweep here. */
 export const common = { plans, auditRetentionDays: 365 }
 
-/** A moment so many days from now; half a day more keeps clear of the bounds. */
+/** A time this many days from now; an extra half day avoids the bounds. */
 export const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
 
 const has = (bucket: Bucket, key: string): Promise<boolean> =>
@@ -23,7 +23,7 @@ const has = (bucket: Bucket, key: string): Promise<boolean> =>
     () => false,
   )
 
-/** `database`: of the test, whose `db` is there once it has begun. */
+/** `database`: that of the test; its `db` exists once a test runs. */
 export function retentionWorld(database: { readonly db: Db }) {
   const sweep = (days: number, bucket: Pick<Bucket, 'delete' | 'list'> = memoryBucket()) =>
     sweepRetention({ ...common, db: processDb('worker', database.db), bucket }, { now: inDays(days) }).then(

@@ -8,7 +8,7 @@ const named = { green: '#73bf69', orange: '#ff9830', red: '#f2495c' } as const
 
 export const colorOf = (index: number): string => palette[index % palette.length] ?? colors.text
 
-/** Of a value by the panel's thresholds. */
+/** Colour of a value by the panel's thresholds. */
 export function judge(value: number, thresholds: Panel['thresholds'] = []): string {
   const { color = 'green' } = thresholds.findLast(({ from }) => value >= from) ?? {}
   return named[color]

@@ -33,7 +33,7 @@ export function drawCurves({ kind, unit, thresholds = [] }: Panel, { curves, box
     ...ticks.map((tick) => drawLevel(toY(tick), format(tick, unit), plot)),
     ...drawTimes(span, plot, toX),
     ...limits,
-    // The first on top, as it is the first in the legend.
+    // The first series is on top, as in the legend.
     ...areas.toReversed(),
     legend.drawing,
   ].join('')
@@ -43,7 +43,7 @@ type Level = readonly [at: number, bottom: number, top: number]
 
 const onTheFloor = ({ points }: Curve): Level[] => points.map(([at, top]) => [at, 0, top])
 
-/** Each on top of those before it. */
+/** Stacks each series on those before it. */
 function stack(curves: readonly Curve[]): Level[][] {
   const heights = new Map<number, number>()
   return curves.map(({ points }) =>
@@ -76,7 +76,7 @@ function drawOne(points: readonly Level[], { toX, toY, color, filled }: Style): 
     .join('')
 }
 
-/** A point that is no number, or is missing, ends a part. */
+/** A missing point, or one that is not a number, splits the line. */
 function splitAtGaps(points: readonly Level[]): Level[][] {
   const step = Math.min(...points.slice(1).map(([at], index) => at - (points[index]?.[0] ?? at)))
   const parts: Level[][] = []
@@ -90,7 +90,7 @@ function splitAtGaps(points: readonly Level[]): Level[][] {
   return parts
 }
 
-/** Round steps, four or so. */
+/** About four round steps. */
 function scale(highest: number, base: 2 | 10): { readonly top: number; readonly ticks: readonly number[] } {
   const rough = (highest || 1) / 4
   const power = base ** Math.floor(Math.log(rough) / Math.log(base))

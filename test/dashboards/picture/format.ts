@@ -1,4 +1,4 @@
-// Numbers with their unit, as Grafana writes them.
+// Formats numbers with their unit, as Grafana does.
 import type { Panel } from '@matte/generate/chart/dashboards/panel'
 
 const sizes = [

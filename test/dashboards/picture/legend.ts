@@ -1,4 +1,4 @@
-// Names side by side below the curves; what does not fit is counted.
+// Legend below the curves; names that do not fit are counted.
 import { colorOf, colors } from './colors.ts'
 import type { Box, Curve } from './drawing.ts'
 import { cut, round, widthOf, write } from './text.ts'

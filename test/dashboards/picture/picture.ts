@@ -1,4 +1,4 @@
-// A dashboard as a PNG: its panels where Grafana puts them, drawn from the answers to the same queries.
+// A dashboard as a PNG, with Grafana's layout and data of the same queries.
 import { toDashboard } from '@matte/generate/chart/dashboards/document'
 import type { DashboardSource, Panel } from '@matte/generate/chart/dashboards/panel'
 import sharp from 'sharp'
@@ -15,7 +15,7 @@ const headHeight = 44
 const titleHeight = 24
 const font = 'DejaVu Sans, sans-serif'
 
-/** What the queries of a panel returned, by the panel's title. */
+/** Query results by panel title. */
 type Answers = ReadonlyMap<string, readonly Curve[]>
 
 export async function drawDashboard(source: DashboardSource, answers: Answers, span: Span): Promise<Buffer> {

@@ -1,7 +1,7 @@
-// Text whose width is known well enough to be cut.
+// Text with an estimated width, so it can be cut.
 import { colors } from './colors.ts'
 
-/** DejaVu Sans is about so wide; its capitals are wider. */
+/** Average width of DejaVu Sans; capitals are wider. */
 const characterWidth = 0.6
 const capitalWidth = 0.72
 

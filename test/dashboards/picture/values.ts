@@ -1,4 +1,4 @@
-// Values as they are now: large numbers side by side, or a bar for each.
+// Current values: large numbers side by side, or one bar each.
 import type { Panel } from '@matte/generate/chart/dashboards/panel'
 import { colorOf, colors, judge } from './colors.ts'
 import type { Curve, Drawn } from './drawing.ts'
@@ -21,7 +21,7 @@ export function drawStat({ unit, thresholds }: Panel, { curves, box }: Drawn): s
   return drawn.join('')
 }
 
-/** Counts are whole, whatever a rate makes of them. */
+/** Rounds counts, because rates make them fractional. */
 const formatWhole = (value: number, unit: Panel['unit']): string =>
   format(unit === 'none' ? Math.round(value) : value, unit)
 
@@ -30,7 +30,7 @@ const barHeightMin = 17
 const valueWidth = 56
 const size = 10
 
-/** The largest first; what does not fit is counted. */
+/** Largest first; values that do not fit are counted. */
 export function drawBars({ unit, thresholds }: Panel, { curves, box }: Drawn): string {
   const sorted = curves.toSorted((a, b) => lastOf(b) - lastOf(a))
   const rows = Math.max(1, Math.floor(box.height / barHeightMin))

@@ -1,5 +1,5 @@
-// The fake as a program: it takes Triton's flags, refuses what Triton would not know, and stops as Triton does. How
-// it misbehaves is set by FAKE_… variables, and while it runs by POST /fake on its HTTP port.
+// The fake Triton as a program: it accepts Triton's flags, rejects unknown ones, and stops like Triton. FAKE_…
+// variables, or POST /fake on its HTTP port, configure faults.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import type { FakeModel } from '../../support/fake/fake-model.ts'
 import { type Behaviour, startFake } from '../../support/fake-triton.ts'
 
-/** Flags that have an effect here; the others are Triton's too, and are accepted without one. */
+/** Flags with an effect; other flags of Triton are accepted and ignored. */
 const own = {
   'model-repository': { type: 'string', multiple: true },
   'model-store': { type: 'string', multiple: true },
@@ -44,7 +44,7 @@ const number = (name: string, otherwise: number): number => Number(process.env[`
 const isOn = (name: string): boolean => process.env[`FAKE_${name}`] === 'true'
 
 const repositories = [...(flags['model-repository'] ?? []), ...(flags['model-store'] ?? [])]
-// A model is looked for in its repositories; where none of them is here, as with S3, every model is found.
+// Searches the model repositories; without a local one, as with S3, every model exists.
 const local = repositories.filter((path) => existsSync(path))
 const isFound = (name: string): boolean => local.length === 0 || local.some((path) => existsSync(join(path, name)))
 
@@ -69,7 +69,7 @@ const behaviour: Partial<Behaviour> = {
   hasWrongShapes: isOn('WRONG_SHAPES'),
 }
 
-/** `…:key=value`, as Triton has it; the last of several holds. */
+/** `…:key=value`, as in Triton; the last one applies. */
 function adminHeader() {
   const [, name, value] = /:([^:=]+)=([^=]*)$/.exec(flags['grpc-restricted-protocol'] ?? '') ?? []
   return name === undefined || value === undefined ? undefined : { name, value }
@@ -79,7 +79,7 @@ const stopped = Promise.withResolvers<void>()
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stopped.resolve())
 
 const models = (flags['load-model'] ?? []).map(toModel)
-// Triton opens its ports when its models are loaded.
+// Like Triton, opens its ports once its models are loaded.
 await Promise.race([pause(number('START_MS', 0)), stopped.promise])
 const failed = models.filter(({ failure }) => failure !== undefined)
 if (failed.length > 0 && flags['exit-on-error'] === 'true') {

@@ -1,3 +1,3 @@
 #!/bin/sh
-# The name by which a pod starts the fake.
+# Command by which a pod starts the fake.
 exec node /app/test/e2e/fake-triton/main.ts "$@"

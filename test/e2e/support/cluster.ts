@@ -1,9 +1,9 @@
-// A namespace of the cluster that the current kube context names, with the TritonPool's definition in place. Here the
-// controllers run beside the cluster, so the machine must reach the pods' addresses.
+// A namespace in the cluster of the current kube context, with the CustomResourceDefinition. Controllers run beside the
+// cluster, so this machine must reach pod addresses.
 import { randomBytes } from 'node:crypto'
 import { createKubeClient, type KubeClient, pods, type Resource } from '@matte/controller/operator/kube/client'
+import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
-import { type LoadedConfig, loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { fieldManager } from '@matte/controller/operator/pool/labels'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
@@ -25,11 +25,11 @@ export type Cluster = {
   readonly kube: KubeClient
   readonly namespace: string
   readonly loaded: LoadedConfig
-  /** Deletes the namespace with all that is in it; returns when its pods are gone. */
+  /** Deletes the namespace; returns when its pods are gone. */
   end(): Promise<void>
 }
 
-/** @throws Error when there is no kube context, or nobody answers behind it. */
+/** @throws Error without a kube context, or if its cluster does not respond */
 export async function openCluster(): Promise<Cluster> {
   const loaded = await loadKubeConfig()
   if (loaded === undefined) throw new Error('the scenarios need a Kubernetes cluster: set KUBECONFIG')
@@ -49,7 +49,7 @@ export async function openCluster(): Promise<Cluster> {
     loaded,
     end: async () => {
       await kube.delete(namespaces, namespace)
-      // Nobody sends to them any more; the next scenario shall not wait for their grace.
+      // No client uses them any more, so their grace period is skipped.
       await until('the pods of the namespace are gone', () => killPods(kube), { timeoutMs: 240_000, everyMs: 1_000 })
       kube.close()
     },

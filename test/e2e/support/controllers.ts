@@ -1,4 +1,4 @@
-// Controllers that reach the API server through a proxy of their own, which can delay any request.
+// Controllers that reach the API server through separate proxies, which can delay requests.
 import { type KubeClient, leases } from '@matte/controller/operator/kube/client'
 import { leaseName } from '@matte/controller/operator/pool/labels'
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts'
@@ -23,7 +23,7 @@ export async function killController({ process, proxy }: Controller): Promise<vo
   await proxy.close()
 }
 
-/** By its own metrics; a process that is stopped or gone does not answer, and the limit is for it. */
+/** Whether it is leader, by its own metrics. The timeout covers processes that are stopped or gone. */
 export async function isLeading({ process }: { readonly process: TestProcess }): Promise<boolean> {
   if (!process.isAlive()) return false
   return readMetrics(process).then(
@@ -32,7 +32,7 @@ export async function isLeading({ process }: { readonly process: TestProcess }):
   )
 }
 
-/** The holder of the lease, once its fencing tokens are written; what a former leader believes of itself does not count. */
+/** Holder of the Lease once its fencing tokens are written. */
 export async function findLeader(
   kube: KubeClient,
   controllers: readonly Controller[],
@@ -40,7 +40,7 @@ export async function findLeader(
   const { holderIdentity, leaseTransitions } = (await kube.get(leases, leaseName))?.spec ?? {}
   return controllers.find(({ process }) => {
     const log = process.log()
-    const leads = log.some(({ msg, identity }) => msg === 'leading from now on' && identity === holderIdentity)
+    const leads = log.some(({ msg, identity }) => msg === 'leading started' && identity === holderIdentity)
     return leads && log.some(({ msg, term }) => msg === 'fencing tokens written' && term === leaseTransitions)
   })
 }
@@ -48,6 +48,6 @@ export async function findLeader(
 export const untilOneLeads = (kube: KubeClient, controllers: readonly Controller[]): Promise<Controller> =>
   until('one of the controllers leads', () => findLeader(kube, controllers), { everyMs: 200 })
 
-/** As if its holder had released it: the first to see that acquires it, without waiting for its end. */
+/** Empties the Lease, so a controller acquires it without waiting for its expiry. */
 export const freeLease = (kube: KubeClient): Promise<unknown> =>
   kube.mergePatch(leases, leaseName, { spec: { holderIdentity: '' } })

@@ -1,5 +1,5 @@
-// What the scenarios share: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. It fails at
-// once when there is no cluster to use, or when the cluster lacks the images.
+// Shared servers of the scenarios: PostgreSQL, NATS and an object store beside the cluster; Triton runs in it. Fails at
+// once without a cluster, or if the cluster lacks the images.
 import { createKubeClient } from '@matte/controller/operator/kube/client'
 import { createKubeMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { fieldManager } from '@matte/controller/operator/pool/labels'

@@ -1,22 +1,21 @@
-// GPUs that the scheduler counts and no device backs, on a node that runs real pods: Kubernetes lets an administrator
-// write such a resource into a node's status.
+// Fake GPUs on a real node: an administrator writes the resource into the node's status. No device backs them.
 import { until } from '../../support/until.ts'
 import type { Cluster } from './cluster.ts'
 import { nodes } from './images.ts'
 
 const gpu = 'nvidia.com/gpu'
 
-/** Resources of a pod that needs one. */
+/** Resources of a pod with one GPU. */
 export const oneGpu = { requests: { cpu: '1m', memory: '32Mi' }, limits: { [gpu]: 1 } }
 
 export type Gpus = {
-  /** Returns when the scheduler has this many to give. */
+  /** Returns when the scheduler can allocate this many. */
   set(count: number): Promise<void>
   /** Removes the resource from the node. */
   end(): Promise<void>
 }
 
-/** @throws Error if a node has GPUs already: the count would not be the test's own. */
+/** @throws Error if a node already has GPUs */
 export async function useGpus({ kube }: Cluster): Promise<Gpus> {
   const { items } = await kube.list(nodes)
   const isFree = ({ spec }: (typeof items)[number]): boolean => (spec?.taints ?? []).length === 0

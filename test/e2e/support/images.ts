@@ -1,4 +1,4 @@
-// The two images that the scenarios run in the cluster, and whether its nodes have them.
+// The two images of the scenarios, and whether the cluster's nodes have them.
 import type { KubeClient, Resource } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 
@@ -26,15 +26,15 @@ const image = (variable: string, name: string, file: string): Image => ({
 const fake = image('E2E_FAKE_IMAGE', 'localhost/matte/fake-triton:e2e', 'test/e2e/fake-triton/Dockerfile')
 const triton = image('E2E_TRITON_IMAGE', 'localhost/matte/triton:e2e', 'models/Dockerfile')
 
-/** Pods by the dozen: real gRPC, no inference. */
+/** Fake Triton for many pods: real gRPC, no inference. */
 export const fakeImage = fake.name
-/** The real server with this repository's models in it. */
+/** Real Triton with this repository's models. */
 export const tritonImage = triton.name
 
-/** A kubelet reports its 50 largest images only: of a node that reports so many, the others are unknown. */
+/** A kubelet reports only its 50 largest images, so others are unknown on such a node. */
 const reportedMax = 50
 
-/** How to get the images that no node has; undefined when all are there, or are named by a variable. */
+/** Instructions for missing images; undefined if all are present, or named by a variable. */
 export async function findMissingImages(kube: KubeClient): Promise<string | undefined> {
   const { items } = await kube.list(nodes)
   const reported = items.map(({ status }) => (status?.images ?? []).flatMap(({ names }) => names ?? []))

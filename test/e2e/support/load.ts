@@ -1,6 +1,6 @@
-// Callers of the service: tasks at a steady rate, from one uploaded photo, and what became of each of them.
+// Load: tasks at a steady rate from one uploaded photo, and checks of their outcomes.
 import type { Db } from '@matte/core/db/database'
-import { parseResultKey } from '@matte/core/storage/result-key'
+import { parseResultKey } from '@matte/core/storage/object-key'
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import { ApiError } from '../../support/client.ts'
@@ -13,23 +13,23 @@ import { until } from '../../support/until.ts'
 export type Load = {
   /** Ids of the accepted tasks. */
   readonly ids: readonly string[]
-  /** Changes the rate, tasks a second; 0 pauses. */
+  /** Changes the rate in tasks per second; 0 pauses. */
   rate(perSecond: number): void
-  /** No more tasks; returns when those being sent are accepted. */
+  /** Stops; returns when creations in flight are accepted. */
   stop(): Promise<void>
 }
 
 export type LoadOptions = {
   readonly stack: Stack
-  /** Gets a webhook of each task. */
+  /** Receives a webhook of each task. */
   readonly receiver?: Receiver
   readonly bytes?: Uint8Array
 }
 
-/** Far below what a workspace may have open, so that a machine that is too slow for the rate delays callers only. */
+/** Far below a workspace's limit of open tasks, so a slow machine only delays callers. */
 const openMax = 300
 
-/** Tasks at a constant arrival rate, whether or not those before are done, as long as not too many are open. */
+/** Creates tasks at a constant rate, independent of earlier ones, while fewer than the maximum are open. */
 export async function startLoad(options: LoadOptions): Promise<Load> {
   const { stack, receiver, bytes = greyPng(64, 64) } = options
   const { client } = stack
@@ -46,7 +46,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       .then(
         ({ id }) => void ids.push(id),
         (error: unknown) => {
-          // The API may refuse a task as too much; what it refuses it has not accepted.
+          // The API may reject a task for lack of capacity; it is then not accepted.
           if (!(error instanceof ApiError) || error.status !== 429) failures.push(error)
         },
       )
@@ -91,21 +91,21 @@ export type Fate = {
   /** Asserts one webhook for each task. */
   readonly receiver?: Receiver
   /**
-   * `one`: nothing may have cost an attempt. `more`: a controller was killed, which costs its tasks one each, and may
-   * leave a result in the store that no task refers to.
+   * `one`: no task used more than one attempt. `more`: a controller was killed, which costs its tasks one attempt each
+   * and may leave an unreferenced result in the store.
    */
   readonly attempts?: 'one' | 'more'
 }
 
 export type Outcome = {
   readonly tasks: number
-  /** Tasks that took more than one attempt. */
+  /** Tasks with more than one attempt. */
   readonly repeated: number
 }
 
 /**
- * Nothing lost, nothing done twice in effect, nothing failed: every task that was ever accepted has succeeded in its
- * first run, with one result in the store and, where asked for, one webhook; and all counters agree.
+ * Asserts that nothing was lost, repeated or failed: every accepted task succeeded in its first run, with one result in
+ * the store and, if requested, one webhook; and all counters agree.
  */
 export async function expectNothingLost({ stack, receiver, attempts = 'one' }: Fate, load: Load): Promise<Outcome> {
   const { db, bucket } = stack
@@ -117,7 +117,7 @@ export async function expectNothingLost({ stack, receiver, attempts = 'one' }: F
   const repeated = rows.filter(({ attempt }) => attempt !== 1)
   if (attempts === 'one') expect(repeated).toEqual([])
   expect(await findBrokenRules(db)).toEqual({})
-  // A worker that lost its claim may still be removing what it had stored.
+  // A worker that lost its claim may still be deleting its result.
   await until('the results are those of the tasks', async () => {
     const stored = new Set(await bucket.keys('results/'))
     const referred = new Set(rows.map(({ result_key }) => result_key ?? ''))
@@ -130,7 +130,7 @@ export async function expectNothingLost({ stack, receiver, attempts = 'one' }: F
   return { tasks: rows.length, repeated: repeated.length }
 }
 
-/** Judged once no delivery is left to make, so that a second one of the same event is among those that arrived. */
+/** Runs once no delivery is pending, so a duplicate would have arrived. */
 async function expectOneWebhookEach(db: Db, receiver: Receiver, ids: readonly string[]): Promise<void> {
   const countPending = async (): Promise<number> =>
     (await db.selectFrom('delivery').select('id').where('status', '=', 'pending').execute()).length

@@ -1,4 +1,4 @@
-// What a process counts, read from its own /metrics.
+// Metrics of a process, from its /metrics.
 import type { TestProcess } from '../../support/processes.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -8,11 +8,11 @@ export type Metrics = {
   /** Sum of a counter or gauge over all samples that have these labels. */
   sum(name: string, labels?: Labels): number
   samples(name: string, labels?: Labels): readonly Sample[]
-  /** Of a histogram: the bound of the bucket that the share lies in, of all or since `before`. NaN when it is empty. */
+  /** Upper bound of the histogram bucket with this quantile, in total or since `before`. NaN if empty. */
   quantile(name: string, share: number, labels?: Labels, before?: Metrics): number
 }
 
-/** A bound against hanging: a process that is stopped takes the connection and never answers. */
+/** Timeout, because a stopped process accepts connections and never responds. */
 const limitMs = 2_000
 
 export async function readMetrics({ healthUrl }: Pick<TestProcess, 'healthUrl'>): Promise<Metrics> {

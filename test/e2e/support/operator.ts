@@ -1,4 +1,4 @@
-// The whole service with its Triton pods in the cluster: API, dispatcher, operators and workers beside it, against this
+// The whole service with Triton pods in the cluster; API, dispatcher, operators and workers run beside it, with this
 // machine's PostgreSQL, NATS and store.
 import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
 import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
@@ -16,9 +16,9 @@ export type Operator = {
   readonly kube: KubeClient
   readonly namespace: string
   readonly cluster: Cluster
-  /** One operator and one worker, both with these variables; the result is the operator. */
+  /** Starts one operator and one worker with these variables; returns the operator. */
   startController(env?: Readonly<Record<string, string>>): Promise<TestProcess & { readonly worker: TestProcess }>
-  /** Applies a pool; the caller's fields over those of a small pool of fakes. */
+  /** Applies a pool: the caller's fields over a small pool of fakes. */
   applyPool(name: string, spec?: Partial<PoolSpecInput>, annotations?: Record<string, string>): Promise<TritonPool>
   pool(name: string): Promise<TritonPool>
   untilPool(
@@ -27,12 +27,12 @@ export type Operator = {
     is: (pool: TritonPool) => unknown,
     options?: { readonly timeoutMs?: number; readonly everyMs?: number },
   ): Promise<TritonPool>
-  /** Those that a controller has made for the pool. */
+  /** Deployments that a controller created for the pool. */
   podsOf(name: string): Promise<Pod[]>
   deploymentsOf(name: string): Promise<Deployment[]>
 }
 
-/** Rolls out and drains in seconds, for scenarios of many steps. */
+/** Rolls out and drains in seconds. */
 export const smallPool: PoolSpecInput = {
   default: true,
   image: fakeImage,
@@ -50,7 +50,7 @@ export const smallPool: PoolSpecInput = {
   drain: { routeStopSeconds: 2, exitTimeoutSeconds: 5, graceSeconds: 13 },
 }
 
-/** A person's own kubeconfig may name programs and files of theirs. */
+/** A minimal kubeconfig: the user's may refer to programs and files. */
 const kubeEnv = (): Record<string, string> =>
   Object.fromEntries(
     ['KUBECONFIG', 'HOME', 'PATH'].flatMap((name) => {
@@ -68,7 +68,7 @@ export function useOperator(processes: readonly ProcessName[] = ['api', 'dispatc
   beforeAll(async () => {
     cluster = await openCluster()
   })
-  // Hooks end in reverse: the controllers are gone when the namespace goes.
+  // Hooks run in reverse: controllers stop before the namespace is deleted.
   afterAll(async () => {
     await cluster?.end()
   })
@@ -103,7 +103,7 @@ export function useOperator(processes: readonly ProcessName[] = ['api', 'dispatc
         apiVersion: 'matte.dev/v1alpha1',
         kind: 'TritonPool',
         metadata: { name, annotations },
-        // As a user writes it: the API server fills in the rest.
+        // As a user writes it; the API server adds defaults.
         spec: { ...smallPool, ...spec },
       } as unknown as TritonPool),
     pool,
@@ -122,8 +122,8 @@ export function useOperator(processes: readonly ProcessName[] = ['api', 'dispatc
 }
 
 /**
- * A pod patch that gives the pool's container these variables. A merge patch replaces lists as a whole, so the
- * containers are given with what they have.
+ * A pod patch that sets these variables in the pool's container. A merge patch replaces lists, so the containers are
+ * repeated.
  */
 export function withEnvironment(pool: TritonPool, variables: Readonly<Record<string, string>>) {
   const { containers } = buildPodTemplate(pool).spec as { containers: { env?: object[] }[] }
@@ -131,11 +131,11 @@ export function withEnvironment(pool: TritonPool, variables: Readonly<Record<str
   return { spec: { containers: containers.map((one) => ({ ...one, env: [...(one.env ?? []), ...env] })) } }
 }
 
-/** The reason of a condition that has this status; undefined when it has another. */
+/** Reason of a condition, if it has this status. */
 export const reasonOf = ({ status }: TritonPool, type: string, is: 'True' | 'False' = 'True'): string | undefined =>
   status?.conditions?.find((condition) => condition.type === type && condition.status === is)?.reason
 
-/** Ready, and not terminating. */
+/** Pods that are ready and not terminating. */
 export const isReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   Boolean(status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'))

@@ -1,4 +1,4 @@
-// What a scenario prints while it runs: one line each, so that the output of `make e2e` can be kept as it is.
+// Output of a scenario: one line per result.
 const begun = performance.now()
 
 export function print(line: string): void {
@@ -7,7 +7,7 @@ export function print(line: string): void {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-/** The value that `share` of the others do not exceed; NaN of none. */
+/** Quantile `share` of the values; NaN if there are none. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN

@@ -1,5 +1,4 @@
-// Nodes that do not exist, and whose pods report that they run: KWOK simulates their kubelets. Nothing else is
-// scheduled on them, and their pods nowhere else.
+// Simulated nodes, whose pods report Running: KWOK plays their kubelets. Only the scenario's pods are scheduled there.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PoolSpecInput } from '@matte/controller/operator/pool/triton-pool'
@@ -11,14 +10,14 @@ import { until } from '../../support/until.ts'
 import type { Cluster } from './cluster.ts'
 import { nodes } from './images.ts'
 
-/** $KWOK, or `kwok` in $PATH; undefined where there is none. */
+/** $KWOK, or `kwok` in $PATH; undefined if missing. */
 export function findKwok(): string | undefined {
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '')
   return process.env.KWOK || folders.map((folder) => join(folder, 'kwok')).find((file) => existsSync(file))
 }
 
 export type SimulatedNodes = {
-  /** Puts a pool's pods here and keeps controllers from dialling them. */
+  /** Schedules a pool's pods here and keeps controllers from connecting to them. */
   readonly pool: Pick<PoolSpecInput, 'nodeSelector' | 'tolerations'>
   end(): Promise<void>
 }
@@ -26,10 +25,10 @@ export type SimulatedNodes = {
 const nodeLabel = 'matte.dev/simulated-nodes'
 const managed = 'kwok.x-k8s.io/node'
 
-/** Longer than the scenario takes: an older node belongs to a run that was killed. */
+/** Longer than the scenario: older nodes belong to a killed run. */
 const leftoverMs = 3_600_000
 
-/** `podsPerNode` as a kubelet has it. Returns when all of them are Ready. */
+/** Creates the nodes. Returns when all are Ready. */
 export async function startNodes(
   kwok: string,
   cluster: Cluster,
@@ -83,7 +82,7 @@ async function removeNodes({ kube }: Cluster, isOld: (createdMs: number) => bool
 
 type Kwok = { readonly kubeconfig: string; readonly dir: string; readonly namespace: string }
 
-/** Ends with this program, however that ends. */
+/** Ends with this program. */
 async function startKwok(command: string, { kubeconfig, dir, namespace }: Kwok): Promise<RunningServer> {
   const file = join(dir, `${namespace}.kubeconfig`)
   writeFileSync(file, kubeconfig, { mode: 0o600 })
@@ -97,9 +96,9 @@ async function startKwok(command: string, { kubeconfig, dir, namespace }: Kwok):
       `--kubeconfig=${file}`,
       ...(stages ? [`--config=${stages}`] : []),
       `--manage-nodes-with-annotation-selector=${managed}=${namespace}`,
-      // Renewed at a quarter of it, within the grace that nodes have.
+      // Renewed at a quarter, within the nodes' grace period.
       '--node-lease-duration-seconds=40',
-      // Addresses that lead nowhere: nothing may dial them.
+      // Unroutable addresses, which nothing may connect to.
       '--cidr=10.250.0.0/16',
       '--node-ip=192.0.2.1',
       `--server-address=127.0.0.1:${port}`,

@@ -1,5 +1,5 @@
-"""Runs models/add.py once for each list of arguments on stdin (JSON), in one process: an interpreter and its libraries
-take a second. Writes what each run answered."""
+"""Runs models/add.py once per list of arguments on stdin (JSON), in one process to save start time. Prints their
+output."""
 import contextlib
 import io
 import json
@@ -18,7 +18,7 @@ for arguments in json.load(sys.stdin):
             runpy.run_path(str(MODELS / "add.py"), run_name="__main__")
         except SystemExit as ending:
             code = ending.code
-    # As the interpreter itself has it: a text is an error and is written.
+    # Like the interpreter: a text is an error message and is printed.
     said = written.getvalue() + (code if isinstance(code, str) else "")
     answers.append({"failed": code not in (0, None), "said": said})
 print(json.dumps(answers))

@@ -1,5 +1,5 @@
-"""Tiny networks in the forms in which published ones come. Their map is the mean of the three channels, so that a test
-can say what each pixel must be.
+"""Tiny networks in the usual forms of published ones. Their map is the mean of the three channels, so tests can compute
+every pixel.
 
     make.py FOLDER
 """
@@ -40,7 +40,7 @@ any_map = ["n", 1, "h", "w"]
 # As PyTorch exports a model that was traced with one image: the batch is written into a Reshape.
 save("one-image", [conv("input", "map"), helper.make_node("Reshape", ["map", "shape"], ["mask"])],
      {"input": [1, 3, 64, 64]}, {"mask": [1, 1, 64, 64]}, [mean_of(1), constant("shape", [1, 1, 64, 64], np.int64)])
-# Any size, logits, several outputs, one of which has our own name.
+# Any size, logits, several outputs, one of them with a name that Matte uses.
 save("logits", [conv("image", "alpha"), helper.make_node("Relu", ["alpha"], ["side"])],
      {"image": any_size}, {"alpha": any_map, "side": any_map}, [mean_of(1)])
 # Half precision, channels last, and nodes in an order that ONNX Runtime sorts.
@@ -48,7 +48,7 @@ save("half", [helper.make_node("Squeeze", ["map", "axis"], ["mask"]), conv("plan
               helper.make_node("Transpose", ["pixels"], ["planes"], perm=[0, 3, 1, 2])],
      {"pixels": ["n", "h", "w", 3]}, {"mask": ["n", "h", "w"]},
      [mean_of(1, dtype=np.float16), constant("axis", [1], np.int64)], TensorProto.FLOAT16)
-# Stretches its map to full range over the whole batch: two images together change each other.
+# Stretches its map to full range over the whole batch, so images of a batch affect each other.
 save("stretched", [conv("input", "map"), helper.make_node("ReduceMax", ["map"], ["top"]),
                    helper.make_node("Div", ["map", "top"], ["mask"])],
      {"input": any_size}, {"mask": any_map}, [mean_of(1)])

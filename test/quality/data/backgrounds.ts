@@ -1,5 +1,5 @@
-// What the foregrounds are laid over: photos out of focus or sharp, and generated patterns. Each is drawn for one part
-// alone: a photo belongs to `tune` or to `report`, and patterns get other random numbers with every picture.
+// Backgrounds: blurred or sharp photos, and generated patterns. A photo belongs to `tune` or to `report`; patterns get
+// new random numbers for every picture.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -22,7 +22,7 @@ export type NaturePhotos = { readonly scenes: readonly string[]; readonly subjec
 export function listBackgrounds(part: Part, { scenes, subjects }: NaturePhotos): Background[] {
   const own = bundled[part].map((name) => join(rootDir, 'test/fixtures/photos', name))
   return [
-    // Their subjects would be found beside ours, so these are never sharp.
+    // Photos of subjects are never sharp, or their subjects would be found too.
     ...[...own, ...subjects].map((path) => outOfFocus(path, 0.015, 0.035)),
     ...scenes.flatMap((path) => [outOfFocus(path, 0, 0.002), outOfFocus(path, 0.004, 0.02)]),
     ...[drawClouds, drawClouds, drawGradient, drawBokeh, drawWeave, drawBricks],
@@ -48,7 +48,7 @@ function outOfFocus(path: string, from: number, to: number): Background {
       .png({ compressionLevel: 1 })
       .toBuffer()
     const pixels = await (sigma < 0.3 ? sharp(scaled) : sharp(scaled).blur(sigma)).raw().toBuffer()
-    // Blur takes the grain of the photo away, and no camera's blur does.
+    // Blurring removes the grain that a camera adds after its own blur.
     addGrain(pixels, { stride: 3, deviation: random.between(1, 4) }, random)
     return pixels
   }
@@ -56,14 +56,14 @@ function outOfFocus(path: string, from: number, to: number): Background {
 
 type Colour = readonly [red: number, green: number, blue: number]
 
-/** Any lightness, and seldom a strong colour: painted walls, cloth, skies. */
+/** Any lightness, rarely a strong colour: painted walls, cloth, skies. */
 const anyColour = (random: Random): Colour => {
   const [grey, strength] = [random.between(20, 235), random.next() ** 2 * 110]
   const channel = (): number => Math.min(255, Math.max(0, grey + (random.next() * 2 - 1) * strength))
   return [channel(), channel(), channel()]
 }
 
-/** Mixes two colours by a number 0..1 for each pixel, and adds grain. */
+/** Mixes two colours by a number 0..1 per pixel, and adds grain. */
 function fromShares({ width, height }: Size, random: Random, share: (x: number, y: number) => number): Uint8Array {
   const [one, other] = [anyColour(random), anyColour(random)]
   const pixels = new Uint8Array(width * height * 3)

@@ -1,5 +1,5 @@
-// Which pictures there are. A case names its foreground, size and part; all else follows from its name by fixed random
-// numbers, so that two machines with the same packages draw the same pictures.
+// The list of pictures. A case names its foreground, size and part; the rest follows from its name by fixed random
+// numbers, so machines with the same packages draw the same pictures.
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -69,7 +69,7 @@ function photographed({ kind, sources, times }: Photographed, part: Part): Case[
   )
 }
 
-/** Few, since each takes seconds: one of each drawn kind, and photographed ones enlarged. */
+/** Few, because each takes seconds. */
 function largeCases(part: Part, sources: readonly Source[]): Case[] {
   const own = sources.filter((source) => source.part === part)
   return Object.entries(large).flatMap(([kind, size], step) => {
@@ -89,7 +89,7 @@ function largeCases(part: Part, sources: readonly Source[]): Case[] {
   })
 }
 
-/** Draws the picture, or takes it from the cache. */
+/** Draws the picture, or reads it from the cache. */
 export async function drawCase(one: Case, say: Say): Promise<Picture> {
   const { name, kind, part, width, height } = one
   const size = { width, height }
@@ -132,7 +132,7 @@ async function compose({ name, part, drawForeground, width, height }: Case, exte
 
 let digest: Promise<string> | undefined
 
-/** What decides how a picture looks: the scripts of this folder. */
+/** Digest of the scripts in this folder, which decide how a picture looks. */
 function scriptsDigest(): Promise<string> {
   digest ??= digestFolder(import.meta.dirname)
   return digest

@@ -3,7 +3,7 @@ import type { Pixels, Size } from './case.ts'
 import { addGrain, drawNoise } from './noise.ts'
 import type { Random } from './random.ts'
 
-/** Draws SVG elements over nothing, and gives what is drawn a surface: flat colours are in no photo. */
+/** Draws SVG elements on nothing and gives them a surface: photos have no flat colours. */
 export async function drawSvg(size: Size, random: Random, body: string): Promise<Pixels> {
   const { width, height } = size
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${body}</svg>`
@@ -22,12 +22,12 @@ export async function drawSvg(size: Size, random: Random, body: string): Promise
 type Placement = {
   /** Longest share of the picture's width or height. */
   readonly share: number
-  /** 0..1: where the free room is, left and above. */
+  /** Position of the free room, 0..1 from left and top. */
   readonly across: number
   readonly down: number
 }
 
-/** A cut-out that exists already, scaled into the picture. */
+/** Scales an existing cut-out into the picture. */
 export async function place(file: Buffer | string, size: Size, { share, across, down }: Placement): Promise<Pixels> {
   const trimmed = await sharp(file).toColourspace('srgb').ensureAlpha().png({ compressionLevel: 1 }).toBuffer()
   const { data, info } = await sharp(trimmed)
@@ -49,13 +49,13 @@ export async function place(file: Buffer | string, size: Size, { share, across, 
   return { ...size, rgba: clearHidden(rgba) }
 }
 
-/** Colours under alpha 0 are nobody's. */
+/** Clears the colours under alpha 0. */
 function clearHidden(rgba: Uint8Array): Uint8Array {
   for (let i = 0; i < rgba.length; i += 4) if (rgba[i + 3] === 0) rgba.fill(0, i, i + 3)
   return rgba
 }
 
-/** The photo: foreground over background by the mixture equation, so that the truth is exact. */
+/** Composites by the mixture equation, so the truth is exact. */
 export function layOver({ rgba }: Pixels, background: Uint8Array): Uint8Array {
   const photo = new Uint8Array(background.length)
   for (let i = 0, j = 0; i < rgba.length; i += 4, j += 3) {

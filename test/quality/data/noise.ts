@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import type { Size } from './case.ts'
 import type { Random } from './random.ts'
 
-/** One plane of cloud-like noise, 0..255 around 128: grids of random numbers, enlarged and added, fine ones weaker. */
+/** A plane of cloud-like noise around 128: grids of random numbers, enlarged and added. */
 export async function drawNoise(size: Size, random: Random, { coarsest = 3, octaves = 6 } = {}): Promise<Float32Array> {
   const plane = new Float32Array(size.width * size.height).fill(128)
   let amplitude = 60
@@ -24,10 +24,10 @@ export async function drawNoise(size: Size, random: Random, { coarsest = 3, octa
 
 type Grain = { readonly stride: 3 | 4; readonly deviation: number }
 
-/** A camera's grain, in place: the same for all three colours of a pixel, every `stride` bytes. */
+/** Adds camera grain in place, equal for all colours of a pixel. */
 export function addGrain(pixels: Uint8Array, { stride, deviation }: Grain, random: Random): void {
   for (let i = 0; i < pixels.length; i += stride) {
-    // The sum of two, not a bell: no logarithm for each of millions of pixels.
+    // The sum of two uniform numbers saves a logarithm per pixel.
     const grain = (random.next() + random.next() - 1) * 2.4 * deviation
     for (let channel = i; channel < i + 3; channel++) {
       pixels[channel] = Math.min(255, Math.max(0, Math.round((pixels[channel] as number) + grain)))

@@ -1,5 +1,5 @@
-// Pictures with a true alpha, and photos to lay them over, from Debian packages: fetched for the bench by apt and
-// unpacked into its cache, never committed and never part of what Matte is. Without apt the bench goes on without them.
+// Pictures with a true alpha, and background photos, from Debian packages: fetched by apt into the cache, never
+// committed or distributed. Without apt the bench runs without them.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { cacheDir } from '../cache.ts'
 
 type Package = { readonly name: string; readonly version: string; readonly sha256: string; readonly megabytes: number }
 
-/** Of Debian 12. Licences: usr/share/doc/<name>/copyright in each; all are free, most of them GPL or CC BY-SA. */
+/** Debian 12. Licences: usr/share/doc/<name>/copyright; all free, most GPL or CC BY-SA. */
 const packages = {
   portraits: {
     name: 'wesnoth-1.16-httt',
@@ -40,7 +40,7 @@ const packages = {
 
 export type PackageName = keyof typeof packages
 
-/** The folder with the package's files; undefined when it cannot be had here, which `say` explains. */
+/** Folder with the package's files; undefined if unavailable here, with the reason in `say`. */
 export async function unpack(key: PackageName, say: Say): Promise<string | undefined> {
   const { name, version, sha256, megabytes } = packages[key]
   const target = join(cacheDir, 'packages', `${name}-${sha256.slice(0, 12)}`)

@@ -1,4 +1,4 @@
-// Foregrounds that were photographed or painted by hand: the bundled lemur, and what Debian packages have.
+// Photographed or painted foregrounds: the bundled lemur, and those of Debian packages.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -18,7 +18,7 @@ export type Source = {
 
 const fixtures = join(rootDir, 'test/fixtures/photos')
 
-/** Its numbers are on which the pipeline was first tuned, so it never counts to what is reported. */
+/** Excluded from `report`: the pipeline was first tuned on it. */
 export const lemur: Source = {
   name: 'lemur',
   part: 'tune',
@@ -26,17 +26,17 @@ export const lemur: Source = {
     const colours = sharp(join(fixtures, 'lemur-foreground.png')).removeAlpha()
     const { data, info } = await colours.raw().toBuffer({ resolveWithObject: true })
     const alpha = await sharp(join(fixtures, 'lemur-alpha.png')).extractChannel(0).raw().toBuffer()
-    // removeAlpha comes last in sharp, whatever the order of the calls: hence the second pass.
+    // sharp always applies removeAlpha last, hence the second pass.
     const file = await sharp(data, { raw: info })
       .joinChannel(alpha, { raw: { ...info, channels: 1 } })
       .png({ compressionLevel: 1 })
       .toBuffer()
-    // It sits on the picture's lower border, as in its own photo.
+    // It touches the picture's lower border, as in its photo.
     return place(file, size, { share: 1, across: random.next(), down: 1 })
   },
 }
 
-// Cut out of photos by hand, with soft edges; the package's drawings are left out. One of each subject.
+// Photos cut out by hand, with soft edges; one per subject.
 const stampNames = [
   ...['albino_peahen', 'crowned_crane', 'helmeted_guineafowl'].map((name) => `animals/birds/${name}`),
   ...['animals/fish/lobster', 'animals/insects/Woodlouse', 'animals/insects/mantis'],
@@ -70,7 +70,7 @@ export async function listStamps(say: Say): Promise<Source[]> {
   )
 }
 
-/** People and creatures, painted; cut off at the bottom, as portraits are. */
+/** Painted people and creatures, cut off at the bottom like portraits. */
 export async function listPortraits(say: Say): Promise<Source[]> {
   const folders = [await unpack('portraits', say), await unpack('morePortraits', say)]
   const paths: string[] = []
@@ -97,7 +97,7 @@ export async function listPortraits(say: Say): Promise<Source[]> {
   )
 }
 
-/** Every other source, in the order of their names, is one to report. */
+/** Every other source by name goes to `report`. */
 const halve = (sources: readonly Omit<Source, 'part'>[]): Source[] =>
   [...sources]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -108,7 +108,7 @@ const natureNames: Record<Part, { scenes: readonly string[]; subjects: readonly 
   report: { scenes: ['Blinds', 'GreenMeadow', 'RainDrops'], subjects: ['FreshFlower', 'TwoWings', 'YellowFlower'] },
 }
 
-/** Photos to lay them over. */
+/** Background photos. */
 export async function listNaturePhotos(part: Part, say: Say): Promise<NaturePhotos> {
   const folder = await unpack('photos', say)
   if (folder === undefined) return { scenes: [], subjects: [] }

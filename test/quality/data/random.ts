@@ -7,7 +7,7 @@ export type Random = {
   pick<T>(from: readonly T[]): T
 }
 
-/** The same numbers for the same name, on every machine: mulberry32, seeded by the name's FNV-1a hash. */
+/** Repeatable per name on every machine: mulberry32, seeded by the name's FNV-1a hash. */
 export function createRandom(name: string): Random {
   let state = hashName(name)
   const next = (): number => {

@@ -1,4 +1,4 @@
-// Drawn subjects whose edge is hair or fur: thousands of strokes, most of them narrower than a pixel.
+// Drawn subjects with an edge of hair or fur: thousands of strokes, mostly narrower than a pixel.
 import type { Pixels, Size } from './case.ts'
 import { drawSvg } from './draw.ts'
 import type { Random } from './random.ts'
@@ -9,7 +9,7 @@ export const colourOf = (hue: number, saturation: number, light: number): string
 
 type Frame = { readonly unit: number; readonly x: number; readonly y: number }
 
-/** The middle of the subject, and the length that everything is measured in. */
+/** Centre of the subject and its unit of length. */
 export const frameOf = ({ width, height }: Size, random: Random, down: number): Frame => ({
   unit: Math.min(width, height * 1.2),
   x: width * random.between(0.44, 0.56),

@@ -1,4 +1,4 @@
-// Drawn subjects with the background inside them: holes, lattices, wires; and glass, through which it shimmers.
+// Drawn subjects that enclose background: holes, lattices, wires; and glass.
 import type { Pixels, Size } from './case.ts'
 import { drawSvg } from './draw.ts'
 import type { Random } from './random.ts'
@@ -179,7 +179,7 @@ function drawTwigs({ unit, x, y, one, other, random }: Draft): string {
   )
 }
 
-/** A bottle or a vase: a body of which a third to two thirds is the background, with solid and bright parts. */
+/** A bottle or a vase: one to two thirds background, with solid and bright parts. */
 export function drawGlass(size: Size, random: Random): Promise<Pixels> {
   const { unit, x, y } = frameOf(size, random, 0.52)
   const [wide, high, neck] = [unit * random.between(0.12, 0.19), unit * 0.36, unit * random.between(0.03, 0.09)]

@@ -1,6 +1,6 @@
-// The connectivity error of the alpha matting benchmark: pixels that came loose from the body, or were stuck to it. For
-// each step of alpha, the largest piece that both have in common is the body; a pixel is connected up to the last
-// step at which it belonged to it.
+// Connectivity error of the alpha matting benchmark: pixels detached from the body, or wrongly attached to it. The
+// body at each step of alpha is the largest piece common to both; a pixel is connected up to the last step at which it
+// belongs to the body.
 
 const steps = 10
 /** Smaller distances from the body's level count as none. */
@@ -14,7 +14,7 @@ export function connectivityError(truth: Float32Array, alpha: Float32Array, widt
   for (let step = 1; step <= steps; step++) {
     const threshold = step / steps
     for (let i = 0; i < truth.length; i++) {
-      // As doubles: of 32-bit numbers, 0.6 is above 0.6.
+      // As doubles: in 32 bits, 0.6 is above 0.6.
       pieces.inside[i] = atLeast(truth[i] as number, threshold) && atLeast(alpha[i] as number, threshold) ? 1 : 0
     }
     pieces.keepLargest()
@@ -38,11 +38,11 @@ const distance = (value: number, level: number): number => (value - level >= tol
 
 const kept = 3
 
-/** `inside`: 0 and 1 going in; afterwards the largest piece is `kept`. Neighbours are up, down, left and right. */
+/** `inside` is 0 or 1; `keepLargest` marks the largest piece as `kept`. Neighbours are up, down, left and right. */
 function createPieces(length: number, width: number) {
   const inside = new Uint8Array(length)
   const stack = new Int32Array(length)
-  /** Marks the piece around `start`, and returns how many pixels it has. */
+  /** Marks the piece around `start` and returns its size. */
   const flood = (start: number, from: number, to: number): number => {
     let [top, count] = [0, 0]
     const push = (i: number): void => {

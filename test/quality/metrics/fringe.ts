@@ -1,4 +1,4 @@
-/** Black, white, and magenta, which hardly a photo has. */
+/** Black, white, and magenta, which is rare in photos. */
 const grounds = [
   [0, 0, 0],
   [255, 255, 255],
@@ -6,9 +6,8 @@ const grounds = [
 ] as const
 
 /**
- * What somebody sees who lays the cut-out over another ground: the mean difference of colour (0..255, over three
- * grounds and three channels) from the true cut-out on the same ground, where the truth is neither clear nor solid.
- * Null where it is so nowhere. Both RGBA, not premultiplied.
+ * Visible fringe: the mean difference of colour (0..255, over three grounds and three channels) from the true cut-out
+ * on the same ground, on pixels whose true alpha is neither 0 nor 1. Null if there are none. Both images are RGBA.
  */
 export function fringeError(truth: Uint8Array, result: Uint8Array): number | null {
   let [sum, count] = [0, 0]

@@ -1,15 +1,15 @@
-// The gradient error of the alpha matting benchmark (Rhemann et al., CVPR 2009): how far the sharpness of the edges is
-// off. Filters and border as in its evaluation code.
+// Gradient error of the alpha matting benchmark (Rhemann et al., CVPR 2009): the difference in sharpness of edges.
+// Filters and border follow its evaluation code.
 
 const sigma = 1.4
-// Where the derivative has fallen to a hundredth: 4 pixels.
+// Distance at which the derivative falls below a hundredth: 4 pixels.
 const radius = Math.ceil(sigma * Math.sqrt(-2 * Math.log(Math.sqrt(2 * Math.PI) * sigma * 0.01)))
 
 const offsets = Array.from({ length: 2 * radius + 1 }, (_, i) => i - radius)
 const bell = offsets.map((x) => Math.exp(-(x * x) / (2 * sigma * sigma)) / (sigma * Math.sqrt(2 * Math.PI)))
 const slope = offsets.map((x, i) => (-x * (bell[i] as number)) / (sigma * sigma))
 const lengthOf = (values: readonly number[]): number => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
-/** The filter of two dimensions has length 1; its two factors share that. */
+/** Both factors have length 1, and so does the two-dimensional filter. */
 const smoothing = Float64Array.from(bell, (value) => value / lengthOf(bell))
 const derivative = Float64Array.from(slope, (value) => value / lengthOf(slope))
 
@@ -29,7 +29,7 @@ function gradientLength(plane: Float32Array, width: number): Float32Array {
   return across
 }
 
-/** Beyond the border, the nearest pixel is repeated. */
+/** Repeats the nearest pixel beyond the border. */
 function filterRows(plane: Float32Array, width: number, taps: Float64Array): Float32Array {
   const result = new Float32Array(plane.length)
   const padded = new Float32Array(width + 2 * radius)

@@ -10,7 +10,7 @@ const width = 56
 const height = 40
 
 describe('measure', () => {
-  it('has the numbers that scipy computed of the same planes in another way (reference.py)', () => {
+  it('equals the numbers that scipy computes in another way (reference.py)', () => {
     const scores = measure(reference.picture, reference.result)
     expect(scores.sad).toBeCloseTo(0.1488, 6)
     expect(scores.mse).toBeCloseTo(0.024409087164277476, 6)
@@ -28,7 +28,7 @@ describe('measure', () => {
     expect(measure(picture, picture.truth.rgba)).toEqual(none)
   })
 
-  it('leaves the fringe out where the true colours are unknown, and refuses a result of another size', () => {
+  it('has no fringe if the true colours are unknown, and refuses a result of another size', () => {
     const { picture, result } = reference
     expect(measure({ ...picture, hasColours: false }, result).fringe).toBeNull()
     expect(() => measure(picture, result.subarray(4))).toThrow('is not one of 56 x 40')
@@ -36,7 +36,7 @@ describe('measure', () => {
 })
 
 describe('gradientError', () => {
-  it('of a step against nothing is what the squared filter gives, summed down the picture', () => {
+  it('of a step against nothing equals the squared filter, summed down the picture', () => {
     const step = planeOf(20, 10, (x) => (x < 10 ? 0 : 1))
     const nothing = planeOf(20, 10, () => 0)
     // The filter is the product of a bell and its derivative, each of length 1. Down the picture the bell's taps add up
@@ -50,7 +50,7 @@ describe('gradientError', () => {
     expect(gradientError(step, nothing, 20)).toBeCloseTo(expected, 4)
   })
 
-  it('sees no edge at the border of a picture that is solid all over', () => {
+  it('finds no edge at the border of a solid picture', () => {
     const solid = planeOf(12, 9, () => 1)
     const clear = planeOf(12, 9, () => 0)
     expect(gradientError(solid, clear, 12)).toBeCloseTo(0, 9)
@@ -58,7 +58,7 @@ describe('gradientError', () => {
 })
 
 describe('connectivityError', () => {
-  it('counts a small difference in a piece of its own, and not where the same piece hangs on the body', () => {
+  it('counts a small difference in a detached piece, but not if the piece is attached to the body', () => {
     const pieces = (right: number, bridge: number) =>
       planeOf(7, 3, (x, y) => (x < 3 ? 1 : x > 4 ? right : y === 1 ? bridge : 0))
     // Six pixels that are 0.1 apart. Loose, they leave the body at level 0; attached, at 0.5, where 0.1 counts as none.
@@ -85,7 +85,7 @@ describe('outline', () => {
     expect(intersectionOverUnion(nothing, nothing)).toBe(1)
   })
 
-  it('lets a line be one pixel off in a small picture, and no more', () => {
+  it('tolerates a line one pixel off in a small picture, and no more', () => {
     const edgeAt = (at: number) => planeOf(30, 30, (x) => (x < at ? 1 : 0))
     expect(boundaryScore(edgeAt(10), edgeAt(11), 30)).toBe(1)
     expect(boundaryScore(edgeAt(10), edgeAt(12), 30)).toBe(0)
@@ -100,7 +100,7 @@ describe('outline', () => {
 })
 
 describe('fringeError', () => {
-  it('of old colour under the right alpha is the same on every ground, and looks at half-clear pixels alone', () => {
+  it('of old colour under the right alpha is the same on every ground, and covers only half-clear pixels', () => {
     const truth = Uint8Array.of(200, 0, 0, 51, 9, 9, 9, 255, 7, 7, 7, 0)
     const result = Uint8Array.of(100, 0, 0, 51, 99, 9, 9, 255, 7, 7, 7, 200)
     // One channel of three is 100 off at alpha 0.2.

@@ -4,18 +4,18 @@ import { fringeError } from './fringe.ts'
 import { gradientError } from './gradient.ts'
 import { boundaryScore, intersectionOverUnion } from './outline.ts'
 
-/** Of one cut-out. Lower is better, save `iou` and `boundary`. Over the whole picture: nobody gives us a trimap. */
+/** Scores of one cut-out over the whole picture, without a trimap. Lower is better, except `iou` and `boundary`. */
 export type Scores = {
   /** Sum of absolute differences of alpha, in thousands. */
   readonly sad: number
   readonly mse: number
   readonly mad: number
-  /** In thousands, as published tables have it; so is `conn`. */
+  /** In thousands, as in published tables; so is `conn`. */
   readonly grad: number
   readonly conn: number
   readonly iou: number
   readonly boundary: number
-  /** Null where the true colours are not known, or no pixel is half clear. */
+  /** Null if the true colours are unknown or every pixel is clear or solid. */
   readonly fringe: number | null
 }
 

@@ -1,4 +1,4 @@
-// What is compared of two hard masks, cut at one half: the area, and the line around it.
+// Comparison of two masks cut at one half: area and boundary.
 
 /** Intersection over union; 1 when both are empty. */
 export function intersectionOverUnion(truth: Float32Array, alpha: Float32Array): number {
@@ -11,7 +11,7 @@ export function intersectionOverUnion(truth: Float32Array, alpha: Float32Array):
   return either === 0 ? 1 : both / either
 }
 
-/** Of the diagonal: 2 pixels at 0.3 megapixels, 10 at 12. A quarter of what video benchmarks allow. */
+/** Share of the diagonal: 2 pixels at 0.3 megapixels, 10 at 12. A quarter of what video benchmarks allow. */
 const toleranceShare = 0.002
 
 /**
@@ -29,7 +29,7 @@ export function boundaryScore(truth: Float32Array, alpha: Float32Array, width: n
   return (2 * precision * recall) / (precision + recall)
 }
 
-/** Pixels inside that have one outside to the left, right, above or below. */
+/** Pixels inside with a 4-neighbour outside. */
 function boundaryOf(alpha: Float32Array, width: number): Uint8Array {
   const line = new Uint8Array(alpha.length)
   const isOutside = (i: number): boolean => (alpha[i] as number) < 0.5
@@ -56,7 +56,7 @@ function growAlong(flags: Uint8Array, reach: number, { length, step }: { length:
   const lines = flags.length / length
   for (let line = 0; line < lines; line++) {
     const start = step === 1 ? line * length : line
-    // The next and the last flag seen, in two walks.
+    // The nearest flag before and after, in two passes.
     for (let at = 0, last = -Infinity; at < length; at++) {
       if (flags[start + at * step]) last = at
       if (at - last <= reach) result[start + at * step] = 1

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The numbers that measure.test.ts expects, computed by scipy and numpy in another way than ours.
+"""Expected values of measure.test.ts, computed independently with scipy and numpy.
 
     pip install numpy==2.4.6 scipy==1.17.1
     python3 test/quality/metrics/reference.py
 
-Filters are applied in two dimensions and not row by row, pieces are labelled and not flooded, boundaries are
-dilated. The planes are integer arithmetic, so that both languages have the same.
+Filters are two-dimensional instead of row by row, pieces are labelled instead of flooded, boundaries are dilated. The
+planes use integer arithmetic, so both languages compute the same.
 """
 import numpy as np
 from scipy import ndimage

@@ -1,9 +1,9 @@
-// rembg with what it needs, and the published weights: fetched into the bench's cache when first asked for.
+// rembg with its packages and the published weights, fetched into the bench's cache on first use.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findPython } from '@matte/local/install/python'
+import { findPython } from '@matte/local/install/python-packages'
 import { runCommand } from '@matte/local/install/run-command'
 import { type Say, sayWhile } from '@matte/local/say'
 import { cacheDir } from '../cache.ts'
@@ -20,7 +20,7 @@ export async function installPeers(say: Say): Promise<Peers> {
   wanted.update(await readFile(requirements))
   const packages = `python${version}-${wanted.digest('hex').slice(0, 8)}`
   const PYTHONPATH = await make(packages, (dir) =>
-    sayWhile(say, 'fetching rembg and what it needs (150 MB, 500 MB on disk)', async () => {
+    sayWhile(say, 'fetching rembg and its packages (150 MB, 500 MB on disk)', async () => {
       const flags = ['--disable-pip-version-check', '--no-input', '--no-deps', '--only-binary=:all:', '--no-compile']
       const args = ['-m', 'pip', 'install', '-q', ...flags, '--require-hashes', '--target', dir, '-r', requirements]
       await runCommand(command, args, { env: { ...process.env, PIP_USER: '0' } })
@@ -48,7 +48,7 @@ async function fetchWeights(dir: string): Promise<void> {
   await rm(join(dir, archive))
 }
 
-/** A folder of the cache: filled aside, then renamed, so that a half-filled one is never used. */
+/** A folder of the cache, filled aside and renamed. */
 async function make(name: string, fill: (dir: string) => Promise<void>): Promise<string> {
   const target = join(cacheDir, name)
   if (existsSync(target)) return target

@@ -2,8 +2,8 @@
 
   U2NET_HOME=FOLDER peers.py < LINES
 
-FOLDER holds u2netp.onnx as published, so that nothing is downloaded. Each line is a JSON object: `photo`, a file, and
-`results`, for each mode the file to write. Prints one line for each picture.
+FOLDER holds the published u2netp.onnx, so nothing is downloaded. Each line is a JSON object: `photo`, a file, and
+`results`, the file to write for each mode. Prints one line per picture.
 """
 import json
 import os
@@ -16,7 +16,7 @@ from scipy.ndimage import uniform_filter
 
 Image.MAX_IMAGE_PIXELS = None
 
-# As rembg's own command line has them: -a, -dc, -ppm; the thresholds 240, 10 and 10 are its defaults.
+# Modes of rembg's command line: -a, -dc, -ppm; the thresholds 240, 10 and 10 are its defaults.
 MODES = {
     "rembg": {},
     "rembg-matting": {"alpha_matting": True},
@@ -26,7 +26,7 @@ MODES = {
 
 
 class Once:
-    """A session that is asked once for each picture, however many modes use its mask."""
+    """A session that runs once per picture, however many modes use its mask."""
 
     def __init__(self, session, photo):
         self.masks = session.predict(photo)
@@ -36,7 +36,7 @@ class Once:
 
 
 def guided(photo, mask):
-    """He, Sun, Tang 2010 with the photo's colours as guide, windows of 4 % of the picture, epsilon 1e-4."""
+    """Guided filter (He, Sun, Tang 2010): guide is the photo's colours, windows 4 % of the picture, epsilon 1e-4."""
     guide = np.moveaxis(np.asarray(photo, np.float32) / 255, -1, 0)
     target = np.asarray(mask, np.float32) / 255
     side = 2 * round(0.02 * max(photo.size)) + 1
@@ -77,7 +77,7 @@ def main():
                 result = guided(photo, once.masks[0])
             else:
                 result = remove(photo.copy(), session=once, **MODES[mode])
-            # Aside, then renamed: another run may be reading the same name.
+            # Renamed into place: another run may be reading the same name.
             aside = f"{path}.{os.getpid()}"
             result.save(aside, "PNG", compress_level=1)
             os.replace(aside, path)

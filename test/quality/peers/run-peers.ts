@@ -13,14 +13,14 @@ type PeerName = (typeof peerNames)[number]
 
 export const isPeer = (name: string): name is PeerName => peerNames.some((peer) => peer === name)
 
-/** Closed-form matting solves for every doubtful pixel: at 12 megapixels that takes minutes and over 6 GB. */
+/** Closed-form matting solves for every unsure pixel: 12 megapixels take minutes and over 6 GB. */
 const mattingPixelsMax = 5e6
 
 export type PeerFiles = ReadonlyMap<string, string>
-/** `digest`: of the photo's bytes, so that what was made of it is found again. */
+/** `digest` of the photo's bytes, for the cache. */
 type Located = { readonly name: string; readonly path: string; readonly digest: string; readonly pixels: number }
 
-/** `<picture> <mode>` → the file of its cut-out. What was made before is taken from the cache. */
+/** `<picture> <mode>` → file of the cut-out; earlier ones come from the cache. */
 export async function runPeers(pictures: readonly Located[], names: readonly PeerName[], say: Say): Promise<PeerFiles> {
   const files = new Map<string, string>()
   if (names.length === 0) return files
@@ -48,7 +48,7 @@ async function run({ python, env }: Peers, tasks: ReadonlyMap<string, string>, s
   child.stdin.end(`${[...tasks.values()].join('\n')}\n`)
   const left = new Set(tasks.keys())
   for await (const line of createInterface({ input: child.stdout })) {
-    // The solver prints warnings of its own here.
+    // The solver also prints warnings here.
     if (left.delete(line) && left.size % 20 === 0)
       say(`the other programs: ${left.size} of ${tasks.size} pictures left`)
   }

@@ -1,5 +1,5 @@
-// Pictures without a subject, of what people do send: skies, walls, noise, gradients, text, one colour. Those of a part
-// have random numbers of their own.
+// Pictures without a subject, as users send them: skies, walls, noise, gradients, text, plain colours. Each part has
+// separate random numbers.
 import sharp from 'sharp'
 import type { Part, Size } from '../data/case.ts'
 import { addGrain, drawNoise } from '../data/noise.ts'
@@ -17,7 +17,7 @@ const sizes: readonly Size[] = [
   { width: 1_200, height: 860 },
 ]
 
-/** So many of each kind and part. */
+/** Pictures per kind and part. */
 const each = 20
 
 export function listEmpties(part: Part): Empty[] {
@@ -39,7 +39,7 @@ async function toFile(draw: Draw, size: Size, random: Random): Promise<Buffer> {
 
 const anyColour = (random: Random): Colour => [random.between(0, 255), random.between(0, 255), random.between(0, 255)]
 
-/** A picture of what `at` gives for each pixel. */
+/** Paints a picture from `at`, pixel by pixel. */
 function paint({ width, height }: Size, at: (x: number, y: number) => Colour): Uint8Array {
   const pixels = new Uint8Array(width * height * 3)
   for (let y = 0, i = 0; y < height; y++) {
@@ -59,7 +59,7 @@ const mix = (one: Colour, other: Colour, share: number): Colour => [
   one[2] + (other[2] - one[2]) * share,
 ]
 
-/** From deep to light blue, or of an evening; clouds over most. */
+/** Blue or evening sky, mostly with clouds. */
 async function sky(size: Size, random: Random): Promise<Uint8Array> {
   const isEvening = random.next() < 0.3
   const top: Colour = [random.between(20, 90), random.between(70, 140), random.between(150, 235)]

@@ -1,15 +1,13 @@
-// How often a picture with a subject is taken for empty, and an empty one for a picture with a subject, by the
-// product's rule (cut-out/foreground.ts) and by others beside it. A rule is: the `area`-th highest of the mask's values
-// is at least `least`. Numbers are chosen on the tune half and told of the other.
-//
-//   node test/quality/presence/main.ts [--model FILE.onnx] [--views 1|2] [--misses]
+// Error rates of the rule for empty pictures (cut-out/foreground.ts) and of alternatives. A rule: the `area`-th highest
+// value of the mask is at least `least`. `tune` chooses the numbers; `report` reports the errors.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { joinMasks } from '@matte/controller/worker/augmentation/join-masks'
+import { mirror, mirrorBack } from '@matte/controller/worker/augmentation/mirror'
 import { foregroundRule, hasForeground } from '@matte/controller/worker/image/cut-out/foreground'
-import { decodePhoto, type Photo } from '@matte/controller/worker/image/decode'
+import type { Photo } from '@matte/controller/worker/image/cut-out/sample-cells'
+import { decodePhoto } from '@matte/controller/worker/image/decode'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
-import { joinMasks } from '@matte/controller/worker/masks/join-masks'
-import { mirror, mirrorBack } from '@matte/controller/worker/masks/mirror'
 import { rootDir } from '@matte/local/paths'
 import type { Part } from '../data/case.ts'
 import { drawCase, listCases } from '../data/data-set.ts'
@@ -19,7 +17,7 @@ import { listEmpties } from './empties.ts'
 const { values } = parseArgs({
   options: {
     model: { type: 'string', default: join(rootDir, 'models/u2netp/1/model.onnx') },
-    /** 2: joined with the mask of its mirror image, as the product does. */
+    /** 2: joined with the mask of the mirror image, as in the product. */
     views: { type: 'string', default: '1' },
     misses: { type: 'boolean', default: false },
   },
@@ -29,7 +27,7 @@ type Judged = {
   readonly name: string
   readonly kind: string
   readonly isEmpty: boolean
-  /** The mask's values from the highest, and what the product's rule says. */
+  /** Mask values in descending order, and the verdict of the product's rule. */
   readonly sorted: Uint8Array
   readonly isFound: boolean
 }
@@ -50,7 +48,7 @@ for (const area of new Set(rules.map(({ rule }) => rule.area))) {
     sayRule(`area ${area}, least ${least}`, byRule({ area, least }))
 }
 if (best !== undefined) {
-  // Of all that are as good, the one in the middle: farthest from both kinds of error.
+  // The middle one of equally good rules is farthest from both kinds of error.
   const equal = rules.filter(({ errors }) => sumOf(errors) <= sumOf(best.errors) + 1e-9)
   say('\nleast errors on tune:')
   for (const area of new Set(equal.map(({ rule }) => rule.area))) {

@@ -1,5 +1,5 @@
-// A page to look at: every cut-out at full size on four grounds. The browser lays them over, so the folder holds one
-// file for each cut-out and no script.
+// Page with every cut-out at full size on four grounds. The browser composites, so the folder has one file per cut-out
+// and no script.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'

@@ -6,19 +6,19 @@ const metricNames = ['mad', 'mse', 'sad', 'grad', 'conn', 'fringe', 'iou', 'boun
 
 const isHigherBetter = (metric: keyof Scores): boolean => metric === 'iou' || metric === 'boundary'
 
-/** The mean over pictures, as the benchmark has it; undefined when none has the number. */
+/** Mean over pictures, as in the benchmark; undefined when none has the number. */
 export function meanOf(rows: readonly Row[], metric: keyof Scores): number | undefined {
   const values = rows.map(({ scores }) => scores[metric]).filter((value) => value !== null)
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** The variant that the others are divided by. */
+/** The variant that others are divided by. */
 export const plain = 'resize'
 
-/** Where the stretched mask has less of the subject than this, the network is at fault, and no edge can be right. */
+/** If the stretched mask has less of the subject than this, the network is at fault. */
 const foundMin = 0.5
 
-/** A block for each kind and one for all: errors of `resize`, and those of the others ÷ them. */
+/** One block per kind and one for all: errors of `resize`, and the others' as ratios. */
 export function formatTables(rows: readonly Row[]): string {
   const kinds = [...new Set(rows.map(({ kind }) => kind))]
   const blocks = kinds.map((kind) =>
@@ -42,7 +42,7 @@ function formatTable(title: string, rows: readonly Row[]): string {
   const variants = [...new Set(rows.map(({ variant }) => variant))]
   const lines = variants.map((variant) => {
     const own = rows.filter((row) => row.variant === variant)
-    // Not every program did every picture.
+    // Some programs skip pictures.
     const done = new Set(own.map(({ picture }) => picture))
     const base = rows.filter((row) => row.variant === plain && done.has(row.picture))
     const cells = metricNames.map((metric) => {
@@ -62,10 +62,10 @@ function formatError(value: number | undefined, base: number | undefined, varian
   return `×${(value / base).toFixed(3)}`
 }
 
-/** Errors of this size are none: below it, a picture counts as no worse than another. */
+/** Smaller errors count as none. */
 const leastErrors = { mad: 0.002, grad: 0.5 } as const
 
-/** A picture's error ÷ that of plain resizing, the highest first. */
+/** A picture's error relative to plain resizing, highest first. */
 export function worstPictures(rows: readonly Row[], variant: string, metric: 'mad' | 'grad') {
   const least = leastErrors[metric]
   const base = new Map(rows.filter((row) => row.variant === plain).map((row) => [row.picture, row.scores[metric]]))

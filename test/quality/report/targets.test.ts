@@ -8,7 +8,7 @@ const goodScores: Scores = { ...plainScores, mad: 0.015, grad: 7.5, iou: 0.92, f
 
 const row = (picture: string, variant: string, scores: Scores): Row => ({ picture, kind: 'hair', variant, scores })
 
-/** Two pictures; `rembg` is as good as the stretched mask and did only the first. */
+/** Two pictures; `rembg` equals the stretched mask and did only the first. */
 const rowsOf = (ours: Scores): Row[] => [
   ...['a', 'b'].map((picture) => row(picture, 'resize', plainScores)),
   row('a', 'rembg', plainScores),
@@ -30,7 +30,7 @@ describe('judge', () => {
   it.each<[Partial<Scores>, string[]]>([
     [{ grad: 7.6 }, ['grad ÷ that of resize ≤ 0.75']],
     [{ fringe: 20.1 }, ['fringe ÷ that of resize ≤ 0.5']],
-    // On the picture that rembg did, too, ours is worse; over both it is not worse than the stretched mask.
+    // Worse than rembg on the shared picture; not worse than the stretched mask over both.
     [{ iou: 0.899 }, ['iou ≥ that of rembg']],
     [{ mad: 0.021 }, ['mad ÷ that of rembg ≤ 1']],
     [{ mad: 0.0221 }, ['mad ÷ that of rembg ≤ 1', "no picture's mad ÷ that of resize above 1.1"]],
@@ -38,7 +38,7 @@ describe('judge', () => {
     expect(missed(rowsOf({ ...goodScores, ...worse }))).toEqual(names)
   })
 
-  it('takes no error that nobody sees for worse', () => {
+  it('ignores invisible errors', () => {
     const tiny = { ...plainScores, mad: 0.0001, grad: 0.1 }
     const rows = [row('a', 'resize', tiny), row('a', 'ours', { ...tiny, mad: 0.0019, grad: 0.49, fringe: 1 })]
     expect(missed(rows).filter((name) => name.startsWith('no picture'))).toEqual([])
@@ -46,7 +46,7 @@ describe('judge', () => {
 })
 
 describe('formatTables', () => {
-  it('divides by the stretched mask on the pictures that a program did, and says how many those are', () => {
+  it('divides by the stretched mask on the pictures that a program did, and shows their number', () => {
     const easy = { ...plainScores, mad: 0.002 }
     const rows = [row('a', 'resize', plainScores), row('b', 'resize', easy), row('a', 'rembg', plainScores)]
     const lines = formatTables(rows).split('\n')

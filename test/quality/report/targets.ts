@@ -1,4 +1,4 @@
-// What is promised of the half that is reported. A target is missed, met, or was not measured in this run.
+// Targets for the reported half: met, missed, or not measured in this run.
 
 import type { Scores } from '../metrics/measure.ts'
 import { isPeer } from '../peers/run-peers.ts'
@@ -6,7 +6,7 @@ import { meanOf, plain, type Row, worstPictures } from './table.ts'
 
 export type Target = { readonly name: string; readonly isMet: boolean; readonly detail: string }
 
-/** Other ways to cut out are compared on the pictures that both did. */
+/** Other programs are compared on the pictures that both did. */
 export function judge(rows: readonly Row[], own: string): Target[] {
   const others = [...new Set(rows.map(({ variant }) => variant))].filter(
     (variant) => variant === plain || isPeer(variant),

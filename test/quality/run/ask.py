@@ -1,11 +1,11 @@
-"""Masks of a model file, asked for one by one over standard input.
+"""Masks of a model file, one per image on standard input.
 
   ask.py MODEL.onnx [openvino [f32 | bf16]]
 
-Out first: 4 bytes, the side of its images in pixels, little-endian. Then in: 4 bytes, the length; then the bytes of one
-square image, RGB interleaved. Out: the same for its mask.
-Run with the Python packages of the Triton installation, so that model file and versions are the same. With `openvino`
-the file is run as models/u2netp/1/openvino_model.py runs it, or with floats in 16 bits.
+First writes 4 bytes, the side of the images in pixels, little-endian. Then reads 4 bytes, the length, and the bytes of
+a square image, RGB interleaved, and writes its mask in the same format.
+Run with the Python packages of the Triton installation, so model file and versions are the same. With `openvino` the
+file runs as in models/u2netp/1/openvino_model.py, or in bf16.
 """
 import struct
 import sys

@@ -1,4 +1,4 @@
-// One run: each picture is drawn, cut out by each variant, measured, and dropped before the next.
+// Draws, cuts out and measures one picture at a time.
 import { createHash } from 'node:crypto'
 import { decodePhoto } from '@matte/controller/worker/image/decode'
 import type { Say } from '@matte/local/say'
@@ -16,7 +16,7 @@ export type Bench = {
   /** `NAME`, or `NAME@MODEL`. */
   readonly what: readonly string[]
   readonly variants: Readonly<Record<string, Variant>>
-  /** By name; that of the product is ''. */
+  /** Models by name; '' is the product's. */
   readonly models: ReadonlyMap<string, Network>
   readonly sheet: Sheet | undefined
   readonly say: Say
@@ -32,7 +32,7 @@ export async function runBench(bench: Bench): Promise<Row[]> {
     const shown: Shown[] = []
     for (const variant of what) {
       const file = peerFiles.get(`${picture.name} ${variant}`)
-      // Not every program does every picture.
+      // Some programs skip pictures.
       if (file === undefined && isPeer(variant)) continue
       const rgba = file === undefined ? await cutOutBy(variant, picture, bench) : await readRgba(file)
       const scores = measure(picture, rgba)
@@ -45,7 +45,7 @@ export async function runBench(bench: Bench): Promise<Row[]> {
   return rows
 }
 
-/** Before all else, since their program takes a list: what it did in an earlier run is there already. */
+/** Runs first, because its program takes a list; earlier results come from the cache. */
 async function askPeers({ pictures, what, say }: Bench): Promise<PeerFiles> {
   const names = what.filter(isPeer)
   if (names.length === 0) return new Map()

@@ -1,11 +1,10 @@
-// Masks from a model file, without a server: each answer is kept by the checksums of model and input, so that only what
-// was never asked costs an inference.
+// Masks from a model file, without a server. Results are cached by the checksums of model and input.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { findPython } from '@matte/local/install/python'
+import { findPython } from '@matte/local/install/python-packages'
 import { sayToTerminal } from '@matte/local/say'
 import { installTriton } from '@matte/local/servers/triton'
 import { cached } from '../cache.ts'
@@ -13,19 +12,19 @@ import { cached } from '../cache.ts'
 export type Network = {
   /** The side of its images and masks, pixels. */
   readonly size: number
-  /** The mask (`size * size` bytes, probability x 255) of an image of `size * size * 3` bytes. */
+  /** Mask (`size * size` bytes, probability x 255) of an image of `size * size * 3` bytes. */
   readonly ask: (image: Uint8Array) => Promise<Uint8Array>
 }
 
 export type Model = Network & { readonly close: () => Promise<void> }
 
-/** `named`: an ONNX file, after what runs it if that is not ONNX Runtime: `openvino:` or `openvino-bf16:`. */
+/** `named`: an ONNX file, optionally after `openvino:` or `openvino-bf16:`. */
 export async function openModel(named: string): Promise<Model> {
   const [, runtime = '', precision = '', file = named] = /^(openvino)(?:-(bf16))?:(.*)$/.exec(named) ?? []
   const path = resolve(file)
   const checksum = sha256(await readFile(path)).slice(0, 16) + runtime + precision
   const program = await startProgram(path, [runtime, precision].filter(Boolean))
-  // One question at a time: the program answers in order and says nothing of which question it was.
+  // One at a time: the program answers in order, without ids.
   let last: Promise<unknown> = Promise.resolve()
   const infer = (image: Uint8Array): Promise<Uint8Array> => {
     const answer = last.then(() => program.exchange(image))

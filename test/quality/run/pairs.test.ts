@@ -15,7 +15,7 @@ describe('readPairs', () => {
   const write = (name: string, channels: 1 | 3 | 4, pixels: number[]) =>
     sharp(Uint8Array.from(pixels), { raw: { width: 2, height: 1, channels } }).toFile(join(folder, name))
 
-  it('takes a grey image or an alpha channel, and colours where they are known', async () => {
+  it('reads a grey image or an alpha channel, and colours if they are known', async () => {
     await write('one.png', 3, [10, 20, 30, 40, 50, 60])
     await write('one.alpha.png', 1, [0, 128])
     await write('two.png', 3, [10, 20, 30, 40, 50, 60])
@@ -28,7 +28,7 @@ describe('readPairs', () => {
     expect([...(two?.truth.rgba ?? [])]).toEqual([1, 2, 3, 7, 4, 5, 6, 255])
   })
 
-  it('says what is missing', async () => {
+  it('names the missing file', async () => {
     await expect(readPairs(folder)).rejects.toThrow('no file that ends in .alpha.png')
     await write('one.alpha.png', 1, [0, 128])
     await expect(readPairs(folder)).rejects.toThrow('one.alpha.png')

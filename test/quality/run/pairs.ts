@@ -1,4 +1,4 @@
-// Any folder of photos with their true alpha beside them.
+// A folder of photos with their true alpha.
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, extname, join, resolve } from 'node:path'
 import { decodePhoto } from '@matte/controller/worker/image/decode'
@@ -8,8 +8,8 @@ import type { Picture } from '../data/case.ts'
 const pixelsMax = 60e6
 
 /**
- * `NAME.jpg` (png, webp) with `NAME.alpha.png`, and `NAME.foreground.png` where the true colours are known; without
- * them the fringe is not measured. An alpha is a grey image, or the alpha channel of one that has it.
+ * `NAME.jpg` (png, webp) with `NAME.alpha.png` (grey, or an alpha channel), and `NAME.foreground.png` if the true
+ * colours are known; without it the fringe is not measured.
  */
 export async function readPairs(folder: string): Promise<(() => Promise<Picture>)[]> {
   const files = await readdir(folder)

@@ -1,18 +1,19 @@
-// What the bench compares that needs no other program: the product's own functions, and the same model merely resized.
+// Variants that need no other program: the product's functions, and the resized mask.
+
+import { joinMasks } from '@matte/controller/worker/augmentation/join-masks'
+import { mirror, mirrorBack } from '@matte/controller/worker/augmentation/mirror'
 import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
-import type { Photo } from '@matte/controller/worker/image/decode'
+import type { Photo } from '@matte/controller/worker/image/cut-out/sample-cells'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
-import { joinMasks } from '@matte/controller/worker/masks/join-masks'
-import { mirror, mirrorBack } from '@matte/controller/worker/masks/mirror'
 import sharp from 'sharp'
 import type { Network } from './model.ts'
 import type { Variant } from './variant.ts'
 
-/** The whole way of a task with one view of the photo, its file included. */
+/** A whole task with one view, including the file. */
 const ours: Variant = async (photo, { ask, size }) => finish(photo, await ask(await toModelInput(photo, size)))
 
-/** The same with two views, as `matte.views` 2 asks for. */
+/** The same with two views. */
 const oursTwoViews: Variant = async (photo, { ask, size }) => {
   const image = await toModelInput(photo, size)
   const mask = Uint8Array.from(await ask(image))
@@ -49,7 +50,7 @@ async function enlargeMask(photo: Photo, { ask, size }: Network): Promise<Buffer
     .toBuffer()
 }
 
-/** What a perfect network of the same size would give: the true alpha at the size of a mask, and then our own steps. */
+/** Upper bound for the network: the true alpha at mask size, then the product's steps. */
 const trueMask: Variant = async (photo, { size }, { rgba, width, height }) => {
   const alpha = await sharp(rgba, { raw: { width, height, channels: 4 } })
     .extractChannel(3)
@@ -63,7 +64,7 @@ const trueMask: Variant = async (photo, { size }, { rgba, width, height }) => {
   return finish(photo, mask)
 }
 
-/** What perfect colours would give: those of the truth under our alpha. */
+/** Upper bound for colours: the true colours under the product's alpha. */
 const trueColours: Variant = async (photo, network, truth) => {
   const rgba = Uint8Array.from(truth.rgba)
   const own = await oursTwoViews(photo, network, truth)

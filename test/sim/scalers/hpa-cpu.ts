@@ -8,9 +8,9 @@ const scrapeSeconds = 15
 
 /**
  * A HorizontalPodAutoscaler on 70 % CPU. A pod's CPU usage is the share of time that its slot is busy. The reading is
- * half a period old when the autoscaler decides, which is the mean of all phases; a real cluster adds cAdvisor's own 10
- * s, which are left out. On the way up, pods that are not ready count as idle: then they are part of the ratio, and the
- * answer is in both cases the whole usage over the target.
+ * half a period old when the autoscaler decides, which is the mean of all phases; a real cluster adds 10 s of
+ * cAdvisor, which are omitted. When it scales up, pods that are not ready count as idle and
+ * are part of the ratio; the result is the whole usage over the target in both cases.
  */
 export const hpaCpu: MakeScaler = (setting, { phase }) =>
   hpaScaler(setting, { phase }, ({ now, meanBusy, desired, ready }) => {

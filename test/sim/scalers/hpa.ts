@@ -1,7 +1,6 @@
-// How a HorizontalPodAutoscaler moves from a metric to pods. Defaults from
-// https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/ and the controller's flags: a decision
-// each 15 s; nothing changes within 10 % of the target; up by the larger of +100 % and +4 pods each 15 s, not
-// stabilized; down by up to 100 % each 15 s, to the highest recommendation of 300 s.
+// Conversion of a metric to pods by a HorizontalPodAutoscaler, with the defaults of
+// https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/: a decision each 15 s; no change within 10
+// % of the target; up by the larger of +100 % and 4 pods in 15 s, down after 5 min.
 import type { PoolView } from '../pool.ts'
 import { clamp, type Scaler, type Setting, windowMax } from './scaler.ts'
 
@@ -9,9 +8,9 @@ export const periodSeconds = 15
 const tolerance = 0.1
 
 export type HpaRules = {
-  /** When in a period it decides, as a share of it. */
+  /** Share of the period at which it decides. */
   readonly phase: number
-  /** The `behavior` of the object; the defaults where it is left out. */
+  /** The object's `behavior`, or defaults. */
   readonly stabilizationSeconds?: number
   readonly upTo?: (desired: number) => number
 }

@@ -1,7 +1,7 @@
 import { clamp, type MakeScaler } from './scaler.ts'
 
 // Defaults of Knative's config-autoscaler: tick 2 s, stable window 60 s, panic window 10 % of it, panic from 200 % of
-// what the ready pods are for, target 70 % of containerConcurrency (1 here), up to 1000-fold and down to a half a tick.
+// the capacity of ready pods, target 70 % of containerConcurrency (1 here), up to 1000-fold and down to a half a tick.
 const tickSeconds = 2
 const stableSeconds = 60
 const panicSeconds = 6

@@ -5,7 +5,7 @@ import { lateSeconds, type PoolView } from '../pool.ts'
 import { hpaScaler, periodSeconds } from './hpa.ts'
 import type { MakeScaler, Setting } from './scaler.ts'
 
-/** A pool's default `scaling`, but for the bounds, which all scalers share. */
+/** A pool's default `scaling`; the bounds are shared by all scalers. */
 const defaults = {
   p95Seconds: lateSeconds,
   utilization: scalingDefaults.utilization,
@@ -31,7 +31,7 @@ function inputReader(setting: Setting, scaling: EffectiveScaling) {
         batchProcessing: 0,
         processing: busy,
         serviceSeconds,
-        // Shown in status, and no part of the rule.
+        // For status only.
         oldestSeconds: 0,
         p95Seconds: undefined,
         missedShare: undefined,
@@ -46,7 +46,7 @@ function inputReader(setting: Setting, scaling: EffectiveScaling) {
   }
 }
 
-/** Matte's own rule: the controller's function, once a second. `changes` are for the table of prices alone. */
+/** Matte's rule, once per second. `changes` are for the table of prices. */
 export const matte =
   (changes: Partial<EffectiveScaling> = {}): MakeScaler =>
   (setting) => {
@@ -61,8 +61,8 @@ export const matte =
   }
 
 /**
- * A HorizontalPodAutoscaler, or KEDA from one pod on, by what Matte says that the demand needs: the objects of
- * charts/matte/examples/external-scaler. Prometheus reads the metric each 15 s, half a period before the scaler does.
+ * A HorizontalPodAutoscaler, or KEDA with at least one pod, on Matte's metric of wanted pods: the objects of
+ * charts/matte/examples/external-scaler. Prometheus reads the metric every 15 s, half a period before the scaler.
  */
 export const hpaByWantedPods: MakeScaler = (setting, { phase }) => {
   const { minReplicas, maxReplicas } = setting

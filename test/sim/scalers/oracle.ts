@@ -1,12 +1,12 @@
 import { meanServiceSeconds } from '../trace.ts'
 import { clamp, type MakeScaler } from './scaler.ts'
 
-/** Load that scalers plan for that know the rate. */
+/** Planned load of scalers that know the rate. */
 export const plannedLoad = 0.8
 
 /**
- * Knows the rate from now until a pod that is desired now is ready, and has pods for the highest: none is late and none
- * goes early. It does not know the requests themselves, so it misses a few by chance. The measure for all others.
+ * Knows the rates until a pod desired now is ready, and has pods for the highest, so no pod is late or removed early.
+ * It does not know single requests, so it misses a few by chance. The reference for all other scalers.
  */
 export const oracle: MakeScaler = (setting, { rates }) => {
   const needed = rates.map((_, second) => {

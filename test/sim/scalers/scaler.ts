@@ -1,18 +1,18 @@
 import type { PoolView } from '../pool.ts'
 import type { Trace } from '../trace.ts'
 
-/** The same for all scalers. */
+/** Common settings of all scalers. */
 export type Setting = {
-  /** From desired to ready. */
+  /** Time until a desired pod is ready. */
   readonly startSeconds: number
   readonly minReplicas: number
   readonly maxReplicas: number
 }
 
-/** Called each second; returns the desired pods. Stateful: one for each run. */
+/** Called each second; returns the desired pods. One instance per run. */
 export type Scaler = (view: PoolView) => number
 
-/** `trace` is for scalers that know the future, and for the phase of those with a period of their own. */
+/** `trace` is for scalers that know the future, and for the phase of periodic ones. */
 export type MakeScaler = (setting: Setting, trace: Trace) => Scaler
 
 export const clamp = (replicas: number, { minReplicas, maxReplicas }: Setting): number =>

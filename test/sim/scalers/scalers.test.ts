@@ -23,7 +23,7 @@ const seen = (view: Partial<PoolView>): PoolView => ({
   ...view,
 })
 
-/** Its answer in each second from 1 on, with every pod ready at once. */
+/** The scaler's output per second, with every pod ready at once. */
 function follow(scaler: Scaler, seconds: number, viewAt: (now: number) => Partial<PoolView>): number[] {
   let desired = 1
   return Array.from({ length: seconds }, (_none, index) => {
@@ -42,7 +42,7 @@ describe('the HorizontalPodAutoscaler', () => {
     expect([wanted[13], wanted[14], wanted[29], wanted[44], wanted[59]]).toEqual([1, 5, 10, 20, 40])
   })
 
-  it('comes down to the highest recommendation of five minutes', () => {
+  it('scales down to the highest recommendation of five minutes', () => {
     const scaler = hpaScaler(setting, { phase: 0 }, ({ now }) =>
       now < 40 ? { replicas: 5, ratio: 5 } : { replicas: 2, ratio: 0.4 },
     )
@@ -64,7 +64,7 @@ describe('the HorizontalPodAutoscaler', () => {
 })
 
 describe("KEDA's scaler", () => {
-  it('divides what waits and what is in flight by the threshold', () => {
+  it('divides waiting and in-flight requests by the threshold', () => {
     expect(follow(keda(10)(setting, trace), 15, () => ({ waiting: 25, busy: 5 })).at(-1)).toBe(3)
     expect(follow(keda(2)(setting, trace), 30, () => ({ waiting: 7, busy: 5 })).at(-1)).toBe(6)
   })
@@ -88,7 +88,7 @@ describe("Knative's autoscaler", () => {
 })
 
 describe('the oracle', () => {
-  it('has pods ready when the step comes and removes none before it is over', () => {
+  it('has pods ready at the step, and removes none before it ends', () => {
     const wanted = oracle(setting, trace)
     const at = (now: number) => wanted(seen({ now }))
     expect([579, 580, 600, 1_199, 1_200].map(at)).toEqual([1, 10, 10, 10, 1])

@@ -18,7 +18,7 @@ const resourceOf = (kind: string, plural: string): Resource<KubeObject> => ({
 const policies = resourceOf('ValidatingAdmissionPolicy', 'validatingadmissionpolicies')
 const bindings = resourceOf('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings')
 
-/** Refuses updates in the namespace of `kube`. Resolves when the policy is in force. */
+/** Rejects updates in the namespace of `kube`. Resolves when the policy is in force. */
 export async function refuseUpdates(kube: KubeClient, refused: RefusedUpdates): Promise<void> {
   const { policy, binding } = buildUpdatePolicy(kube.namespace, refused)
   await kube.create(policies, policy)

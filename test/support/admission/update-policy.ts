@@ -1,5 +1,5 @@
-// Manifests of a ValidatingAdmissionPolicy that refuses updates in a namespace, as an administrator adds one under a
-// running pool. Kubernetes' own controllers may go on.
+// Manifests of a ValidatingAdmissionPolicy that rejects updates in a namespace, as an administrator could add one while
+// a pool runs. Kubernetes' own controllers stay allowed.
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 
 export const admissionGroup = 'admissionregistration.k8s.io'
@@ -7,11 +7,11 @@ export const admissionGroup = 'admissionregistration.k8s.io'
 export type RefusedUpdates = {
   /** Group of the API, and resources with their subresources. */
   readonly resources: readonly (readonly [group: string, ...resources: string[]])[]
-  /** CEL: the updates that are refused. */
+  /** CEL expression for the rejected updates. */
   readonly of: string
 }
 
-/** A policy and its binding, both named as the namespace. It also refuses updates of budgets with the label `probe`. */
+/** A policy and its binding, named like the namespace. It also rejects updates of budgets with the label `probe`. */
 export function buildUpdatePolicy(
   namespace: string,
   { resources, of }: RefusedUpdates,

@@ -1,8 +1,8 @@
-// A client of the App API, with an access token or without one.
+// Client of the App API, with or without an access token.
 import { type Answer, ApiError, type CallOptions } from '../client.ts'
 
 export type AppClient = {
-  /** Any call, below `/api/v1/app`. @throws ApiError */
+  /** Sends any request below `/api/v1/app`. @throws ApiError */
   call<T = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<T>>
 }
 

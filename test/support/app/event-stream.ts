@@ -1,4 +1,4 @@
-// A reader of server-sent events over `fetch`, as a page has one that sends a token.
+// Reader of server-sent events over `fetch`, which can send a token.
 import { until } from '../until.ts'
 
 export type Event = { readonly id: string; readonly event: string; readonly data: Record<string, unknown> }
@@ -6,13 +6,13 @@ export type Event = { readonly id: string; readonly event: string; readonly data
 export type EventReader = {
   readonly status: number
   readonly headers: Headers
-  /** What has come so far, without comments and without what has no data. */
+  /** Events so far, without comments and events without data. */
   readonly events: readonly Event[]
   readonly comments: readonly string[]
-  /** As a client keeps it for `Last-Event-ID`. */
+  /** Last event id, as a client keeps it for `Last-Event-ID`. */
   lastId(): string
   hasEnded(): boolean
-  /** Waits until an event of this type has come for the task. */
+  /** Waits for an event of this type for the task. */
   untilType(taskId: string, type: string): Promise<Event>
   close(): Promise<void>
 }
@@ -78,7 +78,7 @@ export async function readEvents(origin: string, token: string, options: Options
   }
 }
 
-/** A stream that has begun: what happens from now on comes. */
+/** Opens a stream; resolves when it has begun, so later events arrive. */
 export async function givenStream(origin: string, token: string, options: Options = {}): Promise<EventReader> {
   const reader = await readEvents(origin, token, options)
   if (reader.status !== 200) throw new Error(`the stream was answered ${reader.status}`)

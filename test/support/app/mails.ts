@@ -7,7 +7,7 @@ type QueuedMail = {
   readonly data: Readonly<Record<string, string>>
 }
 
-/** Mails that wait for an address or a person, oldest first, opened. */
+/** Queued mails of an address or a person, decrypted, oldest first. */
 export async function readMails(
   db: Db,
   masterKeys: MasterKeys,

@@ -1,4 +1,4 @@
-// As many streams as one process has places for, read in this program: what comes is searched for task ids and dropped.
+// Opens as many streams as a process allows. Reads them in this program, scans for task ids and drops the rest.
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { until } from '../until.ts'
@@ -6,13 +6,13 @@ import type { Issuer } from './people.ts'
 
 type OpenStream = { readonly seen: ReadonlySet<string>; readonly close: () => void }
 
-/** Where a process that runs as a child is, and what its tokens are signed with. */
+/** Address and token secret of a process that runs as a child. */
 export const issuerAt = (url: string, masterKeys: string): Issuer => ({
   url,
   config: { publicUrl: url, masterKeys: parseMasterKeys(masterKeys) },
 })
 
-/** Opened at once; the others wait for them. */
+/** Number of streams to open at once. */
 const atOnce = 50
 
 export async function openMany(origin: string, tokens: readonly string[], each: number): Promise<OpenStream[]> {

@@ -1,4 +1,5 @@
-// The operations of the App API as the service's own document has them, and requests to them that are judged by it.
+// Operations of the App API from the service's own OpenAPI document, and requests whose responses are checked against
+// it.
 import { buildDocument } from '@matte/generate/build-document'
 import { expect } from 'vitest'
 
@@ -21,7 +22,7 @@ export async function readOperations(): Promise<readonly Operation[]> {
     )
 }
 
-/** The body of the reference. @throws Error when it has none */
+/** Request body from the operation's reference example. @throws Error without one */
 export function bodyOf({ operationId, requestBody }: Operation): Record<string, unknown> | undefined {
   const content = requestBody?.content['application/json']
   if (content !== undefined && content.example === undefined)
@@ -29,17 +30,17 @@ export function bodyOf({ operationId, requestBody }: Operation): Record<string, 
   return content?.example
 }
 
-/** A body that cannot be read: whoever is refused is refused before it is looked at (D4). */
+/** An unreadable body: a caller without access must be rejected before the body is read (D4). */
 export const malformedBodyOf = (operation: Operation): string | undefined =>
   operation.requestBody === undefined ? undefined : '{malformed'
 
-/** Codes that the document names for a status of the operation. */
+/** Error codes that the document declares for a status of the operation. */
 const documented = ({ responses }: Operation, status: number): readonly string[] =>
   responses[status]?.description.split(', ') ?? []
 
 type Sent = { readonly url: string; readonly token: string | undefined; readonly body: unknown }
 
-/** Sends it; whatever the answer is, its status and its code must be in the document. */
+/** Sends the request; the document must declare status and code of the response. */
 export async function send(operation: Operation, { url, token, body }: Sent) {
   const ending = new AbortController()
   const response = await fetch(url, {
@@ -53,7 +54,7 @@ export async function send(operation: Operation, { url, token, body }: Sent) {
   })
   const { status, headers } = response
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') ?? false
-  // A stream of events has no end: that it began is the answer.
+  // An event stream never ends: its start is the response.
   const text = isStream ? '' : await response.text()
   if (isStream) ending.abort()
   const error = status >= 400 ? (JSON.parse(text) as { error: { code: string; details: object } }).error : undefined

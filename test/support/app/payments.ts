@@ -1,8 +1,8 @@
-// Buying in the sandbox, as a person does it.
+// Purchases in the sandbox, as a person makes them.
 import type { Db } from '@matte/core/db/database'
-import type { PaymentDeps } from '@matte/core/payment/payment-deps'
-import { type SandboxOptions, sandboxProvider } from '@matte/core/payment/provider/sandbox/sandbox-provider'
-import { withProvider } from '@matte/core/payment/settings'
+import type { PaymentDeps } from '@matte/people/payment/payment-deps'
+import { type SandboxOptions, sandboxProvider } from '@matte/people/payment/provider/sandbox/sandbox-provider'
+import { withProvider } from '@matte/people/payment/settings'
 import type { TestApi } from '../api.ts'
 import type { Person } from './people.ts'
 
@@ -34,7 +34,7 @@ export async function pay({ client }: Person, { id }: Pick<Order, 'id'>, paying:
 export const buy = async (person: Person, buying: Buying, paying?: Paying): Promise<Order> =>
   pay(person, await order(person, buying), paying)
 
-/** The functions behind the routes, at a simulated time if one is given. */
+/** The functions behind the routes; `now` simulates a time. */
 export function paymentsOf(db: Db, { config }: Pick<TestApi, 'config'>, now?: () => Date): PaymentDeps {
   const { masterKeys, publicUrl } = config
   const options: SandboxOptions = { db, masterKeys, publicUrl, now }

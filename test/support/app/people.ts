@@ -1,12 +1,12 @@
-// People who are signed in, as rows and a signed token: what registering and logging in would have made.
+// Signed-in people as rows and a signed token, like the result of registration and login.
 import { randomBytes } from 'node:crypto'
 import { foldAddress } from '@matte/core/address'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
-import { signAccessToken } from '@matte/core/identity/access-token'
-import { readSigningKeys } from '@matte/core/identity/signing-keys'
 import type { Role } from '@matte/core/workspace/role'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { signAccessToken } from '@matte/people/identity/session/access-token'
+import { readSigningKeys } from '@matte/people/identity/session/signing-keys'
 import { sql } from 'kysely'
 import type { TestApi } from '../api.ts'
 import { type AppClient, createAppClient } from './app-client.ts'
@@ -15,7 +15,7 @@ export type Person = {
   readonly client: AppClient
   readonly userId: string
   readonly email: string
-  /** The workspace of the token: the personal one, unless another was given. */
+  /** Workspace of the token: the personal one by default. */
   readonly workspaceId: string
   readonly personalWorkspaceId: string
   readonly sessionId: string
@@ -25,20 +25,20 @@ export type Person = {
 export type PersonOptions = {
   readonly plan?: string
   readonly credits?: number
-  /** In place of the personal workspace: a membership in this one, and a token for it. */
+  /** A membership in this workspace and a token for it, in place of the personal workspace. */
   readonly member?: { readonly workspaceId: string; readonly role: Role }
   readonly email?: string
 }
 
-/** What signs the tokens, and where it serves. */
+/** Signing keys of tokens, and the API's origin. */
 export type Issuer = {
   readonly url: string
   readonly config: Pick<TestApi['config'], 'masterKeys' | 'publicUrl'>
 }
 
 /**
- * Someone with a verified address and a personal workspace, `pro` with 100 credits unless said otherwise. The workspace
- * is a month old, so that an endpoint of it gets no `welcome`.
+ * Creates a person with a verified address and a personal workspace; by default `pro` with 100 credits. The workspace
+ * is a month old, so its endpoints get no `welcome`.
  */
 export async function givenPerson(db: Db, api: Issuer, options: PersonOptions = {}): Promise<Person> {
   const { plan = 'pro', credits = 100, member, email = `p-${randomBytes(6).toString('hex')}@example.com` } = options

@@ -1,14 +1,14 @@
-// People who registered with somebody's code, as rows.
+// People who registered with a referral code, as rows.
 import { randomBytes } from 'node:crypto'
 import { foldAddress } from '@matte/core/address'
 import { readBalance } from '@matte/core/credit/balance'
 import type { Db } from '@matte/core/db/database'
-import { readCode } from '@matte/core/referral/code'
-import { joinReferred } from '@matte/core/referral/due/join-referred'
-import { rewardReferrals } from '@matte/core/referral/due/reward-referrals'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { joinReferred } from '@matte/people/referral/join-referred'
+import { readCode } from '@matte/people/referral/referral-code'
+import { rewardReferrals } from '@matte/people/referral/reward-referrals'
 import { sql } from 'kysely'
 import { claimNext, givenTask, ownModel, success } from '../factories.ts'
 import { processDb } from '../roles.ts'
@@ -48,10 +48,10 @@ async function succeedOnce(db: Db, { workspaceId }: Registered): Promise<void> {
   await finishTask(db, claim, success(claim))
 }
 
-/** What the tests of referrals do, on the database of their file. */
+/** Referral actions on the database of the test file. */
 export const referrals = (database: { readonly db: Db }) => ({
   register: (wanted?: Registration) => register(database.db, wanted),
-  /** Somebody with a code, and whom it brought. */
+  /** A referrer with a code, and the account that registered with it. */
   givenPair: async (referrer: Registration = {}, invited: Registration = {}) => {
     const ann = await register(database.db, referrer)
     const code = await readCode(database.db, ann.id)
@@ -61,7 +61,7 @@ export const referrals = (database: { readonly db: Db }) => ({
   referralOf: ({ id }: Registered) =>
     database.db.selectFrom('referral').selectAll().where('invited_id', '=', id).executeTakeFirst(),
   makeDue: () => makeDue(database.db),
-  /** Pays at once unless the test is about waiting. */
+  /** Skips the waiting time unless the test is about it. */
   pass: async ({ credits = reward, autoApprove = true } = {}): Promise<number> => {
     const db = processDb('dispatcher', database.db)
     await joinReferred(db)
@@ -73,5 +73,5 @@ export const referrals = (database: { readonly db: Db }) => ({
     database.db.selectFrom('notification_due').select(['event', 'fields']).where('user_id', '=', id).execute(),
 })
 
-/** As if the pause before the next question were over. */
+/** Ends the pause before the next check. */
 const makeDue = (db: Db) => sql`update referral set check_at = now() where check_at is not null`.execute(db)

@@ -1,4 +1,4 @@
-// Teams as rows, and their members signed in: what making a team and accepting invitations would have left.
+// Teams as rows, with signed-in members, like the result of creating a team and accepting invitations.
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
 import { unseal } from '@matte/core/runtime/seal'
@@ -14,11 +14,11 @@ export type Team = {
   readonly id: string
   readonly path: string
   readonly owner: Person
-  /** Someone with this role, whose token is for the team. */
+  /** Creates a member with this role and a token for the team. */
   member(role: Role): Promise<Person>
 }
 
-/** A team with an owner, on `pro` with 100 credits unless said otherwise. */
+/** Creates a team with an owner; by default `pro` with 100 credits. */
 export async function givenTeam({ db, api }: World, options: { plan?: string; credits?: number } = {}): Promise<Team> {
   const { plan = 'pro', credits = 100 } = options
   const { id } = await db
@@ -31,7 +31,7 @@ export async function givenTeam({ db, api }: World, options: { plan?: string; cr
   return { id, path: `/teams/${id}`, owner: await member('owner'), member }
 }
 
-/** A key of a workspace that this person has made. */
+/** An API key of a workspace, created by this person. */
 export async function givenKeyOf(db: Db, workspaceId: string, userId: string) {
   const key = generateApiKey()
   const { id } = await db
@@ -45,7 +45,7 @@ export async function givenKeyOf(db: Db, workspaceId: string, userId: string) {
   return { id, key: key.key }
 }
 
-/** What the invitations to this address say, the latest last: the tokens are in nothing but the mails. */
+/** Tokens from invitation mails to this address, the latest last. Only mails contain them. */
 export async function readInviteMails({ db, api }: World, email: string) {
   const rows = await db
     .selectFrom('mail')

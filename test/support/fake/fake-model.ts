@@ -1,18 +1,18 @@
-// A model of the fake for Triton: what it says of itself, its instances, and the masks that it answers with.
+// Model of the fake Triton: metadata, instances, masks.
 import type { InferRequest } from '@matte/controller/worker/triton/triton-protocol'
 
 export type FakeModel = {
   readonly name: string
   /** Side of its input in pixels. */
   readonly inputSize?: number
-  /** Images that it works on at once. */
+  /** Maximum number of images processed at once. */
   readonly instances?: number
   readonly preferredBatch?: number
-  /** `matte.views` of its configuration; absent there by default. */
+  /** `matte.views` in its configuration; absent by default. */
   readonly views?: 1 | 2
-  /** Its mask is the red of the input's left half and nothing of the right, in place of the ellipse. */
+  /** Instead of the ellipse, the mask is the red channel of the left half of the input; the right half is 0. */
   readonly isHalfBlind?: boolean
-  /** It does not load, for this reason. */
+  /** Reason why it does not load. */
   readonly failure?: string
 }
 
@@ -45,7 +45,7 @@ export function createModel(model: FakeModel): Model {
 
 type Places = { use(work: () => Promise<void>): Promise<void> }
 
-/** So many at once, first come first served. */
+/** Runs this many at once, first come first served. */
 function createPlaces(count: number): Places {
   let free = count
   const waiting: (() => void)[] = []
@@ -64,7 +64,7 @@ function createPlaces(count: number): Places {
   }
 }
 
-/** A foreground in the middle, so that a cut-out has something to show. */
+/** A foreground in the middle, so the cut-out is not empty. */
 function ellipse(size: number): Buffer {
   const mask = Buffer.alloc(size * size)
   for (let y = 0; y < size; y++) {

@@ -1,10 +1,10 @@
-// KEDA's own definitions, from its Go module: in $KEDA_CRDS, or where Go keeps the modules that it has fetched.
+// KEDA's own definitions from its Go module: in $KEDA_CRDS, or in Go's module cache.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
-/** The release that docs/external-scalers.md and docs/footprint.md speak of. */
+/** The release that docs/external-scalers.md and docs/footprint.md describe. */
 export const kedaModule = 'github.com/kedacore/keda/v2@v2.21.0'
 
 export type Definition = {
@@ -18,7 +18,7 @@ export type Definition = {
   }
 }
 
-/** All of KEDA's definitions, or why they are not to be had. */
+/** All definitions of KEDA, or the reason why they are unavailable. */
 export function findKedaDefinitions(): readonly Definition[] | string {
   const dir = process.env.KEDA_CRDS ?? fetchModule()
   if (dir === undefined) return `Go cannot fetch ${kedaModule}; KEDA_CRDS may name a folder with KEDA's definitions`
@@ -33,6 +33,6 @@ function fetchModule(): string | undefined {
     const { Dir } = JSON.parse(execFileSync('go', args, { encoding: 'utf8', stdio: 'pipe', timeout: 120_000 }))
     return join(String(Dir), 'config/crd/bases')
   } catch {
-    return undefined // no Go, or no way to its proxy
+    return undefined // Go or its proxy is unavailable
   }
 }

@@ -1,13 +1,13 @@
-// What a process exposes at /metrics, held against its definitions: no name without one, none missing, no label and no
-// value that is not listed. Everything that could grow with callers, keys or paths shows here.
+// Checks /metrics of a process against its definitions: no undefined name, none missing, no label or value that is not
+// listed. This finds labels that grow with callers, keys or paths.
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
 
 type Series = { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
 export type Exposed = {
-  /** Of ours, those of Node.js left out: also metrics that have no value yet. */
+  /** Our metrics, including those without a value yet. */
   readonly names: readonly string[]
-  /** One for each line with a value, those of Node.js included; a histogram has one for each bucket, and two more. */
+  /** Lines with values, those of Node.js included; a histogram has one per bucket and two more. */
   readonly series: readonly Series[]
 }
 
@@ -26,15 +26,15 @@ export function parseExposition(text: string): Exposed {
   }
 }
 
-/** The values of a metric whose labels have these among them. */
+/** Values of a metric with at least these labels. */
 export const valuesOf = ({ series }: Exposed, name: string, labels: Readonly<Record<string, string>> = {}): number[] =>
   series
     .filter((one) => one.name === name && Object.entries(labels).every(([label, value]) => one.labels[label] === value))
     .map(({ value }) => value)
 
 /**
- * What is wrong, in sentences; empty when all is right. `optional`: metrics that a process has in some modes only, or
- * whose definitions come later.
+ * Problems in sentences; empty if there are none. `optional`: metrics that a process has in some modes only, or whose
+ * definitions come later.
  */
 export function findUndocumented(
   { names, series }: Exposed,
@@ -65,7 +65,7 @@ function wrongLabels({ name, labels: listed }: MetricDefinition, labels: Series[
 
 const isOfNode = (name: string): boolean => /^(process|nodejs)_/.test(name)
 
-/** A histogram's own name of one of its lines. */
+/** Name of the histogram that a line belongs to. */
 function baseOf(name: string, known: ReadonlyMap<string, unknown>): string {
   return known.has(name) ? name : name.replace(/_(bucket|sum|count)$/, '')
 }

@@ -9,7 +9,7 @@ const reportOf = (path: string, ...tests: readonly (readonly [string, string])[]
 })
 
 describe('skipped tests', () => {
-  it('are counted by the reason that matches their title or their file', () => {
+  it('are counted by the reason that matches their title or file', () => {
     const { testResults } = reportOf(
       '/repo/test/core/usage.test.ts',
       ['usage on PostgreSQL 15 counts', 'skipped'],
@@ -27,7 +27,7 @@ describe('skipped tests', () => {
     ])
   })
 
-  it('are named by their file when nobody said why', () => {
+  it('are reported by file without a reason', () => {
     expect(countSkips(reportOf('/repo/a.test.ts', ['a', 'todo'], ['b', 'skipped']), [])).toEqual([
       ['no reason is given in /repo/a.test.ts', 2],
     ])
@@ -46,7 +46,7 @@ describe('the reasons of a run', () => {
     rmSync(dir, { recursive: true })
   })
 
-  it('are read as they were reported', () => {
+  it('are read as reported', () => {
     const file = join(dir, 'reasons')
     vi.stubEnv(skipReasonsVariable, file)
     expect(readSkipReasons(file)).toEqual([])
@@ -58,7 +58,7 @@ describe('the reasons of a run', () => {
     expect(readSkipReasons(file)).toEqual(skips)
   })
 
-  it('are only printed when nobody collects them', () => {
+  it('are only printed without a file to collect them', () => {
     vi.stubEnv(skipReasonsVariable, '')
     reportSkip({ matching: 'a', reason: 'no a' })
     expect(process.stdout.write).toHaveBeenCalledWith('[skipped] a: no a\n')

@@ -1,5 +1,5 @@
-// Why tests are skipped. Whoever finds that something is missing reports it here, with a part of the path or of the
-// title of the tests that need it; `test/run.ts` lists the skipped tests by these reasons.
+// Reasons for skipped tests. Code that finds a missing program reports it here with a part of the path or title of the
+// tests that need it; `test/run.ts` lists skipped tests by these reasons.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
 type SkipReason = {
@@ -8,12 +8,12 @@ type SkipReason = {
   readonly reason: string
 }
 
-/** What is read here of vitest's JSON report. */
+/** Fields of vitest's JSON report that this file reads. */
 export type TestReport = {
   readonly testResults: readonly {
     readonly name: string
     readonly status?: string
-    /** What went wrong outside the tests. */
+    /** Errors outside the tests. */
     readonly message?: string
     readonly assertionResults: readonly {
       readonly fullName: string
@@ -23,13 +23,13 @@ export type TestReport = {
   }[]
 }
 
-/** Names the file that collects the reasons of a run; absent when vitest was started by hand. */
+/** File that collects the reasons of a run; unset when vitest was started by hand. */
 export const skipReasonsVariable = 'MATTE_SKIP_REASONS'
 
 export function reportSkip(skip: SkipReason): void {
   process.stdout.write(`[skipped] ${skip.matching}: ${skip.reason}\n`)
   const file = process.env[skipReasonsVariable]
-  // One short line in one write: files of tests that run at the same time do not mix theirs.
+  // One short line in one write, so concurrent test files do not interleave.
   if (file) appendFileSync(file, `${JSON.stringify(skip)}\n`)
 }
 
@@ -38,7 +38,7 @@ export function readSkipReasons(file: string): SkipReason[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as SkipReason)
 }
 
-/** How many tests were skipped for each reason, the most first. */
+/** Number of skipped tests per reason, largest first. */
 export function countSkips(report: TestReport, reasons: readonly SkipReason[]): [reason: string, count: number][] {
   const counts = new Map<string, number>()
   for (const { name: path, assertionResults } of report.testResults) {

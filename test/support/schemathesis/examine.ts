@@ -1,10 +1,10 @@
-// One run of Schemathesis against a live API, bounded by the number of examples, and seeded: it can be repeated.
+// One run of Schemathesis against a live API, with a fixed number of examples and a seed, so it can be repeated.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ErrorCode } from '@matte/core/error'
-import { writeOut } from '@matte/generate/write-out'
+import { writeOut } from '@matte/generate/resolve-document'
 import { rootDir } from '@matte/local/paths'
 import { sayToTerminal } from '@matte/local/say'
 import { inject } from 'vitest'
@@ -13,7 +13,7 @@ import { installSchemathesis } from './install-schemathesis.ts'
 const run = promisify(execFile)
 const settings = join(rootDir, 'test/support/schemathesis')
 const seed = 20_261_121
-/** A bound against hanging, for each run. */
+/** Bound against hanging, for each run. */
 export const timeoutMs = 170_000
 
 export type Schema = { [member: string]: unknown; properties?: Record<string, Schema>; items?: Schema }
@@ -25,23 +25,23 @@ export type Document = { paths: Record<string, Record<string, Operation>> }
 
 type Wanted = {
   readonly url: string
-  /** The paths of it are examined. */
+  /** Prefix of the paths to test. */
   readonly document: Document
   /** Such as `X-API-Key: …`. */
   readonly header?: string | undefined
   readonly phases: string
   readonly examples: number
   readonly mode?: 'positive' | 'all'
-  /** Codes that valid input may be refused with. */
+  /** Codes that may reject valid input. */
   readonly refusals: readonly ErrorCode[]
-  /** Nothing may succeed. */
+  /** No request may succeed. */
   readonly refusesAll?: boolean
 }
 
-/** Their examples would make every request wait, refuse unknown fields, or repeat another. */
+/** Headers whose examples would delay requests, reject unknown fields, or repeat requests. */
 const steering: readonly string[] = ['Prefer', 'Idempotency-Key']
 
-/** The service's own document, with those of its paths that are wanted. */
+/** The service's own document, limited to the wanted paths. */
 export async function readDocument(url: string, wants: (path: string) => boolean): Promise<Document> {
   const served = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as object
   const document = writeOut(served) as Document
@@ -51,7 +51,7 @@ export async function readDocument(url: string, wants: (path: string) => boolean
   return { ...document, paths: Object.fromEntries(Object.entries(document.paths).filter(([path]) => wants(path))) }
 }
 
-/** Runs it to its end; its report is the error when it finds anything. Answers how many requests it made up. */
+/** Runs it to its end; returns the number of requests. @throws Error with the report if it finds a problem */
 export async function examine({ url, document, header, ...wanted }: Wanted): Promise<number> {
   const { phases, examples, mode = 'all', refusals, refusesAll = false } = wanted
   const program = await installSchemathesis(sayToTerminal)

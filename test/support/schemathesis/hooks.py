@@ -1,7 +1,6 @@
-"""What valid input may be answered with, in place of Schemathesis' own check, which knows statuses only.
+"""Checks responses to valid input by error code. Schemathesis' own check knows statuses only.
 
-A refusal has to be one that the run expects (schemathesis.faults.test.ts names them). That the operation documents its
-code under its status is judged by Schemathesis' own checks of answers against the document.
+The run expects certain codes (schemathesis.faults.test.ts). Schemathesis checks that the document declares them.
 """
 import os
 import re
@@ -11,29 +10,29 @@ import schemathesis
 EXPECTED_CODES = frozenset(os.environ["EXPECTED_CODES"].split())
 MAY_SUCCEED = os.environ["MAY_SUCCEED"] == "true"
 
-# Rules that a JSON schema cannot say: input may fit the schema and break them. Any other INVALID_PARAMS is wrong.
+# Rules that a JSON schema cannot express. Any other INVALID_PARAMS for valid input is an error.
 RULES_BEYOND_SCHEMAS = {
     r"/body/imageUrls?(/\d+)?": r"must be the objectKey of an upload grant; .*",
     r"/body/modelVersion": r"must be one of .*",
     r"/body/(callbackUrl|targetUrl)": r"must .*",
-    # What is on sale is configuration; what an order needs depends on its kind.
-    r"/body/(packId|plan|interval)": r"(is required of kind .*|must be .*)",
+    # Configuration sets the offers, and the kind of an order its required fields.
+    r"/body/(packId|plan|interval)": r"(is required for kind .*|must be .*)",
     r"/headers/idempotency-key": r"was used with another body; .*",
-    # Of people: whether a text is one's own password, a code of now, a live token is no rule of the schema.
+    # Schemas cannot check the user's own password, a current code or a live token.
     r"/body/(password|currentPassword)": r"is not your password",
     r"/body/(password|newPassword)": r"is too easy to guess: .*",
-    r"/body/code": r"is not the code that the app shows now|is not valid, .*",
-    r"/body/token": r"is not valid, or no longer",
+    r"/body/code": r"is not the current code of the app|is not valid, .*",
+    r"/body/token": r"is invalid or has expired",
     r"/body/(newEmail|email)": r"is your own|is yours already",
     r"/body/timeZone": r"must be an IANA time zone, .*",
     r"/body/avatarUrl": r"must be an https address",
     r"/body/locale": r"must be BCP 47, .*",
     r"/body/preferences/\d+/email": r"cannot be switched off for this event",
-    r"/query/cursor": r"must (be the nextCursor of a page|not come together with page)",
+    r"/query/cursor": r"must be the nextCursor of a page|cannot be combined with page",
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
-    r"/query/endDate": r"must not lie before startDate",
-    r"/body/expiresAt": r"must lie in the future",
-    # Whether a user is a member of the team of the path is no rule of the schema.
+    r"/query/endDate": r"must not be before startDate",
+    r"/body/expiresAt": r"must be in the future",
+    # Schemas cannot check membership in the team of the path.
     r"/body/limits/\d+/userId": r"must (be a member|not be named twice)",
     r"/body/since": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
 }

@@ -4,5 +4,5 @@ import { kindCases } from './kind.ts'
 import type { TortureCase } from './outcome.ts'
 import { pressCases } from './press.ts'
 
-/** The whole set: each file with what becomes of it. */
+/** All files with their expected outcomes. */
 export const tortureCases: readonly TortureCase[] = [...kindCases, ...colourCases, ...pressCases, ...damagedCases]

@@ -1,5 +1,4 @@
-// Colours: whatever space the numbers of a file are in, the result has them in sRGB; a profile that cannot be used is
-// as none, and none is sRGB.
+// Colour spaces: results are always sRGB; an unusable profile counts as none, and none means sRGB.
 import { toSrgb } from '../files/colour-maths.ts'
 import { profileSegment, segment } from '../files/jpeg.ts'
 import type { Colour } from '../files/matrix.ts'
@@ -44,7 +43,7 @@ const wide = Object.entries(spaces).flatMap(([name, space]): TortureCase[] => {
 const profiled = async (profile: Buffer): Promise<Buffer> =>
   extendWebp(await webp(), { profile, canvas: { width, height } })
 
-/** A profile of any size, over as many segments as it needs. */
+/** Splits a profile over as many segments as it needs. */
 const inParts = (profile: Buffer, part: number, count: number): Buffer[] =>
   Array.from({ length: count }, (_, index) => {
     const name = Buffer.from(
@@ -57,14 +56,14 @@ const inParts = (profile: Buffer, part: number, count: number): Buffer[] =>
 const halfProfile = p3.subarray(0, p3.length / 2)
 const withoutTags = Buffer.from(p3)
 withoutTags.write('xxxxxxxxxxxx', 132 + 36, 'latin1')
-/** What is no profile for this picture: it is treated as sRGB. */
+/** Profiles that do not fit this picture; it counts as sRGB. */
 const broken: Readonly<Record<string, Buffer>> = {
   'of noise': Buffer.alloc(600, 7),
   'of nothing': Buffer.alloc(0),
   'cut in half': halfProfile,
-  'that lacks a column': withoutTags,
-  'of a press': cmykProfile(() => [50, 0, 0]),
-  'of greys': greyProfile(rgbSpaces.adobeRgb.toLight),
+  'without a column': withoutTags,
+  'of a printing press': cmykProfile(() => [50, 0, 0]),
+  'for grey': greyProfile(rgbSpaces.adobeRgb.toLight),
 }
 const brokenCases = Object.entries(broken).flatMap(([name, profile]): TortureCase[] => [
   { name: `PNG with a profile ${name}`, make: () => png({ chunks: [profileChunk(profile)] }), outcome: shown() },
@@ -73,7 +72,7 @@ const brokenCases = Object.entries(broken).flatMap(([name, profile]): TortureCas
 ])
 
 const gamma = (exponent: number) => (stored: number) => stored ** exponent
-/** 1.0 is light itself, as scanners write it. */
+/** Gamma 1.0, as scanners write it. */
 const linear = greyProfile(gamma(1))
 const greyPng = (chunks: readonly PngChunk[], depth: 8 | 16 = 8): Buffer =>
   png({ type: 'grey', depth, chunks, at: (x, y) => [greys[quarter(x, y)] * (depth === 16 ? 257 : 1)] })
@@ -116,7 +115,7 @@ export const colourCases: readonly TortureCase[] = [
     make: () => greyPng([profileChunk(Buffer.alloc(600, 7))]),
     outcome: greyShown(rgbSpaces.srgb, 0),
   },
-  // Two that are read as sRGB: libvips converts no grey of 16 bits, and knows a space by its profile alone.
+  // Read as sRGB: libvips does not convert 16-bit grey, and identifies a space by its profile only.
   {
     name: '16-bit grey PNG in light by its profile',
     make: () => greyPng([profileChunk(linear)], 16),

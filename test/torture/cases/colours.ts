@@ -1,8 +1,8 @@
-// The picture that most files show: a colour in each quarter, so that one look tells orientation and colours.
+// The picture in most files: a colour in each quarter shows orientation and colours.
 import type { Corners } from './outcome.ts'
 
 export const size = { width: 48, height: 32 } as const
-/** No channel of a colour is that of another; rust is out of the gamut of no space that is tried. */
+/** All channels differ; rust is within every tested gamut. */
 export const corners = [
   [200, 60, 30],
   [40, 160, 70],

@@ -1,4 +1,4 @@
-// Damaged files, files that are also something else, and files made to do harm: few bytes that ask for much.
+// Damaged files, files of two formats at once, and small files that demand many resources.
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { adobeSegment, profileSegment, segment, writeJpeg } from '../files/jpeg.ts'
@@ -10,7 +10,6 @@ import { jpeg, png, shown, webp } from './picture.ts'
 
 const { width, height } = size
 
-/** The same noise each time. */
 function noise(length: number, seed = 1): Buffer {
   let state = seed
   return Buffer.from(
@@ -43,7 +42,7 @@ const cut = Object.entries(wholeFiles).flatMap(([name, make]) =>
   ),
 )
 
-/** Where the pixels begin: behind it all is noise. */
+/** Start of the pixels; everything after it becomes noise. */
 const pixelsAt: Readonly<Record<string, (file: Buffer) => number>> = {
   PNG: (file) => file.indexOf('IDAT') + 4,
   JPEG: (file) => file.indexOf(Buffer.of(0xff, 0xda)) + 14,
@@ -74,20 +73,20 @@ const bentPngs: readonly TortureCase[] = [
   refused('PNG without pixels', () =>
     Buffer.concat([pngSignature, pngHeader(header), pngChunk('IEND', Buffer.alloc(0))]),
   ),
-  refused('PNG of no width', () =>
+  refused('PNG of zero width', () =>
     Buffer.concat([pngSignature, pngHeader({ ...header, width: 0 }), png().subarray(33)]),
   ),
-  refused('PNG of a palette that it lacks', () => png({ type: 'palette', at: () => [0] })),
-  refused('PNG with rows that are missing', () =>
+  refused('PNG without its palette', () => png({ type: 'palette', at: () => [0] })),
+  refused('PNG with missing rows', () =>
     Buffer.concat([pngSignature, pngHeader({ ...header, height: 33 }), png().subarray(33)]),
   ),
   {
-    name: 'PNG with rows too many',
+    name: 'PNG with surplus rows',
     make: () => Buffer.concat([pngSignature, pngHeader({ ...header, height: 16 }), png().subarray(33)]),
     outcome: { width, height: 16 },
   },
   {
-    name: 'PNG with a text of a wrong checksum',
+    name: 'PNG with a text with a wrong checksum',
     make: () => changed(png({ chunks: [text('tEXt', Buffer.from('hello'))] }), 33 + 8 + 8),
     outcome: shown(),
   },
@@ -114,11 +113,11 @@ const polyglots: readonly TortureCase[] = [
     outcome: shown(),
   },
   refused('GIF with a JPEG in it', () => Buffer.concat([Buffer.from('GIF89a'), jpeg()])),
-  refused('SVG that names itself a PNG', () =>
+  refused('SVG with a PNG signature', () =>
     Buffer.concat([pngSignature, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')]),
   ),
-  refused('RIFF that is sound', () => Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0', 'latin1')),
-  refused('WebP of nothing', () => Buffer.from('RIFF\x04\0\0\0WEBP', 'latin1')),
+  refused('RIFF with sound', () => Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0', 'latin1')),
+  refused('empty WebP', () => Buffer.from('RIFF\x04\0\0\0WEBP', 'latin1')),
   refused('nothing', () => Buffer.alloc(0)),
   refused('a line of text', () => Buffer.from(page)),
 ]
@@ -140,34 +139,34 @@ const wrongScan = (): Buffer => {
   file[lastCoefficient] = 17
   return file
 }
-/** What each viewer shows without complaint. */
+/** Files that every viewer shows without complaint. */
 const odd: readonly TortureCase[] = Object.entries({
-  'bytes that nobody needs': () => after(jpeg().indexOf(Buffer.of(0xff, 0xda)), Buffer.from('0123456789')),
+  'unneeded bytes': () => after(jpeg().indexOf(Buffer.of(0xff, 0xda)), Buffer.from('0123456789')),
   ...Object.fromEntries(
     [0, 2, 3].map((revision) => [
-      `a revision of JFIF that is none (${revision})`,
+      `an unknown JFIF revision (${revision})`,
       () =>
         jpeg([segment(0xe0, Buffer.from(`JFIF\0${String.fromCharCode(revision)}\x01\0\0\x01\0\x01\0\0`, 'latin1'))]),
     ]),
   ),
-  'the transform of Adobe that is for four components': () => jpeg([adobeSegment(2)]),
-  'a transform of Adobe that is none': () => jpeg([segment(0xee, Buffer.from('Adobe\0\x64\0\0\0\0\x07', 'latin1'))]),
-  'a scan that ends early by its header': wrongScan,
+  'the Adobe transform for four components': () => jpeg([adobeSegment(2)]),
+  'an unknown Adobe transform': () => jpeg([segment(0xee, Buffer.from('Adobe\0\x64\0\0\0\0\x07', 'latin1'))]),
+  'a scan whose header ends it early': wrongScan,
 }).map(([name, make]) => ({ name: `JPEG with ${name}`, make, outcome: shown(corners, 2) }))
 
 const bombs: readonly TortureCase[] = [
-  { name: 'PNG that tells of 30,000 × 30,000', make: () => hugeHeader(30_000), outcome: 'INPUT_TOO_LARGE' },
-  refused('PNG that tells of 2³¹ − 1 a side', () => hugeHeader(2 ** 31 - 1)),
-  refused('PNG that tells of 7,000 × 7,000', () => hugeHeader(7_000)),
-  { name: 'JPEG that tells of 65,500 × 65,500', make: claimed(65_500), outcome: 'INPUT_TOO_LARGE' },
-  refused('JPEG that tells of 65,535 × 65,535', claimed(65_535)),
-  refused('JPEG that tells of 7,000 × 7,000', claimed(7_000)),
+  { name: 'PNG that claims 30,000 × 30,000', make: () => hugeHeader(30_000), outcome: 'INPUT_TOO_LARGE' },
+  refused('PNG that claims 2³¹ − 1 a side', () => hugeHeader(2 ** 31 - 1)),
+  refused('PNG that claims 7,000 × 7,000', () => hugeHeader(7_000)),
+  { name: 'JPEG that claims 65,500 × 65,500', make: claimed(65_500), outcome: 'INPUT_TOO_LARGE' },
+  refused('JPEG that claims 65,535 × 65,535', claimed(65_535)),
+  refused('JPEG that claims 7,000 × 7,000', claimed(7_000)),
   {
-    name: 'WebP that tells of 16,383 × 16,383',
+    name: 'WebP that claims 16,383 × 16,383',
     make: async () => extendWebp(await webp(), { canvas: { width: 16_383, height: 16_383 } }),
     outcome: 'INPUT_UNREADABLE',
   },
-  refused('JPEG of five thousand scans', manyScans),
+  refused('JPEG of 5,000 scans', manyScans),
   {
     name: 'PNG whose profile unpacks to 40 MB',
     make: () => png({ chunks: [profileChunk(Buffer.alloc(40_000_000))] }),

@@ -1,4 +1,4 @@
-// Every kind of file that the three formats have: depths, colour models, orders of pixels, orientations, frames, sizes.
+// All kinds of files: depths, colour models, pixel orders, orientations, frames, sizes.
 import sharp from 'sharp'
 import { adobeSegment, segment, writeJpeg } from '../files/jpeg.ts'
 import { exif, exifLoop, xmp } from '../files/metadata.ts'
@@ -18,7 +18,7 @@ type PngKind = Parameters<typeof png>[0] & { readonly shows: Corners }
 const palette: PngChunk = ['PLTE', Buffer.from(corners.flat())]
 const translucency: PngChunk = ['tRNS', Buffer.of(255, 128, 0, 255)]
 const alphas = [255, 128, 0, 255] as const
-/** Nothing is left of the colour under alpha 0. */
+/** The colour under alpha 0 is removed. */
 const translucent = corners.map((colour, index) => (alphas[index] ? [...colour, alphas[index]] : [0, 0, 0, 0]))
 const levels = (depth: 1 | 2 | 4 | 8 | 16): number[] => {
   const most = 2 ** depth - 1
@@ -44,7 +44,7 @@ const pngKinds: Readonly<Record<string, PngKind>> = {
     at: (x, y) => [greys[quarter(x, y)] * 257, 128 * 257],
     shows: mapCorners(grey(greys), (colour) => [...colour, 128]),
   },
-  'grey of which one level is transparent': {
+  'grey with one transparent level': {
     type: 'grey',
     at: (x, y) => [greys[quarter(x, y)]],
     chunks: [['tRNS', Buffer.of(0, greys[2])]],
@@ -52,7 +52,7 @@ const pngKinds: Readonly<Record<string, PngKind>> = {
   },
   '8-bit colour': { shows: corners },
   '16-bit colour': { depth: 16, at: (x, y) => corners[quarter(x, y)].map((value) => value * 257), shows: corners },
-  'colour of which one is transparent': {
+  'colour with one transparent value': {
     chunks: [['tRNS', Buffer.from(corners[2].flatMap((value) => [0, value]))]],
     shows: corners.map((colour, index) => (index === 2 ? [0, 0, 0, 0] : colour)),
   },
@@ -89,7 +89,7 @@ const pngs = Object.entries(pngKinds).flatMap(([name, { shows, ...kind }]): Tort
   { name: `interlaced PNG of ${name}`, make: () => png({ ...kind, interlaced: true }), outcome: shown(shows) },
 ])
 
-/** What of the stored corners is shown where, by the orientation's number. */
+/** Stored corners in display order, per orientation. */
 const orientations = ['0123', '1032', '3210', '2301', '0213', '2031', '3120', '1302']
 const turned = (orientation: number, within: number) => {
   const order = [...(orientations[orientation - 1] ?? '0123')].map(Number)
@@ -108,8 +108,8 @@ const withExif = (name: string, body: Buffer, orientation: number): TortureCase[
 ]
 const exifs = [
   ...[1, 2, 3, 4, 5, 6, 7, 8].flatMap((number) => withExif(`EXIF orientation ${number}`, exif(number), number)),
-  ...[0, 9, 65_535].flatMap((number) => withExif(`EXIF orientation ${number}, which is none`, exif(number), 1)),
-  ...withExif('EXIF that goes in circles', exifLoop(), 1),
+  ...[0, 9, 65_535].flatMap((number) => withExif(`EXIF orientation ${number}, which is invalid`, exif(number), 1)),
+  ...withExif('EXIF with a loop', exifLoop(), 1),
   ...withExif('EXIF cut short', exif(6).subarray(0, 12), 1),
   ...withExif('EXIF of noise', Buffer.alloc(500, 0xa7), 1),
 ]
@@ -122,7 +122,7 @@ const frame = (marker: number, precision = 8) => ({
   at: () => [10, 128, 128],
 })
 const fine = { quality: 100, chromaSubsampling: '4:4:4' } as const
-/** The picture as JPEG, whose pixels `jpegtran -arithmetic` packed otherwise, without and with `-progressive`. */
+/** The picture as JPEG, arithmetic-coded by `jpegtran -arithmetic`, without and with `-progressive`. */
 const arithmetic = {
   arithmetic:
     '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB' +
@@ -197,7 +197,7 @@ const animated: readonly TortureCase[] = [
   { name: 'lossy WebP', make: () => sharp(png()).webp({ quality: 100 }).toBuffer(), outcome: shown(corners, 6) },
   { name: 'WebP with XMP', make: async () => extendWebp(await webp(), { xmp, canvas }), outcome: shown() },
   {
-    name: 'WebP that tells of an alpha that it lacks',
+    name: 'WebP that claims an alpha but has none',
     make: async () => extendWebp(await webp(), { hasAlpha: true, canvas }),
     outcome: shown(),
   },

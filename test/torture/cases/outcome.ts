@@ -3,13 +3,13 @@ export type Corners = readonly (readonly number[])[]
 
 type Reason = 'INPUT_UNREADABLE' | 'INPUT_TOO_LARGE'
 
-/** Of a cut-out in which the model has found everything. */
+/** A cut-out in which the model has found everything. */
 export type Cut = {
   readonly width: number
   readonly height: number
-  /** sRGB, and alpha where it is not 255; undefined: whatever. */
+  /** sRGB, and alpha unless 255; undefined: anything. */
   readonly corners?: Corners
-  /** Levels that a channel may be off. */
+  /** Allowed difference in levels. */
   readonly within?: number
 }
 
@@ -17,7 +17,7 @@ export type TortureCase = {
   readonly name: string
   readonly make: () => Buffer | Promise<Buffer>
   readonly outcome: Cut | Reason
-  /** Seconds, or hundreds of megabytes: left out where all files are taken many times. */
+  /** Takes seconds or hundreds of megabytes; skipped in repeated rounds. */
   readonly isHeavy?: true
 }
 

@@ -15,7 +15,7 @@ type Extras = Partial<Pick<PngOptions, 'depth' | 'interlaced' | 'chunks' | 'at' 
 export const png = (extras: Extras = {}): Buffer =>
   writePng({ width, height, type: 'rgb', at: (x, y) => corners[quarter(x, y)], ...extras })
 
-/** As a JPEG; `stored` makes a colour into the components of the file. */
+/** As a JPEG; `stored` converts a colour to the file's components. */
 export const jpeg = (
   segments: readonly Buffer[] = [],
   stored: (colour: readonly number[]) => readonly number[] = toYcc,

@@ -1,4 +1,4 @@
-// Pictures for a press: four inks, by a profile of their own where they have one.
+// CMYK pictures, with and without a profile.
 import { labToSrgb } from '../files/colour-maths.ts'
 import { adobeSegment, profileSegment, toYcc, writeJpeg } from '../files/jpeg.ts'
 import type { Colour } from '../files/matrix.ts'
@@ -17,7 +17,7 @@ const inks = [
   [0, 0, 0, 255],
 ] as const
 
-/** Four inks in L*a*b*, as no press prints them; without ink it is white, all together are black, as anywhere. */
+/** Four inks in L*a*b*, unlike any real press; no ink is white, all inks are black. */
 const labOf = ([cyan = 0, magenta = 0, yellow = 0, black = 0]: readonly number[]): Colour => {
   if (cyan + magenta + yellow + black === 0) return [100, 0, 0]
   if (cyan + magenta + yellow + black === 4) return [0, 0, 0]
@@ -25,7 +25,7 @@ const labOf = ([cyan = 0, magenta = 0, yellow = 0, black = 0]: readonly number[]
 }
 const printed = inks.map((ink) => labToSrgb(labOf(ink.map((amount) => amount / 255))))
 const byProfile = shown(printed, 3)
-/** What any press prints, roughly: cyan, magenta, red, black. */
+/** Rough result of any press: cyan, magenta, red, black. */
 const byAnyPress = shown(
   [
     [0, 160, 225],
@@ -39,7 +39,7 @@ const byAnyPress = shown(
 const press = profileSegment(cmykProfile(labOf))
 const noise = profileSegment(Buffer.alloc(600, 7))
 const inverted = (ink: readonly number[]): number[] => ink.map((amount) => 255 - amount)
-/** Inverted as well, and then each ink but black taken for the lack of red, green or blue. */
+/** Inverted, with inks other than black as the lack of red, green or blue. */
 const ycck = ([cyan = 0, magenta = 0, yellow = 0, black = 0]: readonly number[]): number[] => [
   ...toYcc([cyan, magenta, yellow]),
   255 - black,
@@ -53,13 +53,13 @@ const file = (segments: readonly Buffer[], stored: (ink: readonly number[]) => r
     at: (column, row) => stored(inks[quarter(column * 8, row * 8)]),
   })
 
-// No marker says whether inks are inverted. Those of all writers that people use are, and each decoder that shows CMYK
-// at all takes them so, with Adobe's marker or without.
+// No marker says whether inks are inverted. All common writers invert them, and decoders expect it, with Adobe's marker
+// or without.
 export const pressCases: readonly TortureCase[] = [
   { name: 'CMYK', make: () => file([press], inverted), outcome: byProfile },
   { name: 'CMYK by Adobe', make: () => file([adobeSegment(0), press], inverted), outcome: byProfile },
   {
-    name: 'YCCK by Adobe with the transform that is for three components',
+    name: 'YCCK by Adobe with the transform for three components',
     make: () => file([adobeSegment(1), press], ycck),
     outcome: byProfile,
   },

@@ -1,5 +1,5 @@
-// What a colour of another space is in sRGB, by the definitions alone: primaries, white point, transfer curve. Nothing
-// here knows of profiles or of the library that converts by them, so that the two can be compared.
+// Conversion of colours to sRGB by definition: primaries, white point, transfer curve. Independent of profiles and of
+// the library under test.
 import { apply, type Colour, invert, type Matrix, transpose } from './matrix.ts'
 import { type RgbSpace, rgbSpaces } from './rgb-spaces.ts'
 
@@ -15,7 +15,7 @@ function primariesOf({ primaries: [red, green, blue] }: RgbSpace): Matrix {
   return [scale(rows[0], shares[0]), scale(rows[1], shares[1]), scale(rows[2], shares[2])]
 }
 
-/** From light of these primaries to XYZ, relative to D65. */
+/** Matrix from linear light to XYZ, relative to D65. */
 const toXyz = (space: RgbSpace): Matrix => transpose(primariesOf(space))
 
 const bradford: Matrix = [
@@ -24,7 +24,7 @@ const bradford: Matrix = [
   [0.0389, -0.0685, 1.0296],
 ]
 
-/** A colour seen under one white as it looks under the other. */
+/** Chromatic adaptation from one white to another. */
 function adapt(xyz: Colour, from: Colour, to: Colour): Colour {
   const [source, target, seen] = [apply(bradford, from), apply(bradford, to), apply(bradford, xyz)]
   const adapted: Colour = [
@@ -35,7 +35,7 @@ function adapt(xyz: Colour, from: Colour, to: Colour): Colour {
   return apply(invert(bradford), adapted)
 }
 
-/** As profiles want them: red, green and blue in XYZ relative to D50. */
+/** Primaries in XYZ relative to D50, as profiles store them. */
 export function primariesD50(space: RgbSpace): Matrix {
   const [red, green, blue] = primariesOf(space)
   return [adapt(red, whiteD65, whiteD50), adapt(green, whiteD65, whiteD50), adapt(blue, whiteD65, whiteD50)]
@@ -47,13 +47,13 @@ function toBytes([red, green, blue]: Colour): Colour {
   return [byte(red), byte(green), byte(blue)]
 }
 
-/** `colour` as it is stored, 0..255, in that space; what is outside sRGB is cut off at its border. */
+/** Converts a stored colour, 0..255, to sRGB, clipped. */
 export function toSrgb(space: RgbSpace, [red, green, blue]: Colour): Colour {
   const light: Colour = [space.toLight(red / 255), space.toLight(green / 255), space.toLight(blue / 255)]
   return toBytes(apply(invert(toXyz(rgbSpaces.srgb)), apply(toXyz(space), light)))
 }
 
-/** CIE L*a*b* relative to D50, as the tables of printing profiles hold it. */
+/** CIE L*a*b* relative to D50, as in the tables of printing profiles. */
 export function labToSrgb([lightness, a, b]: Colour): Colour {
   const y = (lightness + 16) / 116
   const linear = (t: number): number => (t > 6 / 29 ? t ** 3 : 3 * (6 / 29) ** 2 * (t - 4 / 29))

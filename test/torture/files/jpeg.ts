@@ -1,15 +1,15 @@
-// JPEGs with known colours, of the colour models that no encoder here writes: flat blocks of 8 × 8, of which only the
-// mean is stored, undivided. So a pixel is what was put in, to a rounding of the colour model.
+// JPEGs with known colours, in colour models that the encoders here do not write: flat blocks of 8 × 8, stored by their
+// unquantised mean.
 
 type JpegOptions = {
   /** In blocks of 8 × 8 pixels. */
   readonly columns: number
   readonly rows: number
-  /** Behind the start: `segment`s of whatever is to be there. */
+  /** Segments after the start marker. */
   readonly segments?: readonly Buffer[]
-  /** SOF0 by default: the frame's kind, and its bits a sample. */
+  /** Frame type (default SOF0) and bits per sample. */
   readonly frame?: { readonly marker: number; readonly precision: number }
-  /** The size that the header tells; that of the blocks by default. */
+  /** Size in the header; default: that of the blocks. */
   readonly claims?: { readonly width: number; readonly height: number }
   /** The stored components of a block, 0..255. */
   readonly at: (column: number, row: number) => readonly number[]
@@ -42,11 +42,11 @@ export function segment(marker: number, body: Buffer): Buffer {
   return Buffer.concat([head, body])
 }
 
-/** As many codes of one length. */
+/** Codes of equal length. */
 const lengths = (length: number, count: number): number[] =>
   Array.from({ length: 16 }, (_, index) => (index + 1 === length ? count : 0))
 
-/** Each mean as its difference from the block before: its bits in four, itself, and one bit for "no more". */
+/** Each mean is stored as the difference to the previous block: length in four bits, value, and one end bit. */
 function pack(blocks: readonly (readonly number[])[]): Buffer {
   let bits = ''
   const before: number[] = []
@@ -63,14 +63,14 @@ function pack(blocks: readonly (readonly number[])[]): Buffer {
   }
   const padded = bits.padEnd(Math.ceil(bits.length / 8) * 8, '1')
   const bytes = (padded.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2))
-  // After 255 comes a zero, lest it be taken for a marker.
+  // A zero follows 255, so it is not taken for a marker.
   return Buffer.from(bytes.flatMap((byte) => (byte === 255 ? [255, 0] : [byte])))
 }
 
 export const profileSegment = (profile: Buffer): Buffer =>
   segment(0xe2, Buffer.concat([Buffer.from('ICC_PROFILE\0\x01\x01', 'latin1'), profile]))
 
-/** Adobe's: 0 the components are as they are, 1 YCbCr, 2 YCCK. Its writers store CMYK inverted. */
+/** Adobe transform: 0 none, 1 YCbCr, 2 YCCK. Adobe stores CMYK inverted. */
 export const adobeSegment = (transform: 0 | 1 | 2): Buffer =>
   segment(0xee, Buffer.concat([Buffer.from('Adobe\0', 'latin1'), Buffer.of(100, 0, 0, 0, 0, transform)]))
 

@@ -1,6 +1,6 @@
-// What cameras and editors write beside the pixels, and nobody wants to find in a result.
+// Metadata that cameras and editors write and that results must not contain.
 
-/** EXIF: an orientation, a place on earth and a serial number; without the "Exif" that JPEG puts before it. */
+/** EXIF with orientation, location and serial number; without the "Exif" prefix of JPEG. */
 export function exif(orientation: number): Buffer {
   const entries = 3
   const directory = Buffer.alloc(8 + 2 + entries * 12 + 4 + 2 + 18 + 4 + secret.length)
@@ -20,20 +20,20 @@ export function exif(orientation: number): Buffer {
   entry(22, [0x8825, 4, 1, gpsAt])
   entry(34, [0xa431, 2, secret.length, secretAt])
   directory.writeUInt16BE(1, gpsAt)
-  // The datum of the map, a text.
+  // Map datum, a text.
   entry(gpsAt + 2, [0x0012, 2, secret.length, secretAt])
   directory.write(secret, secretAt, 'latin1')
   return directory
 }
 
-/** Stands in each kind of metadata, so that one search finds any of it. */
+/** Part of every metadata kind, so one search finds any. */
 export const secret = 'torture-secret-52.5200N'
 
 export const xmp = Buffer.from(
   `<x:xmpmeta xmlns:x="adobe:ns:meta/"><exif:GPSLatitude>${secret}</exif:GPSLatitude></x:xmpmeta>`,
 )
 
-/** An EXIF whose second directory is the first again. */
+/** An EXIF whose second directory points to the first. */
 export function exifLoop(): Buffer {
   const loop = exif(1)
   loop.writeUInt32BE(8, 8 + 2 + 3 * 12)

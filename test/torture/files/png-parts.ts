@@ -1,11 +1,11 @@
-// What PNGs consist of, also such as no encoder writes.
+// Parts of PNGs, including invalid ones.
 import { crc32, deflateSync } from 'node:zlib'
 
 export type PngChunk = readonly [name: string, body: Buffer]
 
 export const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 
-/** By the number in the header. */
+/** Colour type numbers. */
 const colourTypes = { grey: 0, rgb: 2, palette: 3, greyAlpha: 4, rgba: 6 } as const
 
 type Header = {

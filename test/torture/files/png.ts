@@ -1,4 +1,4 @@
-// PNGs of every kind that the format has, written by hand: no encoder writes them all, and none writes broken ones.
+// PNGs of every kind, built by hand: no encoder writes them all, and none writes broken ones.
 import { deflateSync } from 'node:zlib'
 import { type PngChunk, pngChunk, pngHeader, pngSignature } from './png-parts.ts'
 
@@ -11,9 +11,9 @@ export type PngOptions = {
   readonly type: ColourType
   readonly depth?: 1 | 2 | 4 | 8 | 16
   readonly interlaced?: boolean
-  /** Between IHDR and the pixels, in this order: palette, transparency, profile and whatever else. */
+  /** Chunks between IHDR and the pixels. */
   readonly chunks?: readonly PngChunk[]
-  /** The samples of a pixel, each within the depth's range. */
+  /** Samples of a pixel, within the depth's range. */
   readonly at: (x: number, y: number) => readonly number[]
 }
 
@@ -41,7 +41,7 @@ const adam7 = [
   [0, 1, 1, 2],
 ] as const
 
-/** The rows of one pass, each behind filter 0; a pass without columns has none. */
+/** Rows of a pass, each after filter 0; a pass without columns has none. */
 function rowsOf({ width, height, type, depth = 8, at }: PngOptions, pass: readonly number[]): Buffer[] {
   const [left = 0, top = 0, across = 1, down = 1] = pass
   const columns = Math.ceil((width - left) / across)

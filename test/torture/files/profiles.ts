@@ -1,11 +1,11 @@
-// ICC profiles written by hand (version 2): each colour in them is known, and they can be broken in chosen places.
+// ICC profiles (version 2) built by hand, with known colours and chosen defects.
 import { primariesD50, whiteD50 } from './colour-maths.ts'
 import type { Colour } from './matrix.ts'
 import type { RgbSpace } from './rgb-spaces.ts'
 
 type Tag = readonly [signature: string, body: Buffer]
 
-/** A monitor's: three columns and three curves. */
+/** Monitor profile: three columns and three curves. */
 export function rgbProfile(space: RgbSpace): Buffer {
   const [red, green, blue] = primariesD50(space)
   const curve = curveOf(space.toLight)
@@ -19,13 +19,13 @@ export function rgbProfile(space: RgbSpace): Buffer {
   ])
 }
 
-/** A grey one: a curve. */
+/** Grey profile: a curve. */
 export const greyProfile = (toLight: (stored: number) => number): Buffer =>
   profile('mntrGRAYXYZ ', [['kTRC', curveOf(toLight)]])
 
 /**
- * A press's, whose sixteen full overprints are the colours that `labOf` gives, in L*a*b*; between them it is linear.
- * No press prints like this: so a colour can only have come from this profile.
+ * CMYK profile: its sixteen full overprints have the colours of `labOf`, linear in between. No press prints like this,
+ * so a colour can only come from this profile.
  */
 export function cmykProfile(labOf: (inks: readonly number[]) => Colour): Buffer {
   const head = Buffer.alloc(48)
@@ -41,7 +41,7 @@ export function cmykProfile(labOf: (inks: readonly number[]) => Colour): Buffer 
   return profile('prtrCMYKLab ', [['A2B0', table]])
 }
 
-/** `kind`: of device, its space, the space of connection. */
+/** `kind`: device class, colour space, connection space. */
 function profile(kind: string, tags: readonly Tag[]): Buffer {
   const all: readonly Tag[] = [
     ['desc', description('torture')],

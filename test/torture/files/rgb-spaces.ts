@@ -1,11 +1,11 @@
-// The spaces of colour that files come in, by their definitions.
+// RGB colour spaces by definition.
 
 type Point = readonly [x: number, y: number]
 
 export type RgbSpace = {
-  /** Of red, green and blue, CIE 1931; the white of all of them is D65. */
+  /** Red, green and blue, CIE 1931; white is D65. */
   readonly primaries: readonly [Point, Point, Point]
-  /** From a stored share of the range, 0..1, to light. */
+  /** Stored share of the range (0..1) to linear light. */
   readonly toLight: (stored: number) => number
 }
 

@@ -1,4 +1,4 @@
-// WebP with what stands beside its pixels, put together of chunks.
+// WebP files with metadata, built from chunks.
 
 const flags = { ICCP: 0x20, ALPH: 0x10, EXIF: 0x08, 'XMP ': 0x04 } as const
 
@@ -7,11 +7,11 @@ export type WebpExtras = {
   readonly exif?: Buffer
   readonly xmp?: Buffer
   readonly hasAlpha?: boolean
-  /** The canvas that the header tells. */
+  /** Canvas size in the header. */
   readonly canvas: { readonly width: number; readonly height: number }
 }
 
-/** A simple file (lossy without alpha, or lossless) as an extended one. */
+/** Converts a simple file (lossy without alpha, or lossless) to the extended format. */
 export function extendWebp(simple: Buffer, { profile, exif, xmp, hasAlpha = false, canvas }: WebpExtras): Buffer {
   const header = Buffer.alloc(10)
   const has = (flag: keyof typeof flags, body: unknown): number => (body ? flags[flag] : 0)

@@ -6,18 +6,17 @@ import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
 import { type RunEnds, secondsBetween } from '../task/run/ending-metrics.ts'
 import { slotCounter } from '../task/task.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
+import type { BatchWithTasks } from './batch-queries.ts'
 import { batchNotFound, findBatch, listChildren } from './batch-queries.ts'
-import type { BatchWithTasks } from './read-batch.ts'
 
 type Canceled = { readonly id: string; readonly run: number; readonly queued_at: Date; readonly completed_at: Date }
 
-/** `ends`: for the metrics. */
 type CanceledBatch = BatchWithTasks & { readonly ends: RunEnds }
 
 /**
- * Cancels what is still queued of a batch (D51), as of one moment: the workspace's row is locked, and with it every
- * claim of the workspace's queued tasks waits. Children that are processing go on.
- * @throws MatteError BATCH_NOT_FOUND, TASK_CANNOT_CANCEL when nothing is queued
+ * Cancels the queued children of a batch (D51). The workspace's lock keeps claims away meanwhile. Children that are
+ * processing continue.
+ * @throws MatteError BATCH_NOT_FOUND, TASK_CANNOT_CANCEL if no child is queued
  */
 export async function cancelBatch(db: Db, workspaceId: string, id: string): Promise<CanceledBatch> {
   if ((await findBatch(db, workspaceId, id)) === undefined) throw batchNotFound()
@@ -27,11 +26,10 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     await tx.selectFrom('batch').select('id').where('id', '=', id).forNoKeyUpdate().execute()
     const canceled = await cancelQueuedChildren(tx, workspaceId, id)
     if (canceled.length === 0) {
-      throw new MatteError('TASK_CANNOT_CANCEL', 'No task of this batch is queued any more.')
+      throw new MatteError('TASK_CANNOT_CANCEL', 'No task of this batch is queued.')
     }
     await freeSlots(tx, { workspaceId, batchId: id, canceled })
     const progress = await countEndedChildren(tx, id, { status: 'canceled', count: canceled.length })
-    // The lock on batch and workspace keeps the counts true, so this would be an error of ours.
     if (progress === undefined) throw new Error(`batch ${id} counts fewer open children than it has`)
     const runs = canceled.map(({ id: taskId, run }) => ({ taskId, run }))
     const credits = await settleHolds(tx, runs, 'released')
@@ -42,7 +40,7 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
   })
 }
 
-/** Status, history and the day's counter in one statement. */
+/** Status, history and usage counter in one statement. */
 async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string): Promise<Canceled[]> {
   const { rows } = await sql<Canceled>`
     with canceled as (

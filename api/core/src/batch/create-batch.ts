@@ -1,53 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { holdCreditsEach } from '../credit/hold-batch.ts'
 import type { Db } from '../db/database.ts'
+import type { Output } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
-import type { Gate } from '../runtime/concurrency/gate.ts'
+import type { Gate } from '../runtime/concurrency/fair-gate.ts'
 import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
 import type { TaskRow } from '../task/task-queries.ts'
 import { type Inspected, inputForbidden } from '../upload/inspect-object.ts'
 import { takeChildSlots, toChildLimitError } from '../workspace/limit/child-slots.ts'
 import type { Plan } from '../workspace/plan.ts'
-import { insertBatch, insertChildren } from './insert-batch.ts'
+import type { BatchRow, BatchWithTasks } from './batch-queries.ts'
 import { inspectSources, itemsRefused, type Source } from './inspect-sources.ts'
-import type { BatchWithTasks } from './read-batch.ts'
 
 type CreateBatch = {
   readonly workspaceId: string
   readonly plan: Plan
-  /** Object keys of grants; any texts, at least one, repeats allowed. `findBatchRefusal` has found nothing. */
+  /** Object keys of grants, at least one, repeats allowed; unchecked text. */
   readonly imageUrls: readonly string[]
-  /** Valid already: the caller knows the list of models. */
+  /** A served model; the caller has checked it. */
   readonly modelVersion: string
-  /** Vetted already by `checkTargetUrl`. */
+  /** Checked by `checkTargetUrl`. */
   readonly callbackUrl: string | null
-  /** For every child; judged here against the plan. Null: nothing asked for. */
+  /** For every child; checked here against the plan. Null: defaults. */
   readonly output?: RequestedOutput | null
-  /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
-  /** The member whose work it is; null: unknown. */
+  /** The creating member; null: unknown. */
   readonly createdBy?: string | null | undefined
   readonly traceparent: string | null
-  /** Made in the App: whoever made it is told of its end. */
+  /** Created in the App: the creator is notified when the batch ends. */
   readonly notifyMaker?: boolean
-  readonly gate: Pick<Gate, 'run'>
+  readonly gate: Gate
 }
 
-/** Why the plan takes no batch, or none of this size; judged before any object is inspected (D4). */
+/** Why the plan rejects a batch of this size; checked before objects are inspected (D4). */
 export function findBatchRefusal({ batchLimit }: Plan, size: number): MatteError | undefined {
   if (batchLimit === 0) {
-    return new MatteError('TASK_BATCH_NOT_SUPPORTED', 'Your plan has no batches; create single tasks.')
+    return new MatteError('TASK_BATCH_NOT_SUPPORTED', 'Your plan does not support batches. Create single tasks.')
   }
   if (size <= batchLimit) return undefined
-  return new MatteError('TASK_BATCH_SIZE_EXCEEDED', `Your plan takes at most ${batchLimit} images in a batch.`, {
+  return new MatteError('TASK_BATCH_SIZE_EXCEEDED', `Your plan allows at most ${batchLimit} images in a batch.`, {
     details: { limit: batchLimit, size },
   })
 }
 
 /**
- * Accepts a batch, all of it or nothing (D50): inspects every object, then takes slots, quota and credits for all
- * children and writes them, in one transaction that commits synchronously before this returns.
+ * Accepts a batch, all or nothing (D50): inspects every object, then takes slots, quota and credits and inserts all
+ * children in one synchronously committed transaction.
  * @throws MatteError as `inspectSources`; TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT,
  *   QUOTA_EXCEEDED, CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
  */
@@ -62,16 +63,87 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
     if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)
     const batch = await insertBatch(tx, wanted, sources.length)
     const tasks = await insertChildren(tx, { ...wanted, batchId: batch.id }, sources)
-    if (tasks.length < sources.length) throw givenUpMeanwhile(sources, new Set(tasks.map((task) => task.source_key)))
+    if (tasks.length < sources.length) throw uploadsDeleted(sources, new Set(tasks.map((task) => task.source_key)))
     const runs = tasks.map((task) => ({ taskId: task.id, run: task.run }))
     if (plan.charged) await holdCreditsEach(tx, { workspaceId, userId: createdBy, runs, amount: creditCost })
     return { id: batch.id, batch, tasks }
   })
 }
 
-function givenUpMeanwhile(sources: readonly Source[], live: ReadonlySet<string>): MatteError {
+function uploadsDeleted(sources: readonly Source[], live: ReadonlySet<string>): MatteError {
   const errors = sources.flatMap(({ objectKey }, index) =>
     live.has(objectKey) ? [] : [{ index, imageUrl: objectKey, error: inputForbidden() }],
   )
   return itemsRefused(errors)
+}
+
+type NewBatch = {
+  readonly workspaceId: string
+  readonly modelVersion: string
+  readonly callbackUrl: string | null
+  readonly output: Output | null
+  /** Per child. */
+  readonly creditCost: number
+  readonly createdBy: string | null
+  readonly traceparent: string | null
+  readonly notifyMaker?: boolean | undefined
+}
+
+export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promise<BatchRow> {
+  return tx
+    .insertInto('batch')
+    .values({
+      workspace_id: batch.workspaceId,
+      total_count: totalCount,
+      model_version: batch.modelVersion,
+      callback_url: batch.callbackUrl,
+      created_by: batch.createdBy,
+      traceparent: batch.traceparent,
+      notify_maker: batch.notifyMaker ?? false,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/**
+ * Inserts the children with their `queued` events, usage counter and `used_at` of their uploads in one statement. A
+ * source whose upload was deleted meanwhile gets no child, so fewer rows return.
+ */
+export async function insertChildren(
+  tx: Db,
+  batch: NewBatch & { readonly batchId: string },
+  sources: readonly Source[],
+): Promise<TaskRow[]> {
+  // Ascending ids keep the order of the request, in the queue and in responses.
+  const ids = sources.map(() => randomUUID()).sort()
+  const { rows } = await sql<TaskRow>`
+    with wanted as (
+      select * from unnest(${ids}::uuid[], ${sources.map((source) => source.uploadId)}::uuid[],
+                           ${sources.map((source) => source.objectKey)}::text[],
+                           ${sources.map((source) => source.etag)}::text[],
+                           ${sources.map((source) => source.sizeBytes)}::bigint[])
+        as w (id, upload_id, source_key, source_etag, source_size_bytes)
+    ), live as (
+      update upload set used_at = coalesce(used_at, now())
+       where id in (select upload_id from wanted) and workspace_id = ${batch.workspaceId} and deleted_at is null
+      returning id
+    ), created as (
+      insert into task (id, workspace_id, batch_id, upload_id, source_key, source_etag, source_size_bytes,
+                        model_version, callback_url, output, credit_cost, created_by, traceparent)
+      select w.id, ${batch.workspaceId}::uuid, ${batch.batchId}::uuid, w.upload_id, w.source_key, w.source_etag,
+             w.source_size_bytes, ${batch.modelVersion}, ${batch.callbackUrl}::text,
+             ${batch.output && JSON.stringify(batch.output)}::jsonb, ${batch.creditCost}::int,
+             ${batch.createdBy}::uuid, ${batch.traceparent}::text
+        from wanted w join live on live.id = w.upload_id
+      returning *
+    ), event as (
+      insert into task_event (task_id, workspace_id, run, type, payload)
+      select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created order by id
+    ), usage as (
+      insert into usage_day as u (workspace_id, day, created)
+      select ${batch.workspaceId}::uuid, (now() at time zone 'utc')::date, count(*) from created
+      on conflict (workspace_id, day) do update set created = u.created + excluded.created
+    )
+    select * from created order by id`.execute(tx)
+  return rows
 }

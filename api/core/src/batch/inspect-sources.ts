@@ -1,9 +1,8 @@
-// All objects of a batch are inspected before any of it is created: all or nothing (D50). An object that is named
-// several times is inspected once.
+// Inspects all objects of a batch before any child is created (D50). A repeated object is inspected once.
 import type { Db } from '../db/database.ts'
 import { type MatteCode, MatteError } from '../error.ts'
 import { type Issue, invalidParams } from '../invalid-params.ts'
-import type { Gate } from '../runtime/concurrency/gate.ts'
+import type { Gate } from '../runtime/concurrency/fair-gate.ts'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
 import { isKeyForm } from '../storage/object-key.ts'
 import { findUploads } from '../upload/grant-queries.ts'
@@ -12,24 +11,21 @@ import type { Plan } from '../workspace/plan.ts'
 
 export type Source = InspectedObject & { readonly uploadId: string; readonly objectKey: string }
 
-/** Objects of one batch that are inspected at once; the gate bounds all batches together. */
+/** Objects of one batch inspected at once; the gate bounds all batches together. */
 const perBatch = 8
 
 type InspectSources = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly imageUrls: readonly string[]
-  /**
-   * Bounds what all batches of a process inspect at once. Each inspection holds a connection to the store and up to
-   * 128 KiB; without the bound a few batches would take every connection from single creations.
-   */
-  readonly gate: Pick<Gate, 'run'>
+  /** Bounds inspections of all batches: each holds a store connection and up to 128 KiB, which single creations need. */
+  readonly gate: Gate
 }
 
 /**
- * One source for each of `imageUrls`, in their order.
- * @throws MatteError the error of the lowest bad index, `details.items` naming every bad one; or
- *   TASK_STORAGE_UNAVAILABLE as soon as one object cannot be inspected, since nobody knows then which are bad.
+ * One source per entry of `imageUrls`, in order.
+ * @throws MatteError the error of the lowest bad index, with every bad one in `details.items`; TASK_STORAGE_UNAVAILABLE
+ *   if an object cannot be inspected
  */
 export async function inspectSources(db: Db, bucket: Inspected, request: InspectSources): Promise<Source[]> {
   const { workspaceId, plan, imageUrls, gate } = request
@@ -52,28 +48,32 @@ export async function inspectSources(db: Db, bucket: Inspected, request: Inspect
   return sources
 }
 
-const ofObject: readonly MatteCode[] = ['TASK_INPUT_FORBIDDEN', 'TASK_FILE_SIZE_EXCEEDED', 'TASK_FORMAT_NOT_SUPPORTED']
+const objectErrors: readonly MatteCode[] = [
+  'TASK_INPUT_FORBIDDEN',
+  'TASK_FILE_SIZE_EXCEEDED',
+  'TASK_FORMAT_NOT_SUPPORTED',
+]
 
-/** What is wrong with one object is kept for the list; what is wrong with the store, or with us, ends it all. */
+/** Keeps errors about an object for the list; store and internal errors end the request. */
 function toItemError(error: unknown): MatteError {
-  if (error instanceof MatteError && ofObject.includes(error.code)) return error
+  if (error instanceof MatteError && objectErrors.includes(error.code)) return error
   throw error
 }
 
 export const malformedIssue = (index: number): Issue => ({
   path: `/body/imageUrls/${index}`,
-  message: 'must be the objectKey of an upload grant; URLs are not fetched',
+  message: 'must be the objectKey of an upload grant; URLs are not supported',
 })
 
 type ItemError = { readonly index: number; readonly imageUrl: string; readonly error: MatteError }
 
-/** The refusal of a batch (D50): code and details of the lowest bad index, and a line for every bad one. */
+/** Error of a rejected batch: code and details of the lowest bad index, and an item for each bad one. */
 export function itemsRefused(items: readonly ItemError[]): MatteError {
   const [first] = items
   const error = first?.error ?? inputForbidden()
   const issues = items.flatMap((item) => (item.error.details.issues as unknown[] | undefined) ?? [])
   const more = items.length === 1 ? '' : ` and ${items.length - 1} more`
-  return new MatteError(error.code, `imageUrls[${first?.index}]${more} cannot be taken. ${error.message}`, {
+  return new MatteError(error.code, `imageUrls[${first?.index}]${more} cannot be used. ${error.message}`, {
     details: {
       ...error.details,
       ...(issues.length > 0 && { issues }),

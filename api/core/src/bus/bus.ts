@@ -1,4 +1,4 @@
-// The connection to NATS: made in the background and remade forever, since no process needs it to do its work.
+// NATS connection, made in the background and retried forever, because no process depends on it.
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { repeat } from '../runtime/loop.ts'
@@ -8,18 +8,15 @@ import { busMetrics } from './bus-metrics.ts'
 import { readNatsUrls } from './nats-urls.ts'
 
 type BusOptions = {
-  /** As in NATS_URL. */
   readonly url: string
   readonly prefix: string
   readonly logger: Logger
   readonly name: string
-  /** Absent in programs that serve no metrics. */
   readonly metrics?: EdgeMetrics
 }
 
 export type Bus = Service & {
   readonly prefix: string
-  /** The live connection, or undefined while there is none. */
   connection(): NatsConnection | undefined
 }
 
@@ -41,7 +38,7 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
         timeout: 2_000,
         noAsyncTraces: true,
       })
-      // A stop that came while this was connecting found nothing to close.
+      // The process stopped while this connected.
       if (signal.aborted) await live.close()
       else {
         reported = false
@@ -51,7 +48,7 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
       }
     } catch (error) {
       if (!signal.aborted) metrics?.failed('nats', error)
-      // Once for each time: work goes on by timers meanwhile, and nobody would look for the reason of their latency.
+      // Logged once per outage: work continues by timers, so only latency would show it.
       if (!signal.aborted && !reported) logger.warn({ err: error }, 'bus not reachable')
       reported = true
     }
@@ -85,7 +82,7 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
   }
 }
 
-/** `connected` is false also while the client makes its connection again by itself. */
+/** `connected` is also false while the client reconnects. */
 function observeBus(metrics: EdgeMetrics | undefined): { connected: boolean } {
   const state = { connected: false }
   if (metrics) busMetrics.connected.register(metrics.registry, (metric) => metric.set(Number(state.connected)))

@@ -1,6 +1,5 @@
-// The pull side of nudges: it owns stream and consumer, back-off and stop. A nudge is acked at once and only wakes
-// its service. Any failure (server gone, store deleted, consumer lost) ends in the same way: ensure stream and
-// consumer again, and pull on. If the process dies with a nudge in flight, a timer elsewhere does its work.
+// Pulls nudges: owns stream, consumer, backoff and stop. A nudge is acked at once and only wakes its service. After any
+// failure, it ensures stream and consumer again and continues. A timer elsewhere covers a lost nudge.
 import {
   AckPolicy,
   type Consumer,
@@ -15,8 +14,7 @@ import { repeat } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { markSpan } from '../runtime/tracing.ts'
 import type { Bus } from './bus.ts'
-import type { Durable } from './durables.ts'
-import { type StreamName, streamConfig, streamName } from './streams.ts'
+import { type Durable, type StreamName, streamConfig, streamName } from './streams.ts'
 
 export type NudgeMessage = { readonly subject: string; readonly id: string; readonly traceparent?: string }
 
@@ -24,17 +22,13 @@ type ConsumeOptions = {
   readonly bus: Bus
   readonly durable: Durable
   readonly logger: Logger
-  /**
-   * Resolves when the service can use a nudge. Pulling only then leaves nudges to replicas with a free slot;
-   * `signal` ends the wait.
-   */
+  /** Resolves when the service has a free slot, so nudges go to other replicas until then. */
   readonly ready?: (signal: AbortSignal) => Promise<void>
   readonly wake: (message: NudgeMessage) => void
 }
 
-/** A pull waits this long at the server; a stopped service is not held up by it, see `orStopped`. */
 const pullMs = 20_000
-/** Pause after a failure, and while there is no connection. */
+/** Pause after a failure or without a connection. */
 const retryMs = 500
 
 export function consume({ bus, durable, logger, ready, wake }: ConsumeOptions): Service {
@@ -78,10 +72,7 @@ async function ensureConsumer(connection: NatsConnection, prefix: string, durabl
   return jetstream(connection).consumers.get(stream, durable.name)
 }
 
-/**
- * Makes the stream, or brings it to today's configuration. What it is stored in cannot be changed later, so a stream
- * keeps that; on a server that gives streams no memory (NATS' own chart by default) all are files.
- */
+/** Creates or updates the stream; uses files if the server grants streams no memory, the default of NATS' chart. */
 export async function ensureStream(connection: NatsConnection, prefix: string, name: StreamName): Promise<void> {
   const manager = await jetstreamManager(connection)
   const { storage, ...config } = streamConfig(prefix, name)
@@ -99,7 +90,7 @@ export async function ensureStream(connection: NatsConnection, prefix: string, n
 /** JetStream's JSMemoryResourcesExceededErr. */
 const isOutOfMemory = (error: unknown): boolean => error instanceof JetStreamApiError && error.code === 10_028
 
-/** The pull, or null as soon as the service stops; an error of the abandoned pull concerns nobody. */
+/** The pull, or null as soon as the service stops; a later error of the pull is ignored. */
 function orStopped<T>(pull: Promise<T | null>, signal: AbortSignal): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const stop = (): void => resolve(null)

@@ -1,12 +1,11 @@
-// A plain subscription, which lives as long as the process: each message comes once, to each who listens, and none is
-// kept for later. What it says is a hint, as everything on the bus.
+// A plain subscription for the life of the process: every listener gets each message, and none is stored. Messages are
+// hints only.
 import { repeat } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Bus } from './bus.ts'
 
 type ListenOptions = { readonly bus: Bus; readonly subject: string; readonly heard: (text: string) => void }
 
-/** How soon a new connection is noticed. */
 const checkEveryMs = 500
 
 export function listen({ bus, subject, heard }: ListenOptions): Service {
@@ -24,7 +23,7 @@ export function listen({ bus, subject, heard }: ListenOptions): Service {
   const listening = repeat({
     name: `listen-${subject}`,
     pass: async (signal) => {
-      // A closed connection ends the subscription, with or without an error; the next connection gets a new one.
+      // A closed connection ends the subscription; the next connection gets a new one.
       await hear(signal).catch(() => undefined)
       return checkEveryMs
     },

@@ -23,7 +23,7 @@ describe('readNatsUrls', () => {
     'nats://a,,nats://b',
     'tls://u:p@a,nats://b',
     'nats://:secret@a',
-  ])('refuses %j and shows nothing of it', (text) => {
+  ])('rejects %j without showing it', (text) => {
     expect(() => readNatsUrls(text)).toThrow(/^must (be nats|have the same)/)
   })
 })

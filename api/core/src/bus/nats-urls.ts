@@ -1,13 +1,13 @@
-// The servers and credentials in NATS_URL. The client takes credentials beside its servers and ignores those in a URL.
+// Parses NATS_URL. The client takes credentials separately and ignores those in a URL.
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 
 type NatsServers = Required<Pick<NodeConnectionOptions, 'servers'>> &
   Pick<NodeConnectionOptions, 'user' | 'pass' | 'token' | 'tls'>
 
 /**
- * `nats://` or `tls://` URLs joined by commas. `user:password@` or `token@` in the first one that has any counts for
- * all, since the servers of a cluster share their accounts; what a URL cannot contain is percent-encoded.
- * @throws Error that says what is wrong and shows no part of the value
+ * Parses `nats://` or `tls://` URLs, joined by commas. The first `user:password@` or `token@` applies to all, because
+ * servers of a cluster share accounts; special characters are percent-encoded.
+ * @throws Error without any part of the value
  */
 export function readNatsUrls(text: string): NatsServers {
   const urls = text.split(',').map((part) => toUrl(part.trim()))
@@ -17,7 +17,7 @@ export function readNatsUrls(text: string): NatsServers {
     return !anonymous && (username !== owner?.username || password !== owner.password)
   })
   if (different) throw new Error('must have the same credentials in each URL that has any')
-  // One connection has one answer to whether it is encrypted, and no password goes over one that is not by mistake.
+  // Mixed schemes could send the password unencrypted.
   if (new Set(urls.map(({ protocol }) => protocol)).size > 1) throw new Error('must be nats:// or tls:// throughout')
   return {
     servers: urls.map(({ host }) => host),
@@ -45,7 +45,6 @@ function credentialsOf({ username, password }: URL): Partial<NatsServers> {
   return pass === '' ? { token: user } : { user, pass }
 }
 
-/** A `%` that encodes nothing stands for itself. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -54,7 +53,6 @@ function decode(text: string): string {
   }
 }
 
-/** The value itself, for a setting. @throws Error as `readNatsUrls` */
 export function checkNatsUrls(text: string): string {
   readNatsUrls(text)
   return text

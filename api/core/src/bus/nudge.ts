@@ -5,11 +5,11 @@ import type { Bus } from './bus.ts'
 import { subjects } from './streams.ts'
 
 export type Nudge = {
-  /** Someone should claim a queued task of this model version now. Never throws: the row and a timer cover. */
+  /** A task of this model version is queued. Never throws: a timer covers lost nudges. */
   task(modelVersion: string, taskId: string): void
   /** A delivery may be due. Never throws. */
   delivery(id: string): void
-  /** The history of the workspace has grown. Never throws: who follows it also reads by a timer. */
+  /** The workspace's history has grown. Never throws: streams also poll. */
   change(workspaceId: string): void
 }
 
@@ -20,7 +20,7 @@ export function createNudge(bus: Bus, logger: Logger): Nudge {
       const traceparent = currentTraceparent()
       const header = traceparent ? headers() : undefined
       if (traceparent) header?.set('traceparent', traceparent)
-      // Published without waiting for the stream's ack: the 2xx depends on the database alone.
+      // Published without waiting for an ack, so a 2xx depends on the database only.
       bus.connection()?.publish(subject, id, { ...(header && { headers: header }) })
     } catch (error) {
       logger.debug({ err: error, subject }, 'nudge lost')

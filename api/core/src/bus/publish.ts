@@ -5,7 +5,7 @@ import { subjects } from './streams.ts'
 
 type StoredMessage = { readonly modelVersion: string; readonly body: unknown; readonly id: string }
 
-/** Stores a message in the dead-letter stream, once per id within ten minutes. Rejects when there is no server. */
+/** Stores a message in the dead-letter stream, once per id within ten minutes. Rejects without a connection. */
 export async function publishDeadLetter(bus: Bus, { modelVersion, body, id }: StoredMessage): Promise<void> {
   const connection = bus.connection()
   if (connection === undefined) throw new Error('bus not connected')

@@ -1,25 +1,21 @@
-// A worker's requests in flight by pod, which it publishes each second while there are any. No stream stores them: a
-// report is out of date with the next one.
+// Requests in flight per pod, published by each worker every second while there are any. They are not stored: the next
+// report replaces it.
 import type { Bus } from './bus.ts'
 import { subjects } from './streams.ts'
 
 export type SlotReport = {
-  /** One name for each process. */
   readonly worker: string
-  /** Address of a pod → requests in flight, those with none left out. */
+  /** Address of a pod → requests in flight; idle pods are omitted. */
   readonly slots: ReadonlyMap<string, number>
 }
 
-/** Does not throw: without a connection the report is lost. */
+/** Publishes without throwing; without a connection the report is lost. */
 export function publishSlotReport(bus: Bus, { worker, slots }: SlotReport): void {
   try {
     bus.connection()?.publish(subjects.slots(bus.prefix), JSON.stringify({ worker, slots: Object.fromEntries(slots) }))
-  } catch {
-    // The connection closes; the next report goes over the next one.
-  }
+  } catch {}
 }
 
-/** Undefined for a text that no worker writes. */
 export function readSlotReport(text: string): SlotReport | undefined {
   try {
     const { worker, slots } = JSON.parse(text) as { worker: unknown; slots: unknown }

@@ -1,17 +1,16 @@
-// Every subject, stream and durable, declared once. `prefix` keeps installations (and test files) on one server
-// apart. A nudge says *read the database now* and nothing more, so a lost, late or repeated one changes no outcome.
-import type { StreamConfig } from '@nats-io/jetstream'
-import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+// All subjects, streams and durables. `prefix` separates installations and test files on one server. A nudge only means
+// *read the database now*, so lost, late and repeated ones are harmless.
+import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
-const day = 24 * 60 * 60 * 1e9 // nanoseconds, as JetStream counts
+const day = 24 * 60 * 60 * 1e9 // nanoseconds, as in JetStream
 
 export const subjects = {
-  /** A name may hold dots, which are further tokens; `modelOf` takes them all. */
+  /** A version may contain dots, which are further tokens; `modelOf` reads them all. */
   task: (prefix: string, modelVersion: string) => `${prefix}.task.${modelVersion}`,
   delivery: (prefix: string) => `${prefix}.delivery`,
-  /** No stream stores it: whoever does not listen now reads the history later anyhow. */
+  /** No stream stores it: a listener that misses it reads the history later. */
   change: (prefix: string) => `${prefix}.change`,
-  /** Requests in flight by pod, from the workers to the operator (slot-report.ts). No stream stores it either. */
+  /** Requests in flight per pod, from workers to the operator (slot-report.ts). These messages are not stored. */
   slots: (prefix: string) => `${prefix}.slots`,
   deadLetter: (prefix: string, modelVersion: string) => `${prefix}.dead.${modelVersion}`,
 } as const
@@ -30,10 +29,9 @@ export function streamConfig(prefix: string, name: StreamName): Partial<StreamCo
       name: streamName(prefix, name),
       subjects: [`${prefix}.task.>`, `${prefix}.delivery`],
       retention: RetentionPolicy.Workqueue,
-      // A nudge that is lost costs a wait for the timer; one in a file costs the server twice the work.
+      // A lost nudge costs a timer interval; file storage doubles the server's work.
       storage: StorageType.Memory,
-      // More waiting nudges for one model than anyone has slots say nothing new, so the oldest goes. For work
-      // that is nowhere else this would be wrong; the row is the truth here.
+      // Nudges above the number of slots add nothing, so the oldest are discarded. The task row holds the work.
       discard: DiscardPolicy.Old,
       max_msgs_per_subject: 256,
       max_age: day / 24,
@@ -50,3 +48,10 @@ export function streamConfig(prefix: string, name: StreamName): Partial<StreamCo
     duplicate_window: 10 * 60 * 1e9,
   }
 }
+
+export type Durable = { readonly name: string; readonly filter: string }
+
+export const durables = {
+  taskNudges: (prefix: string): Durable => ({ name: 'controller', filter: `${prefix}.task.>` }),
+  deliveryNudges: (prefix: string): Durable => ({ name: 'dispatcher', filter: `${prefix}.delivery` }),
+} as const

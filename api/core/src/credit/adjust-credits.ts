@@ -8,18 +8,18 @@ import { isSpendable } from './spendable.ts'
 
 type Adjustment = {
   readonly workspaceId: string
-  /** Credits to add, or when negative to take away; never 0. */
+  /** Credits to add, or to take if negative; not 0. */
   readonly amount: number
-  /** For the owners of the workspace: it is in their ledger. 1 to 500 characters. */
+  /** Shown in the workspace's ledger; 1 to 500 characters. */
   readonly reason: string
-  /** Names the adjustment within its workspace, 1 to 255 characters: the same again changes nothing. */
+  /** Idempotency key within the workspace, 1 to 255 characters. */
   readonly reference: string
 }
 
 /**
- * An operator's correction, once a reference. What is added is a lot of its own that does not expire; what is taken
- * comes from what is available, in the order of spending, and never from what is held. Undefined: no such workspace.
- * @throws MatteError CONFLICT when less is available, or when that reference was another amount; nothing done.
+ * Adjusts credits on behalf of an operator, once per reference. A positive amount is a new lot without expiry; a
+ * negative one is taken from available credits in spending order, never from held ones. Undefined: no such workspace.
+ * @throws MatteError CONFLICT if fewer credits are available, or if the reference was used for another amount
  */
 export function adjustCredits(db: Db, adjustment: Adjustment): Promise<{ adjustmentId: string } | undefined> {
   return db.transaction().execute(async (tx) => {
@@ -47,14 +47,14 @@ async function findEarlier(tx: Db, { workspaceId, reference, amount }: Adjustmen
     .where('reference', '=', reference)
     .executeTakeFirstOrThrow()
   if (earlier.amount !== amount) {
-    throw new MatteError('CONFLICT', `The adjustment ${reference} was made before, by ${earlier.amount} credits.`)
+    throw new MatteError('CONFLICT', `The adjustment ${reference} already exists, with ${earlier.amount} credits.`)
   }
   return { adjustmentId: earlier.id }
 }
 
 type Taking = { readonly workspaceId: string; readonly adjustmentId: string; readonly amount: number }
 
-/** The caller's transaction has locked the workspace row. */
+/** The caller's transaction holds the workspace's lock. */
 async function takeCredits(tx: Db, { workspaceId, adjustmentId, amount }: Taking): Promise<void> {
   const { rows } = await sql<{ taken: number }>`
     with ranked as (
@@ -75,7 +75,7 @@ async function takeCredits(tx: Db, { workspaceId, adjustmentId, amount }: Taking
     select coalesce(sum(amount), 0) as taken from lot`.execute(tx)
   const taken = rows[0]?.taken ?? 0
   if (taken < amount) {
-    throw new MatteError('CONFLICT', `Only ${taken} credit(s) are available to be taken; what is held stays.`, {
+    throw new MatteError('CONFLICT', `Only ${taken} credit(s) are available; held credits cannot be taken.`, {
       details: { available: taken },
     })
   }

@@ -3,9 +3,9 @@ import type { Db } from '../db/database.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 
 type AlertSettings = {
-  /** `credits.low_balance` is sent when fewer than these become available; 0: never. */
+  /** `credits.low_balance` is sent when available credits fall below it; 0: never. */
   readonly lowBalanceThreshold: number
-  /** `credits.expiration_warning` is sent so many days before a lot ends, 1 to 30. */
+  /** Days before a lot expires at which `credits.expiration_warning` is sent, 1 to 30. */
   readonly expiryDaysBefore: number
 }
 
@@ -17,7 +17,7 @@ export function readAlertSettings(db: Db, workspaceId: string): Promise<AlertSet
     .executeTakeFirstOrThrow()
 }
 
-/** Another threshold is judged again, also where the old one was announced; another notice falls due again for lots. */
+/** Stores the settings. A new threshold can be announced again; a new notice period makes lots due again. */
 export function writeAlertSettings(db: Db, workspaceId: string, settings: AlertSettings): Promise<AlertSettings> {
   return db.transaction().execute(async (tx) => {
     await lockWorkspace(tx, workspaceId)
@@ -35,7 +35,7 @@ export function writeAlertSettings(db: Db, workspaceId: string, settings: AlertS
   })
 }
 
-/** Lots that were announced so many days before their end already are left alone. */
+/** Lots that were already announced with this notice period stay announced. */
 async function changeNotice(tx: Db, workspaceId: string, days: number): Promise<void> {
   await tx.updateTable('workspace').set({ expiry_days_before: days }).where('id', '=', workspaceId).execute()
   await sql`

@@ -2,19 +2,19 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { isSpendable } from './spendable.ts'
 
-/** Credits of a workspace (D71), counted over its lots. */
+/** Credits of a workspace (D71): sums over its lots. */
 type Balance = {
-  /** Can be spent now. */
+  /** Spendable now. */
   readonly available: number
-  /** Belongs to tasks that have not ended. */
+  /** Held for tasks that have not ended. */
   readonly held: number
   readonly total: number
-  /** The part of `available` that expires before `soonUntil`, `soonDays` from now. */
+  /** Part of `available` that expires before `soonUntil`. */
   readonly expiringSoon: number
   readonly soonUntil: Date
 }
 
-/** Long enough to use them up; the same notice as the default of `credits.expiration_warning`. */
+/** Same as the default of `credits.expiration_warning`. */
 const soonDays = 7
 
 export async function readBalance(db: Db, workspaceId: string): Promise<Balance> {

@@ -3,23 +3,22 @@ import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import type { TaskRun } from './hold.ts'
 import { noteLowPart } from './low-balance.ts'
-import { limitReached, memberLimitError, useParts } from './member/member-use.ts'
+import { limitReached, memberLimitError, useParts } from './member-use.ts'
 import { isSpendable } from './spendable.ts'
 
 type Holds = {
   readonly workspaceId: string
   readonly runs: readonly TaskRun[]
-  /** For each. */
+  /** Credits per run. */
   readonly amount: number
-  /** Whose tasks they are: they count against that member's limit. */
+  /** The member whose limit the credits count against; null: none. */
   readonly userId: string | null
 }
 
 /**
- * What `holdCredits` does for one run, for many in one statement: holds `amount` credits for each, in the order
- * priority, expiry, age (D71). Runs and lots are laid along one line of credits, each from where the one before it
- * ends; a run takes from a lot what both cover. The caller's transaction has locked the workspace row.
- * @throws MatteError CREDITS_INSUFFICIENT unless there is enough for all, nothing held.
+ * `holdCredits` for many runs in one statement. Runs and lots are intervals on one line of credits; a run takes
+ * their overlap from each lot. The caller's transaction holds the workspace's lock.
+ * @throws MatteError CREDITS_INSUFFICIENT unless there are enough for all; then nothing is held
  */
 export async function holdCreditsEach(db: Db, { workspaceId, userId, runs, amount }: Holds): Promise<void> {
   const use = { workspaceId, userId, amount: runs.length * amount }

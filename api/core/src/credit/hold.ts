@@ -1,12 +1,11 @@
-// A credit's life on a task: held at creation, captured on success, released to the same lot on failure or cancel
-// (D31), each in the transaction that moves the task and unique per (task, run). Amounts leave a lot only by a
-// conditional update; CHECK constraints make a negative account impossible whatever the code does. Whoever touches
-// lots has locked the workspace's row before, so that no two transactions ever meet on a lot.
+// Credits of a task: held at creation, captured on success, released to the same lot on failure or cancel (D31), each
+// in the transaction that moves the task, once per (task, run). CHECK constraints forbid negative accounts. Every
+// writer of lots holds the workspace's lock first.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { noteLowPart } from './low-balance.ts'
-import { giveBackPart, limitReached, memberLimitError, useParts } from './member/member-use.ts'
+import { giveBackPart, limitReached, memberLimitError, useParts } from './member-use.ts'
 import { isSpendable } from './spendable.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
@@ -14,14 +13,14 @@ export type TaskRun = { readonly taskId: string; readonly run: number }
 type Hold = TaskRun & {
   readonly workspaceId: string
   readonly amount: number
-  /** Whose task it is: it counts against that member's limit. */
+  /** The member whose limit the credits count against; null: none. */
   readonly userId: string | null
 }
 
 /**
- * Holds `amount` credits in the order priority, expiry, age (D71), over several lots if need be. The caller's
- * transaction has locked the workspace row, so that two holds of one workspace never meet on a lot.
- * @throws MatteError CREDITS_INSUFFICIENT, nothing held.
+ * Holds `amount` credits in the order priority, expiry, age (D71), from several lots if needed. The caller's
+ * transaction holds the workspace's lock.
+ * @throws MatteError CREDITS_INSUFFICIENT; then nothing is held
  */
 export async function holdCredits(db: Db, hold: Hold): Promise<void> {
   const { workspaceId, taskId, run, amount } = hold
@@ -53,21 +52,17 @@ export async function holdCredits(db: Db, hold: Hold): Promise<void> {
   }
 }
 
-/** Held before its lot's expiry and released after it, a credit can be spent for so many hours more (D71). */
+/** Grace period in hours for credits held before the lot's expiry and released after it. */
 const graceHours = 72
 
-/**
- * Ends the open holds of runs of one workspace, each once; a second call, or a run without a hold, changes nothing.
- * Returns the credits.
- */
+/** Settles the open holds of these runs of one workspace, each once; returns the number of credits. */
 export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Settled): Promise<number> {
   const taskIds = runs.map(({ taskId }) => taskId)
   const numbers = runs.map(({ run }) => run)
   const parts = settleParts({
     runs: sql`unnest(${taskIds}::uuid[], ${numbers}::int[])`,
     outcome,
-    // The statement's time and not the transaction's: this one may have begun before the expiry, and waited for a
-    // sweep that came after it.
+    // Not `now()`: the transaction may have begun before the expiry and waited for a sweep that came after it.
     at: sql`(select statement_timestamp())`,
   })
   const { rows } = await sql<{ amount: number }>`
@@ -78,19 +73,18 @@ export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Set
 type Settled = 'captured' | 'released'
 
 type Parts = {
-  /** Rows of (task_id, run). */
+  /** Rows (task_id, run). */
   readonly runs: Sql
   readonly outcome: Settled
-  /** The time by which lots are judged, later than the lock on the workspace's row. */
+  /** Time that expiries are compared with; taken after the workspace is locked. */
   readonly at: Sql
 }
 
 /**
- * The same as parts of a larger statement; `hold` has the rows that were settled, with their `amount`.
- * A release meets three kinds of lot: one that lives; one that has lapsed, whose other credits expire here, lest the
- * grace time brings them back; and one in its grace time. Only credits that were held before the expiry begin a grace
- * time, else holding and canceling would keep them forever. Of several that come back to one lot, one that begins it
- * begins it for all.
+ * Parts of a larger statement that settle holds; `hold` returns the settled rows with their `amount`. A release returns
+ * credits to their lot. If the lot has lapsed, its other credits expire first, so the grace period does not revive
+ * them. Only credits held before the expiry start a grace period; otherwise holding and canceling would keep credits
+ * forever.
  */
 export function settleParts({ runs, outcome, at }: Parts): Sql {
   const to = outcome === 'captured' ? 'spent' : 'available'
@@ -127,7 +121,7 @@ const captureEntries = sql`
       select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', 'spent', hold.amount, lot.available
         from hold join lot on lot.id = hold.lot_id`
 
-/** Each comes after those before it in `n`, also in what it says the lot had left; what expires comes last. */
+/** `lot_available` counts the entries before it in `n`; the expiry comes last. */
 const releaseEntries = sql`
       select workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available
         from (select lot.workspace_id, lot.id as lot_id, hold.task_id, hold.run, 'held' as from_account,
@@ -141,7 +135,7 @@ const releaseEntries = sql`
                 from lot where lapsed > 0) e
        order by n nulls last`
 
-/** Credits that lapsed before the release were available until then. */
+/** Lapsed credits were available until the release, so the balance may be low. */
 const lapsedWorkspace = sql`(select workspace_id from lot where lapsed > 0 limit 1)`
 
 type Sql = RawBuilder<unknown>

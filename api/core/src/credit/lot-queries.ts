@@ -9,17 +9,17 @@ export type Grant = {
   /** Credits, at least 1. */
   readonly amount: number
   readonly expiresAt?: Date | null
-  /** 0 to 100, the lowest is spent first; 50 unless given. */
+  /** 0 to 100, lowest spent first; default 50. */
   readonly priority?: number
-  /** Names the grant within its workspace, 1 to 255 characters: granting the same again changes nothing. */
+  /** Idempotency key within the workspace, 1 to 255 characters. */
   readonly source?: string | null
   readonly adjustmentId?: string | null
 }
 
 /**
- * A new lot with its opening entry, in one statement; the lot of the same `source` when there is one. Undefined: no
- * such workspace. It locks the workspace's row, so that entries are written in the order of their times.
- * @throws MatteError CONFLICT when that source was granted with another amount or kind.
+ * Creates a lot with its opening entry, or returns the lot of the same `source`. Undefined: no such workspace. It locks
+ * the workspace, so entries are in time order.
+ * @throws MatteError CONFLICT if the source was granted with another amount or kind
  */
 export async function grantCredits(db: Db, grant: Grant): Promise<{ lotId: string } | undefined> {
   const { workspaceId, kind, amount, expiresAt = null, priority = 50, source = null, adjustmentId = null } = grant
@@ -41,7 +41,7 @@ export async function grantCredits(db: Db, grant: Grant): Promise<{ lotId: strin
   return rows[0] ?? (source === null ? undefined : findGranted(db, { ...grant, source }))
 }
 
-/** A statement of its own: the one that met the other grant cannot see it yet. */
+/** A separate statement: the first one does not see a concurrent grant. */
 async function findGranted(db: Db, { workspaceId, source, amount, kind }: Grant & { source: string }) {
   const lot = await db
     .selectFrom('credit_lot')
@@ -51,7 +51,7 @@ async function findGranted(db: Db, { workspaceId, source, amount, kind }: Grant 
     .executeTakeFirst()
   if (lot === undefined) return undefined
   if (lot.granted !== amount || lot.kind !== kind) {
-    throw new MatteError('CONFLICT', `The grant ${source} was made before, with ${lot.granted} credits as ${lot.kind}.`)
+    throw new MatteError('CONFLICT', `The grant ${source} already exists, with ${lot.granted} credits as ${lot.kind}.`)
   }
   return { lotId: lot.lotId }
 }

@@ -1,12 +1,12 @@
-// Parts of the statements that move credits, for `credits.low_balance` (D71). The balance is below a threshold only if
-// each lot is, so a statement that leaves a lot nearly empty notes the workspace, and a loop of the dispatcher judges
-// the whole balance. A grant that brings the balance back to the threshold arms the next event.
+// Statement parts for `credits.low_balance` (D71). A balance below the threshold implies a lot below it, so a statement
+// that leaves a lot that low records the workspace, and the dispatcher then compares the whole balance. A grant that
+// raises the balance to the threshold arms the next event.
 import { type RawBuilder, sql } from 'kysely'
 import { isSpendable } from './spendable.ts'
 
 type Sql = RawBuilder<unknown>
 
-/** `low`: after the part `lots`, whose rows have what is left of them as `available`. */
+/** Part `low`; follows the part `lots`, whose rows have `available`. */
 export const noteLowPart = (workspaceId: Sql, lots = 'lot'): Sql => sql`low as (
       insert into credit_low_balance (workspace_id)
       select w.id from workspace w
@@ -16,8 +16,7 @@ export const noteLowPart = (workspaceId: Sql, lots = 'lot'): Sql => sql`low as (
     )`
 
 /**
- * `armed`: after the part `lot`, whose rows were given `amount` credits, and `owner`, the workspace's locked row with
- * `lowBalanceColumns`.
+ * Part `armed`; follows the part `lot` with the new credits and `owner`, the locked workspace with `lowBalanceColumns`.
  */
 export const armPart = (amount: number): Sql => sql`armed as (
       update workspace w set low_balance_armed = true from owner

@@ -1,5 +1,5 @@
-// Plans that an operator has set grant their credits by the calendar month, UTC, like the quota (D40): at once for the
-// month that runs, then with each new month, until the plan is another's business: a subscription grants its own.
+// Plans set by an operator grant credits per calendar month, UTC, like the quota (D40): at once for the current month
+// and then monthly, until a subscription, which grants its own credits, sets the plan.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
@@ -7,19 +7,18 @@ import { type Plans, planNamed } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { grantPlanCredits } from './plan-grant.ts'
 
-/** `subscribed`: the plan is a subscription's; one that nobody pays for any more sets none. */
 type Month = { readonly start: Date; readonly end: Date; readonly subscribed: boolean }
 
 type OperatorPlan = {
   readonly workspaceId: string
   readonly plan: string
-  /** Without this month's: somebody has granted others. */
+  /** Grants nothing for this month, because the operator has granted other credits. */
   readonly fromNextMonth?: boolean
 }
 
 /**
- * Sets the plan of a workspace, with its credits of this month. Undefined: no such workspace. The caller publishes the
- * plan if it `isChanged`.
+ * Sets the plan and grants this month's credits. Undefined: no such workspace. The caller publishes the plan if
+ * `isChanged`.
  * @throws MatteError CONFLICT while a subscription sets the plan
  */
 export async function setOperatorPlan(tx: Db, plans: Plans, wanted: OperatorPlan) {
@@ -50,14 +49,14 @@ async function refuseSubscribed(tx: Db, workspaceId: string): Promise<void> {
   if (living === undefined) return
   const { status, period_end: periodEnd } = living
   const message = [
-    `This workspace has a subscription (${status}, its period until ${periodEnd.toISOString()}), which sets its plan.`,
-    'Let it end, or end it at its provider, nothing paid back:',
+    `This workspace has a subscription (${status}, paid until ${periodEnd.toISOString()}), which sets its plan.`,
+    'Wait until it ends, or end it without a refund:',
     `matte-admin subscription end --workspace ${workspaceId} --yes`,
   ].join(' ')
   throw new MatteError('CONFLICT', message, { details: { status, periodEnd } })
 }
 
-/** Grants what is due of one workspace; returns the credits. The caller's transaction has locked its row. */
+/** Grants the due credits of a workspace; returns their number. The caller's transaction holds its lock. */
 export async function grantDueMonth(tx: Db, plans: Plans, { id, plan }: { id: string; plan: string }): Promise<number> {
   return grantMonth(tx, plans, { workspaceId: id, plan, month: await readMonth(tx, id) })
 }
@@ -68,12 +67,12 @@ async function readMonth(tx: Db, workspaceId: string): Promise<Month> {
            date_trunc('month', now(), 'UTC') + interval '1 month' as end,
            exists (select from subscription
                     where workspace_id = ${workspaceId} and in_force) as subscribed`.execute(tx)
-  return rows[0] as Month // there is always one
+  return rows[0] as Month // a query without FROM has one row
 }
 
 type Granting = { readonly workspaceId: string; readonly plan: string; readonly month: Month }
 
-/** Free is granted once, everything else by the month. Of a subscription nothing, and the months end here. */
+/** Grants Free once and other plans monthly; nothing while a subscription is in force. */
 async function grantMonth(tx: Db, plans: Plans, { workspaceId, plan, month }: Granting): Promise<number> {
   const { charged, credits } = planNamed(plans, plan)
   const monthly = plan !== 'free' && !month.subscribed

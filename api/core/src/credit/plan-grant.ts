@@ -4,15 +4,15 @@ import { grantCredits } from './lot-queries.ts'
 type PlanGrant = {
   readonly workspaceId: string
   readonly plan: string
-  /** What the plan grants; 0 grants nothing. */
+  /** 0 grants nothing. */
   readonly credits: number
-  /** The paid period that the grant is for, and ends with. Null: granted once in the workspace's life (Free). */
+  /** Paid period, with which the lot expires. Null: once per workspace (Free). */
   readonly period: { readonly start: Date; readonly end: Date } | null
 }
 
 /**
- * The credits of a plan (D71), once for each period of a workspace, however often it is asked for, and also when the
- * plan has come to grant another number meanwhile. Answers their lot; undefined: the plan grants none.
+ * Grants the credits of a plan (D71) once per period, even if the plan's number of credits changes. Returns the lot's
+ * id; undefined: the plan grants none.
  */
 export async function grantPlanCredits(
   tx: Db,
@@ -27,7 +27,6 @@ export async function grantPlanCredits(
   return lot?.lotId
 }
 
-/** The number that was granted stays, whatever the plan grants now. */
 const findGrant = (tx: Db, workspaceId: string, source: string) =>
   tx
     .selectFrom('credit_lot')

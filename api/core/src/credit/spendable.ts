@@ -1,4 +1,4 @@
 import { sql } from 'kysely'
 
-/** Whether a lot's available credits may be spent: before its expiry, or in the grace time after a late release. */
+/** Whether a lot's available credits can be spent: before its expiry or within a grace period. */
 export const isSpendable = sql<boolean>`(expires_at is null or greatest(expires_at, grace_until) > now())`

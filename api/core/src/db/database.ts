@@ -6,63 +6,55 @@ import type { Connection } from '../database-settings.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
 import type { Service } from '../runtime/service.ts'
-import { refuseSharedSession } from './connections/shared-sessions.ts'
-import { askServer } from './connections/stuck-connections.ts'
+import { observeDatabase, unobserved } from './database-metrics.ts'
 import { failFastPool } from './fail-fast-pool.ts'
-import { observeDatabase, unobserved } from './metrics/database-metrics.ts'
+import { refuseSharedSession } from './shared-sessions.ts'
 import { noNames } from './statement-names.ts'
+import { askServer } from './stuck-connections.ts'
 import type { Tables } from './tables/index.ts'
 
-/** A pool or a transaction alike: every query function takes this first. */
+/** A pool or a transaction; the first parameter of every query function. */
 export type Db = Kysely<Tables>
 
-// Sums and counts come as bigint; none of ours can pass 2^53, so they are numbers in the code.
+// bigint as number: no sum or count here can pass 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
-// A date is a calendar day in UTC and no instant: it stays `YYYY-MM-DD`.
+// A calendar day in UTC, so it stays `YYYY-MM-DD`.
 pg.types.setTypeParser(pg.types.builtins.DATE, (day) => day)
 
 type DatabaseOptions = Pick<Connection, 'url'> &
   Partial<Connection> & {
-    /** The most connections of this process; 2 to 4 per database core in all is a good start. */
+    /** Connections of this process. Start with 2 to 4 per database core over all processes. */
     readonly poolMax: number
     readonly logger: Logger
     readonly applicationName: string
-    /** Absent in programs that serve no metrics. */
     readonly metrics?: EdgeMetrics
   }
 
 export type Database = Service & {
   readonly db: Db
-  /** Milliseconds that the first in the queue for a connection has waited by now; 0 when nobody waits. */
   oldestWaitMs(): number
-  /** The most connections that it has open at once. */
   readonly poolMax: number
-  /**
-   * One connection beside the pool, without limits on time: for a start, before the pool is used. Its `destroy` closes
-   * it, as does the signal, whatever is running. Its statements fail with a ConfigError where a pooler shares sessions.
-   */
+  /** A single connection without time limits, for the start; `destroy` or the signal closes it at once. */
   openAlone(signal: AbortSignal): Db
-  /** @throws ConfigError when a pooler shares the sessions of the pool among connections, and no setting says so */
+  /** @throws ConfigError if a pooler shares the pool's sessions without DATABASE_POOLER=transaction */
   checkSessions(signal: AbortSignal): Promise<void>
   readonly pooler: Connection['pooler']
 }
 
-/** Limits of the server, in milliseconds. As parameters of the start a pooler would refuse them. */
+/** Server limits in milliseconds. Set by statement, because poolers reject them as start-up parameters. */
 const limits = { statement_timeout: 30_000, idle_in_transaction_session_timeout: 5_000 }
 const setLimits = (scope: 'session' | 'local'): string =>
   Object.entries(limits)
     .map(([name, ms]) => `set ${scope} ${name} = ${ms}`)
     .join('; ')
 
-/** How long a new connection may take, and each of its first questions. */
 const connectMs = 3_000
 
 /**
- * The pool. A database that cannot be reached is an error of the query, within 3 s and at once for those who come
- * after (fail-fast-pool.ts), and never of the start; `statement_timeout` bounds every statement, `query_timeout` one
- * whose server no longer answers and cannot be asked (stuck-connections.ts), and every forgotten transaction is bounded
- * by `idle_in_transaction_session_timeout`. Behind a pooler in transaction mode the server's limits are set for each
- * transaction; a statement outside of one has those of its role.
+ * Opens the pool. Without a reachable database queries fail within 3 s, then at once (fail-fast-pool.ts); the start
+ * does not fail. `statement_timeout` bounds statements, `query_timeout` those without a response from an unreachable
+ * server (stuck-connections.ts). With DATABASE_POOLER=transaction limits are set per transaction; other statements use
+ * the role's limits.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, poolMax, pooler = 'session' } = options
@@ -77,10 +69,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const failFast = failFastPool(pool, {
     clock: systemClock,
     isAway,
-    hasNoRoom: hasTooManyConnections,
+    isServerFull: hasTooManyConnections,
     ...(pooler === 'session'
       ? { findWorking: askServer(clientConfig(options, url)) }
-      : { findWorking: nobodyKnows, names: noNames, withBegin: setLimits('local') }),
+      : { findWorking: workUnknown, names: noNames, withBegin: setLimits('local') }),
     observer: metrics === undefined ? unobserved : observeDatabase(metrics, pool),
     logger,
   })
@@ -104,10 +96,9 @@ const limitSession = async (client: pg.ClientBase): Promise<void> => {
   await client.query(bounded)
 }
 
-/** The server process of a connection is not known, so no statement is taken for stuck. */
-const nobodyKnows = async (): Promise<undefined> => undefined
+/** Behind a pooler the server process is unknown, so no statement counts as stuck. */
+const workUnknown = async (): Promise<undefined> => undefined
 
-/** `openAlone` checks its own connections. */
 async function checkSessions(options: DatabaseOptions, signal: AbortSignal): Promise<void> {
   const { url, pooler, directUrl = url } = options
   if (pooler === 'transaction' || directUrl === url) return
@@ -155,15 +146,15 @@ function createPool(options: DatabaseOptions, url: string, poolOptions: pg.PoolC
   const { logger } = options
   const pool = new pg.Pool({ ...clientConfig(options, url), ...poolOptions })
   pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'))
-  // A connection that is lost between two statements of a transaction has no query to fail and no idle listener: its
-  // error would end the process. The next statement fails by itself.
+  // Between two statements of a transaction the connection has no error listener, so a lost connection would end the
+  // process. The next statement fails by itself.
   pool.on('connect', (client) =>
     client.on('error', (error) => logger.debug({ err: error }, 'database connection lost')),
   )
   return pool
 }
 
-/** True for an error of the connection or of a server that starts or stops: the same call may work a moment later. */
+/** Whether the connection or a starting or stopping server caused the error, so a retry may succeed. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
@@ -173,7 +164,6 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return unavailableMessages.test(error.message)
 }
 
-/** The driver gives these no code. */
 const unavailableMessages =
   /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|query read timeout/i
 
@@ -182,6 +172,5 @@ const hasTooManyConnections = (error: unknown): boolean =>
   'code' in error &&
   (error.code === '53300' || error.code === '53400' || /no more connections allowed/.test(error.message)) // PgBouncer
 
-/** True for a row that has nothing in this column, which must not be empty. */
 export const isNullViolation = (error: unknown, column: string): boolean =>
   error instanceof pg.DatabaseError && error.code === '23502' && error.column === column

@@ -8,7 +8,7 @@ class Refused extends Error {
 
 class Full extends Error {}
 
-/** A pool whose connections are made, refused or left open as the test says; it counts who asked. */
+/** A pool whose connections succeed, fail or hang as the test says; it counts connection attempts. */
 function fakePool() {
   let asked = 0
   let answer: () => Promise<unknown> = () => Promise.resolve(client)
@@ -28,7 +28,7 @@ function fakePool() {
       return answer()
     },
     end: () => Promise.resolve(),
-  } as unknown as pg.Pool // of the driver's pool only what is used here
+  } as unknown as pg.Pool // the parts of the driver's pool that this code uses
   return {
     pool,
     released,
@@ -60,7 +60,7 @@ function given() {
   const pool = failFastPool(fake.pool, {
     clock,
     isAway: (error) => error instanceof Refused,
-    hasNoRoom: (error) => error instanceof Full,
+    isServerFull: (error) => error instanceof Full,
     logger: { warn: (what: unknown) => void warnings.push(what) },
     findWorking: async () => undefined,
     observer,
@@ -72,7 +72,7 @@ function given() {
 }
 
 describe('failFastPool', () => {
-  it('sends a statement once more after a deadlock, outside of a transaction', async () => {
+  it('retries a statement once after a deadlock, outside of a transaction', async () => {
     const { fake, pool } = given()
     const sent: string[] = []
     const query = async ({ text }: { text: string }) => {
@@ -89,7 +89,7 @@ describe('failFastPool', () => {
     expect(sent).toEqual(['update a', 'update a', 'begin', 'update b'])
   })
 
-  it('answers everybody at once that the database is away, and lets one in a while try', async () => {
+  it('fails at once while the database is unavailable, and lets one caller retry', async () => {
     const { fake, pool, pass } = given()
     fake.answerWith(() => Promise.reject(new Refused()))
     await expect(pool.connect()).rejects.toBeInstanceOf(Refused)
@@ -105,7 +105,7 @@ describe('failFastPool', () => {
     await expect(trying).rejects.toBeInstanceOf(Refused)
   })
 
-  it('serves all again with the first connection that is made', async () => {
+  it('recovers with the first successful connection', async () => {
     const { fake, pool, pass } = given()
     fake.answerWith(() => Promise.reject(new Refused()))
     await expect(pool.connect()).rejects.toThrow()
@@ -116,21 +116,21 @@ describe('failFastPool', () => {
     expect(fake.asked()).toBe(3)
   })
 
-  it('is not closed by an error that is none of the connection', async () => {
+  it("stays open after an error that is not the connection's", async () => {
     const { fake, pool } = given()
     fake.answerWith(() => Promise.reject(new Error('password authentication failed')))
     await expect(pool.connect()).rejects.toThrow('password')
     await expect(pool.connect()).rejects.toThrow('password')
   })
 
-  it('keeps a wait without success for a free connection apart from an outage', async () => {
+  it('distinguishes a full pool from an outage', async () => {
     const { fake, pool } = given()
     fake.answerWith(() => Promise.reject(new Error('timeout exceeded when trying to connect')))
     await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseBusy)
     await expect(pool.connect()).rejects.toBeInstanceOf(DatabaseBusy)
   })
 
-  it('knows how long the first in its queue has waited', async () => {
+  it('reports the wait of the first caller in the queue', async () => {
     const { fake, pool, pass } = given()
     expect(pool.oldestWaitMs()).toBe(0)
     const free = Promise.withResolvers<unknown>()
@@ -145,7 +145,7 @@ describe('failFastPool', () => {
     expect(pool.oldestWaitMs()).toBe(0)
   })
 
-  it('counts nobody as queueing while the pool may still grow', async () => {
+  it('reports no wait while the pool may grow', async () => {
     const { fake, pool, pass } = given()
     Object.assign(fake.pool, { totalCount: 1 })
     const made = Promise.withResolvers<unknown>()
@@ -157,11 +157,11 @@ describe('failFastPool', () => {
     await waiting
   })
 
-  it('makes do with its connections while the server has no room for more, and asks again later', async () => {
+  it('falls back to its connections while the server rejects more, and retries later', async () => {
     const { fake, pool, pass, warnings } = given()
     Object.assign(fake.pool, { totalCount: 1 })
     fake.answerWith(() => {
-      fake.answerWith(() => Promise.resolve(fake.client)) // one of its own has become free
+      fake.answerWith(() => Promise.resolve(fake.client)) // a connection is free
       return Promise.reject(new Full())
     })
     await pool.connect()
@@ -174,7 +174,7 @@ describe('failFastPool', () => {
     expect([fake.pool.options.max, warnings.length]).toEqual([2, 1])
   })
 
-  it('fails when the server has no room for its first connection', async () => {
+  it('fails if the server rejects its first connection', async () => {
     const { fake, pool } = given()
     Object.assign(fake.pool, { totalCount: 0 })
     fake.answerWith(() => Promise.reject(new Full()))
@@ -182,18 +182,18 @@ describe('failFastPool', () => {
     expect(fake.asked()).toBe(1)
   })
 
-  it('throws away a connection whose statement got no answer, and keeps the others', async () => {
+  it('closes a connection whose statement got no response, and keeps the others', async () => {
     const { fake, pool } = given()
     const client = await pool.connect()
     await client.query('select 1', [])
     client.release()
     await expect(client.query('hang', [])).rejects.toThrow('Query read timeout')
     client.release()
-    expect(fake.ended).toHaveLength(1) // at once: its ROLLBACK does not wait behind it
+    expect(fake.ended).toHaveLength(1) // otherwise its ROLLBACK would wait
     expect(fake.released).toEqual([false, true])
   })
 
-  it('tells what was sent, how long it took and what failed, a transaction as a whole', async () => {
+  it('observes statements, transactions, durations and errors', async () => {
     const { fake, pool, pass, observed } = given()
     const client = await pool.connect()
     for (const text of ['begin', 'select 1', 'commit']) {

@@ -1,59 +1,44 @@
-// The pool as Kysely sees it, with two answers that the plain one gives late or not at all:
-// - the database is away: after a connection that failed, everybody gets that answer at once, and one asker every
-//   250 ms tries again. Otherwise each request would wait for its own connection to fail, and all of them come at the restart;
-// - the database is busy: who waited 3 s for a free connection gets an error of its own, since this is no outage.
-// While the server has no room for one more connection, the pool makes do with those that it has (make-do.ts).
-// A statement that gets no answer, in time or from a server that knows nothing of it (stuck-connections.ts), takes its
-// connection with it: its own ROLLBACK and the next user would wait behind it. Statements that come again are prepared
-// (statement-names.ts). A statement outside of a transaction is sent once more after a deadlock.
+// The pool that Kysely uses.
+// - Database unavailable: callers fail at once, and one caller every 250 ms retries.
+// - Database busy: a caller that waits 3 s for a connection gets DatabaseBusy, because this is no outage.
+// - No response (stuck-connections.ts): the connection is closed, because ROLLBACK would wait behind the statement.
+// - Repeated statements are prepared (statement-names.ts); after a deadlock, single statements are retried once.
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
-import {
-  type FindWorking,
-  processOf,
-  type StuckConnections,
-  stuckConnections,
-} from './connections/stuck-connections.ts'
-import { makeDo } from './make-do.ts'
-import type { DatabaseObserver } from './metrics/database-metrics.ts'
+import type { DatabaseObserver } from './database-metrics.ts'
+import { connectWithFallback } from './pool-fallback.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
+import { type FindWorking, processOf, type StuckConnections, stuckConnections } from './stuck-connections.ts'
 
-/** A connection could not be made a moment ago. Its code is SQL's class for connections, 08. */
 export class DatabaseAway extends Error {
   override name = 'DatabaseAway'
   readonly code = '08001'
 }
 
-/** All connections are in use and stayed so for as long as one may wait. */
 export class DatabaseBusy extends Error {
   override name = 'DatabaseBusy'
 }
 
-/** How long everybody hears that the database is away before one asker tries again. */
+/** Time between connection attempts while the database is unavailable. */
 const retryEveryMs = 250
 
 type FailFastPool = PostgresPool & {
-  /** Milliseconds that the first in the queue has waited; 0 when nobody waits, or connections may still be added. */
   oldestWaitMs(): number
 }
 
 type FailFastOptions = {
   readonly clock: Pick<Clock, 'monotonicMs'>
-  /** True for an error of the connection or of a server that starts or stops. */
   readonly isAway: (error: unknown) => boolean
-  /** True for a server that takes no more connections. */
-  readonly hasNoRoom: (error: unknown) => boolean
+  readonly isServerFull: (error: unknown) => boolean
   readonly findWorking: FindWorking
   readonly names?: StatementNames
-  /** Statements that are sent with each BEGIN. */
   readonly withBegin?: string
   readonly observer: DatabaseObserver
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** What the wrappers of all connections share. */
 type Shared = Pick<FailFastOptions, 'clock' | 'observer'> & {
   readonly names: StatementNames
   readonly withBegin: string | undefined
@@ -63,8 +48,8 @@ type Guarded = { readonly client: PostgresPoolClient; readonly madeAtMs: number 
 
 export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastPool {
   const { clock, isAway, findWorking, observer, names = statementNames(), withBegin, ...room } = options
-  const waiting = new Set<{ readonly sinceMs: number }>() // in the order of their coming
-  const connectWithin = makeDo(pool, { clock, ...room })
+  const waiting = new Set<{ readonly sinceMs: number }>() // in order of arrival
+  const connectWithin = connectWithFallback(pool, { clock, ...room })
   const stuck = stuckConnections({ clock, findWorking })
   const guard = createGuard({ clock, observer, names, withBegin, stuck })
   let away: { readonly cause: unknown; retryAtMs: number } | undefined
@@ -72,15 +57,15 @@ export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastP
   function refuseWhileAway(): void {
     if (away === undefined) return
     const nowMs = clock.monotonicMs()
-    if (nowMs < away.retryAtMs) throw new DatabaseAway('the database is away', { cause: away.cause })
-    away.retryAtMs = nowMs + retryEveryMs // this asker tries, the next ones still hear the old answer
+    if (nowMs < away.retryAtMs) throw new DatabaseAway('the database is unavailable', { cause: away.cause })
+    away.retryAtMs = nowMs + retryEveryMs // this caller retries; others fail at once until then
   }
 
   function toPoolError(error: unknown): unknown {
     if (isQueueTimeout(error)) {
       return away === undefined
         ? new DatabaseBusy('no database connection became free', { cause: error })
-        : new DatabaseAway('the database is away', { cause: error })
+        : new DatabaseAway('the database is unavailable', { cause: error })
     }
     observer.connectFailed(error)
     if (isAway(error)) away = { cause: error, retryAtMs: clock.monotonicMs() + retryEveryMs }
@@ -115,14 +100,14 @@ export function failFastPool(pool: pg.Pool, options: FailFastOptions): FailFastP
     },
     oldestWaitMs: () => {
       const [first] = waiting
-      // Below its bound the pool grows: who waits then waits for a new connection, and for nobody that is served.
+      // Below its limit the pool opens a connection, so callers do not wait for a busy one.
       if (first === undefined || pool.totalCount < pool.options.max) return 0
       return clock.monotonicMs() - first.sinceMs
     },
   }
 }
 
-/** The pool's words for no free connection; a connection that cannot be made has others. */
+/** The driver's message if no connection is free; failed connections have others. */
 const isQueueTimeout = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 
@@ -133,7 +118,6 @@ const countUnserved =
     throw error
   }
 
-/** One wrapper a connection: Kysely keeps its own state by it. */
 function createGuard(shared: Shared): (client: pg.PoolClient) => Guarded {
   const guarded = new WeakMap<pg.PoolClient, Guarded>()
   return (client) => {
@@ -164,7 +148,7 @@ function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient 
       unfit ||= stale || silent
       if (silent) statement.drop()
       if (stale) names.renew()
-      if (inTransaction || !(stale || isDeadlock(error))) throw error // the error has ended the transaction
+      if (inTransaction || !(stale || isDeadlock(error))) throw error // the transaction has failed
       return await client.query({ text, values })
     } finally {
       answered()
@@ -172,12 +156,11 @@ function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient 
     }
   }
   return {
-    query: query as PostgresPoolClient['query'], // of its forms the one with a cursor is not in use
+    query: query as PostgresPoolClient['query'], // the overload with a cursor is unused
     release: (discard = false) => client.release(discard || unfit),
   }
 }
 
-/** Follows the statements of one connection, which come one after the other, and the transactions that they make. */
 function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer'>) {
   let begunMs: number | undefined
   return (text: string) => {
@@ -199,13 +182,12 @@ function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer
   }
 }
 
-/** The driver cuts a connection off that has a statement without an answer, and refuses what follows on it. */
+/** The driver closes a connection that has an open statement and rejects later ones. */
 const endAtOnce = (client: pg.PoolClient & { end?: () => Promise<void> }): Promise<void> | undefined => client.end?.()
 
-/** PostgreSQL has chosen this statement, and rolled it back; the other one goes on. */
+/** PostgreSQL rolled this statement back and continues the other one. */
 export const isDeadlock = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '40P01'
 
-/** A prepared statement whose table has been altered since. */
 const isStale = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '0A000' && /cached plan/.test(error.message)

@@ -1,27 +1,21 @@
-// Migrations run at the start of every process, forward only, expand before contract (D80): schema.ts says when.
+// Migrations run at process start, forward only, expand before contract (D80); see schema.ts.
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { Db } from './database.ts'
 import { migrations } from './migrations/index.ts'
 
-/** Names of all migrations of this build, in their order. */
 export const migrationNames: readonly string[] = Object.keys(migrations)
 
-/** By name; a build's own unless a test says otherwise. */
 export type Migrations = Readonly<Record<string, Migration>>
 
 const newestOf = (list: Migrations): string => Object.keys(list).sort().at(-1) ?? ''
 
-/**
- * Brings the schema up to this build's, each migration in a transaction of its own, so that none holds the tables of
- * another; safe to call from several processes at once, since Kysely takes an advisory lock. Throws when a step fails:
- * those before it stay.
- */
+/** Migrates, one transaction per migration. Safe from several processes: Kysely takes an advisory lock. */
 export async function migrateToLatest(db: Db, list: Migrations = migrations): Promise<readonly string[]> {
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => ({ ...list }) },
-    // A schema ahead of this build is normal while a newer release rolls out beside us.
+    // During a rollout the schema may be ahead of this build.
     allowUnorderedMigrations: true,
   })
   if ((await checkSchema(db, list)) === undefined) return []
@@ -34,7 +28,7 @@ export async function migrateToLatest(db: Db, list: Migrations = migrations): Pr
   }
 }
 
-/** For `/readyz`: undefined when the database answers and its schema is at least this build's. */
+/** For `/readyz`: undefined if the schema is at least this build's. */
 export async function checkSchema(db: Db, list: Migrations = migrations): Promise<string | undefined> {
   const names = await appliedNames(db)
   return names.has(newestOf(list)) ? undefined : 'schema is older than this build'

@@ -1,41 +1,36 @@
-// The schema at the start of a process (D80). One replica migrates at a time, on a connection of its own that has not
-// the limits of the pool: a large table takes longer than any request may. The others wait for as long as that takes,
-// are not ready, and say so; a signal ends the wait. If the replica that migrates dies, its transaction is rolled back
-// and the next one begins again. A process whose role does not own the tables waits until their owner has migrated and
-// granted what the process needs (D89).
+// Migrates the schema at process start (D80). One replica migrates on a connection without the pool's time limits; the
+// others wait unready. If the migrating replica dies, its transaction rolls back and another replica starts again. A
+// process whose role does not own the tables waits until the owner has migrated and granted its privileges (D89).
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import { ConfigError } from '../runtime/env.ts'
 import type { Check } from '../runtime/health.ts'
 import { pause, type Service } from '../runtime/service.ts'
-import { checkClock } from './check-clock.ts'
-import { warnOfRoom } from './connections/connection-room.ts'
 import { type Database, type Db, isDatabaseUnavailable } from './database.ts'
 import { checkSchema, type Migrations, migrateToLatest } from './migrate.ts'
 import { migrations } from './migrations/index.ts'
-import { grantMissing, rolesThatLack } from './roles/grant-missing.ts'
-import { mayMigrate, missingPrivileges } from './roles/missing-privileges.ts'
+import { grantMissing, rolesThatLack } from './roles/apply-roles.ts'
+import { mayMigrate, missingPrivileges } from './roles/privileges.ts'
 import type { ProcessRole } from './roles/table-rights.ts'
+import { checkClock, warnOfLowLimit } from './start-checks.ts'
 
 type SchemaOptions = {
   readonly logger: Logger
-  /** The processes whose tables this one uses. */
   readonly roles: readonly ProcessRole[]
   /** False fails the start instead of waiting for the owner of the tables. */
   readonly awaitsOwner?: boolean
-  /** A database that nobody has reached for so long fails the start. */
+  /** Time without a reachable database until the start fails. */
   readonly reachableWithinMs?: number
-  /** How long a migration waits for a table that is in use: all others who want the table wait behind it. */
+  /** Time that a migration waits for a table lock; other statements queue behind it. */
   readonly tableWaitMs?: number
   readonly migrations?: Migrations
 }
 
-/** Until the start is over no check asks the database, so that the pool stays empty beside the one connection. */
+/** Checks do not query during the start, so the pool stays empty beside the single connection. */
 type Schema = Service & { readonly checks: Readonly<Record<'database' | 'clock', Check>> }
 
 const tryEveryMs = 1_000
 const logEveryMs = 5_000
-/** Missing privileges in one line of the log. */
 const shownMax = 5
 
 export function schemaAtStart(database: Database, options: SchemaOptions): Schema {
@@ -54,7 +49,7 @@ export function schemaAtStart(database: Database, options: SchemaOptions): Schem
     },
     stop: async () => {
       stopping.abort()
-      await starting.catch(() => undefined) // the start has thrown it
+      await starting.catch(() => undefined) // start() rejects with it
     },
     checks: {
       database: () => pending ?? checkSchema(db, options.migrations),
@@ -63,10 +58,9 @@ export function schemaAtStart(database: Database, options: SchemaOptions): Schem
   }
 }
 
-type Course = { readonly signal: AbortSignal; readonly report: (pending: string | undefined) => void }
+type Progress = { readonly signal: AbortSignal; readonly report: (pending: string | undefined) => void }
 
-/** Returns once the schema is there, or the signal came; throws when a step fails. */
-async function bringUp(database: Database, options: SchemaOptions, { signal, report }: Course): Promise<void> {
+async function bringUp(database: Database, options: SchemaOptions, { signal, report }: Progress): Promise<void> {
   const { logger, reachableWithinMs = 60_000 } = options
   let reachedAt = performance.now()
   let logAt = 0
@@ -84,11 +78,11 @@ async function bringUp(database: Database, options: SchemaOptions, { signal, rep
     } catch (error) {
       if (signal.aborted) return
       if (isTableBusy(error)) {
-        log({ err: error }, 'a table is in use; its migration is tried again')
+        log({ err: error }, 'a table is in use; retrying its migration')
         reachedAt = performance.now()
       } else if (options.awaitsOwner !== false && isRefusedLogin(error)) {
-        log({ err: error }, 'the database refuses the login; waiting for the role to be made')
-      } else if (mayComeYet(error) && performance.now() - reachedAt < reachableWithinMs) {
+        log({ err: error }, 'the database rejects the login; waiting for the role')
+      } else if (isRetryable(error) && performance.now() - reachedAt < reachableWithinMs) {
         log({ err: error }, 'database not reachable yet')
       } else throw error
     }
@@ -96,26 +90,24 @@ async function bringUp(database: Database, options: SchemaOptions, { signal, rep
   }
 }
 
-/** Why a start has to wait. */
 type Wait = { readonly message: string; readonly fields?: object }
 
-/** On a connection for this try alone. Undefined: the schema is there. */
-async function tryOnce(database: Database, options: SchemaOptions, course: Course): Promise<Wait | undefined> {
-  await database.checkSessions(course.signal)
-  const alone = database.openAlone(course.signal)
+async function tryOnce(database: Database, options: SchemaOptions, progress: Progress): Promise<Wait | undefined> {
+  await database.checkSessions(progress.signal)
+  const alone = database.openAlone(progress.signal)
   try {
     const tryIt = (await mayMigrate(alone)) ? tryAsOwner : tryAsUser
-    const wait = await tryIt(alone, options, course)
+    const wait = await tryIt(alone, options, progress)
     if (wait !== undefined) return wait
-    // A pooler in transaction mode takes more connections than the server has.
-    if (database.pooler === 'session') await warnOfRoom(alone, database.poolMax, options.logger)
+    // A transaction pooler accepts more connections than the server.
+    if (database.pooler === 'session') await warnOfLowLimit(alone, database.poolMax, options.logger)
     return undefined
   } finally {
-    await alone.destroy() // and the lock with it
+    await alone.destroy() // releases the lock
   }
 }
 
-async function tryAsOwner(alone: Db, options: SchemaOptions, { report }: Course): Promise<Wait | undefined> {
+async function tryAsOwner(alone: Db, options: SchemaOptions, { report }: Progress): Promise<Wait | undefined> {
   const { logger, tableWaitMs = 3_000, migrations: list = migrations } = options
   const isOld = (await checkSchema(alone, list)) !== undefined
   if (!isOld && (await rolesThatLack(alone)).length === 0) return undefined
@@ -131,8 +123,8 @@ async function tryAsOwner(alone: Db, options: SchemaOptions, { report }: Course)
   return undefined
 }
 
-/** Privileges come first: without them the role cannot read the version of the schema. */
-async function tryAsUser(alone: Db, options: SchemaOptions, { report }: Course): Promise<Wait | undefined> {
+/** Checks privileges first, because the role may not be able to read the schema version. */
+async function tryAsUser(alone: Db, options: SchemaOptions, { report }: Progress): Promise<Wait | undefined> {
   const missing = await missingPrivileges(alone, options.roles)
   const old = missing.length > 0 ? undefined : await checkSchema(alone, options.migrations)
   if (missing.length === 0 && old === undefined) return undefined
@@ -146,9 +138,8 @@ async function tryAsUser(alone: Db, options: SchemaOptions, { report }: Course):
 }
 
 /**
- * A role or a database may have limits of its own, so these are set and not left out. The one that stays is for a
- * replica whose machine is gone between two statements. One that dies within a statement is noticed each second, where
- * the server's system can.
+ * Overrides limits of the role and the database. The idle limit frees the lock of a replica that hangs between
+ * statements.
  */
 async function liftLimits(db: Db, tableWaitMs: number): Promise<void> {
   await sql`
@@ -157,12 +148,12 @@ async function liftLimits(db: Db, tableWaitMs: number): Promise<void> {
   await sql`set client_connection_check_interval = 1000`.execute(db).catch(() => undefined)
 }
 
-/** The role may not be there yet: a step of the installation makes it, after migrations that may take hours. */
+/** The installation may create the role later, after long migrations. */
 const isRefusedLogin = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^28(000|P01)$/.test(String(error.code))
 
-const mayComeYet = (error: unknown): boolean => isDatabaseUnavailable(error) || isRefusedLogin(error)
+const isRetryable = (error: unknown): boolean => isDatabaseUnavailable(error) || isRefusedLogin(error)
 
-/** Locked for too long, or wanted in the other order by a transaction of the build before. */
+/** Lock timeout, or a deadlock with the previous build. */
 const isTableBusy = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')

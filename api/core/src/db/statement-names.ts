@@ -1,25 +1,19 @@
-// Statements that come again are prepared under a name, once a connection: the database then neither parses nor plans
-// them each time, which for the statements of a creation was more than half of its work.
-//
-// A name is a hash of the text. Two processes that share a server session by mistake may find a name taken, which is an
-// error; they never run each other's statements.
-//
-// A prepared `select *` or `returning *` breaks when a migration of a newer release adds a column ("cached plan must
-// not change result type"). Its connection is then given up, and all names change, so that every other connection
-// prepares again before it meets the same: one request of a process fails, and only if it was in a transaction.
+// Prepares repeated statements under a name per connection. Parsing and planning took more than half of the database's
+// work in a creation.
+// A name is a hash of the text: processes that share a session by mistake get an error, never another statement.
+// A prepared `select *` fails when a newer release adds a column ("cached plan must not change result type"). Then its
+// connection is closed and all names change, so at most one request of a process fails, and only in a transaction.
 import { createHash } from 'node:crypto'
 
-/** Texts that are known; lists of changing length make new ones, and those past the bound stay unnamed. */
+/** Bound of known texts; lists of varying length create new ones, which then stay unnamed. */
 const textsMax = 500
 
 export type StatementNames = {
-  /** Undefined: not seen before, not worth it, or too many are known. */
   nameOf(text: string): string | undefined
-  /** Call it when a prepared statement turned out to be stale. */
   renew(): void
 }
 
-/** No statement is named: behind a pooler in transaction mode the next one may reach another server session. */
+/** For transaction poolers: the next statement may reach another server session. */
 export const noNames: StatementNames = { nameOf: () => undefined, renew: () => undefined }
 
 export function statementNames(): StatementNames {
@@ -30,7 +24,7 @@ export function statementNames(): StatementNames {
       const name = seen.get(text)
       if (name !== undefined) return name
       if (seen.has(text)) {
-        const hashed = `s${renewals}_${hashOf(text)}` // never used twice, also not after a renewal
+        const hashed = `s${renewals}_${hashOf(text)}` // unique across renewals
         seen.set(text, hashed)
         return hashed
       }
@@ -44,5 +38,5 @@ export function statementNames(): StatementNames {
   }
 }
 
-/** 128 bits; PostgreSQL cuts a name after 63 characters. */
+/** 128 bits; PostgreSQL truncates names to 63 characters. */
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32)

@@ -1,29 +1,24 @@
-// What every sweep does with failures: a part, a row or a workspace that fails stops none of the others. It is left out
-// until the sweep's end and reported there.
+// Error handling of sweeps: a failing part, row or workspace does not stop the others. The sweep skips it and reports
+// it at the end.
 import { isDatabaseUnavailable } from './database.ts'
 
-/** What failed in this sweep, by id. A lost race is kept without an error. */
 type Aside = Map<string, unknown>
 
 export type SweepPass = {
-  /** For `matte-admin sweep --now`: judge as if it were this time; else the database's clock. */
+  /** For `matte-admin sweep --now`; defaults to the database clock. */
   readonly now?: Date | undefined
-  /** Rows, or workspaces, of one call. */
   readonly limit?: number
-  /** Without it the first failure ends the call. */
+  /** Failed rows, skipped for the rest of the sweep. Without it, the first failure ends the call. */
   readonly aside?: Aside
-  /** The rest is left to the next sweep. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** One round of a part, of bounded size; returns how much it did. */
 type Part = (pass: SweepPass) => Promise<number>
 
 type PartFailure = {
   readonly part: string
-  /** The first, where several rows failed. */
   readonly error: unknown
-  /** Rows, or workspaces, that were left out; 0 when the part ended with the error. */
+  /** Skipped rows or workspaces; 0 if the part itself failed. */
   readonly rows: number
 }
 
@@ -32,10 +27,10 @@ type Swept<Name extends string> = {
   readonly failures: readonly PartFailure[]
 }
 
-/** Rounds of one part; what is left after them is the next sweep's. */
+/** Rounds per part; the next sweep continues. */
 const roundsMax = 1_000
 
-/** Runs each part in rounds until nothing is left of it. Throws only when the database is away. */
+/** Runs each part until nothing is left. Throws only if the database is unavailable. */
 export async function sweepParts<Name extends string>(
   parts: Readonly<Record<Name, Part>>,
   { now, signal }: Pick<SweepPass, 'now' | 'signal'> = {},
@@ -62,7 +57,6 @@ export async function sweepParts<Name extends string>(
   return { counts, failures }
 }
 
-/** For those who want all of it or an error: what failed stopped nothing else. */
 export function countsOrThrow<Name extends string>({ counts, failures }: Swept<Name>): Swept<Name>['counts'] {
   for (const { error } of failures) throw error
   return counts
@@ -70,7 +64,6 @@ export function countsOrThrow<Name extends string>({ counts, failures }: Swept<N
 
 type Row = { readonly id: string }
 
-/** Does the work of one row after the other and adds up what it did. */
 export async function sumEach<R extends Row>(
   rows: readonly R[],
   { aside, signal }: SweepPass,
@@ -89,5 +82,4 @@ export async function sumEach<R extends Row>(
   return sum
 }
 
-/** Ids of what this sweep has left out so far. */
 export const idsAside = ({ aside }: SweepPass): readonly string[] => [...(aside?.keys() ?? [])]

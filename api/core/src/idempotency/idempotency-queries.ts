@@ -1,17 +1,14 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-/** Owner of a key: a workspace, or a person on operations about that person alone. */
 type KeyOwner = { readonly workspaceId: string } | { readonly userId: string }
 
-/** Identity of a request (D42): the caller's key within owner, method and path, and the body behind it. */
+/** Identity of a request (D42): owner, method, path and key; the body must match. */
 export type RequestIdentity = {
   readonly owner: KeyOwner
   readonly method: string
-  /** Without the query; ids in it in one spelling. */
   readonly path: string
   readonly key: string
-  /** SHA-256 of the canonical body. */
   readonly bodyHash: Buffer
 }
 
@@ -21,7 +18,6 @@ type RememberedRequest = {
   readonly status: number
 }
 
-/** For so long a key is remembered. */
 const rememberedHours = 24
 const expired = sql<boolean>`created_at <= now() - ${rememberedHours} * interval '1 hour'`
 
@@ -36,7 +32,7 @@ function rowOf({ owner, method, path, key }: RequestIdentity) {
   return sql`${place.owner} = ${place.id} and method = ${method} and path = ${path} and key = ${key}`
 }
 
-/** What was answered under this key. Undefined: nothing yet, nothing but refusals, or too long ago. */
+/** Undefined: no success under this key within 24 h. */
 export async function findRequest(db: Db, request: RequestIdentity): Promise<RememberedRequest | undefined> {
   const { rows } = await sql<RememberedRequest>`
     select body_hash as "bodyHash", resource_id as "resourceId", status from ${placeOf(request.owner).table}
@@ -45,9 +41,8 @@ export async function findRequest(db: Db, request: RequestIdentity): Promise<Rem
 }
 
 /**
- * Takes the key for this transaction. `busy`: another open transaction has it; nothing is waited for. `used`: it was
- * committed before. One statement: the insert sees what was committed even after the statement began, and the lock
- * makes sure that it never has to wait for an insert that is not.
+ * Acquires the key without waiting. `busy`: another open transaction has it. `used`: it was committed before. The
+ * advisory lock prevents waiting; the insert in the same statement also sees rows committed after its start.
  */
 export async function takeKey(tx: Db, request: RequestIdentity): Promise<'taken' | 'busy' | 'used'> {
   const { method, path, key, bodyHash } = request
@@ -69,7 +64,7 @@ export async function takeKey(tx: Db, request: RequestIdentity): Promise<'taken'
   return row?.free ? 'used' : 'busy'
 }
 
-/** Completes the record that `takeKey` began, in the same transaction. */
+/** Completes the record of `takeKey` in the same transaction. */
 export async function recordOutcome(
   tx: Db,
   request: RequestIdentity,
@@ -80,7 +75,7 @@ export async function recordOutcome(
      where ${rowOf(request)}`.execute(tx)
 }
 
-/** Deletes some of what is no longer read: a sweep repeats it. Answers how many. */
+/** Deletes expired records, a bounded number per call; returns their number. */
 export async function deleteExpiredRequests(db: Db): Promise<number> {
   let deleted = 0
   for (const { table } of [ofWorkspaces, ofPersons]) {

@@ -28,11 +28,11 @@ describe('installedModels', () => {
     ])
   })
 
-  it('prefers the model that its pool marks', () => {
+  it('prefers the model that its pool marks as default', () => {
     expect(installed(pool('a', ['v1', 'v2'], true, 'v2'))).toEqual(['v1@a:a-v1', 'v2@a:a-v2*', 'service-v2@a:a-v2'])
   })
 
-  it('takes a version that is called service-v2, then a pool that is called so, before the default', () => {
+  it('prefers a version named service-v2, then a pool of that name, then the default pool', () => {
     expect(installed(pool('a', ['v1'], true), pool('service-v2', ['v2']))).toEqual([
       'v1@a:a-v1*',
       'v2@service-v2:service-v2-v2',
@@ -52,7 +52,7 @@ describe('installedModels', () => {
     ])
   })
 
-  it('serves service-v2 by nobody where no pool is the default or called so', () => {
+  it('has no service-v2 without a default pool or a pool of that name', () => {
     expect(installed(pool('a', ['v1']))).toEqual(['v1@a:a-v1'])
     expect(installed()).toEqual([])
   })

@@ -3,7 +3,7 @@ import { defaultModelVersion, type InstalledModel } from './model-queries.ts'
 export type ServedPool = {
   readonly pool: string
   readonly isDefault: boolean
-  /** One at least. Whether the pool has pods does not matter: at zero a task wakes it (D38). */
+  /** At least one. The pool may have no pods: a task wakes it. */
   readonly models: readonly {
     readonly modelVersion: string
     readonly tritonModel: string
@@ -12,9 +12,8 @@ export type ServedPool = {
 }
 
 /**
- * What these pools come to, oldest pool first: of two that name the same version, and of two defaults, the older wins.
- * `service-v2` is the version so called, else the pool so called, else the default pool, each by its default model or
- * its first; without any of them it has no row here, and its tasks wait.
+ * Models of these pools; the older pool wins a version and the default. `service-v2` is the version of that name,
+ * else the pool of that name, else the default pool. Without any of them it has no row and its tasks wait.
  */
 export function installedModels(pools: readonly ServedPool[]): InstalledModel[] {
   const defaultPool = pools.find(({ isDefault }) => isDefault)

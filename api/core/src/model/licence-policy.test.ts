@@ -13,22 +13,22 @@ describe('judgeLicences', () => {
     ['ISC OR MIT', undefined],
     ['ISC AND MIT OR GPL-3.0-only', 'licensed under ISC AND MIT OR GPL-3.0-only'],
     ['GPL-3.0-only OR MIT AND Apache-2.0', undefined],
-  ])('judges %s', (licence, message) => {
+  ])('checks %s', (licence, message) => {
     expect(judgeLicences(own, 'm', [licence])?.message).toEqual(message && expect.stringContaining(message))
   })
 
-  it('wants every statement about a model accepted', () => {
+  it('requires every stated licence to be accepted', () => {
     expect(judgeLicences(own, 'm', [undefined, 'MIT'])).toBeUndefined()
     expect(judgeLicences(own, 'm', ['MIT', 'AGPL-3.0-only'])).toBeInstanceOf(Error)
     expect(judgeLicences(own, 'm', ['AGPL-3.0-only', 'MIT'])).toBeInstanceOf(Error)
   })
 
-  it('refuses a model of unknown licence when there is a list, and takes it by default', () => {
-    expect(judgeLicences(own, 'm', [undefined])?.message).toContain('names no licence')
+  it('rejects an unknown licence if a list is set, and accepts it by default', () => {
+    expect(judgeLicences(own, 'm', [undefined])?.message).toContain('states no licence')
     expect(judgeLicences(defaultLicencePolicy, 'm', [undefined])).toBeUndefined()
   })
 
-  it('refuses by default what is not permissive, and nothing when all are allowed', () => {
+  it('rejects non-permissive licences by default, and none with *', () => {
     expect(judgeLicences(defaultLicencePolicy, 'm', ['CC-BY-NC-4.0'])).toBeInstanceOf(Error)
     expect(judgeLicences(parseLicencePolicy('*'), 'm', ['CC-BY-NC-4.0'])).toBeUndefined()
     expect(judgeLicences(parseLicencePolicy('*'), 'm', [])).toBeUndefined()
@@ -36,7 +36,7 @@ describe('judgeLicences', () => {
 })
 
 describe('parseLicencePolicy', () => {
-  it.each(['', 'MIT,', 'MIT;ISC', 'MIT OR ISC', '*,MIT'])('refuses %j', (text) => {
+  it.each(['', 'MIT,', 'MIT;ISC', 'MIT OR ISC', '*,MIT'])('rejects %j', (text) => {
     expect(() => parseLicencePolicy(text)).toThrow('SPDX identifiers joined by commas')
   })
 })

@@ -3,21 +3,20 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { ModelProperties } from '../db/tables/model.ts'
 
-/** A public `modelVersion` and who answers for it. */
+/** A public `modelVersion` and the model behind it. */
 export type InstalledModel = {
   readonly name: string
   readonly pool: string
-  /** Its name in the model repository. */
   readonly tritonModel: string
-  /** Of the default pool's models the one that stands for it; one at the most. */
+  /** True for at most one model, in the default pool. */
   readonly isDefault: boolean
-  /** As its pods report them; undefined: none does now, and what was reported last stays. */
+  /** As reported by its pods; undefined keeps the last report. */
   readonly properties?: ModelProperties | undefined
 }
 
 export type ListedModel = Awaited<ReturnType<typeof listModels>>[number]
 
-/** The name that is always valid and the answer to an omitted `modelVersion` (D38). */
+/** Always valid, and the default of an omitted `modelVersion` (D38). */
 export const defaultModelVersion = 'service-v2'
 
 export function listModels(db: Db) {
@@ -29,12 +28,10 @@ export function listModels(db: Db) {
 }
 
 /**
- * Makes the table say what is installed, each name once; true when something had to be written. Every replica may
- * call it as often as it likes: as long as nothing has changed it is one small read, and of those who see a change at
- * once one writes.
- *
- * A model that is installed no more stays as unavailable: new tasks are refused, while its open ones wait (D32) and a
- * failed one may be retried, until its pool comes back. Rows never go; there are as many as people ever gave names.
+ * Writes the installed models and returns whether anything changed. Safe to call from every replica: without a change
+ * it is one small read, and one replica writes.
+ * A removed model becomes unavailable: new tasks are rejected and open ones wait (D32) until its pool returns. Rows are
+ * never deleted.
  */
 export async function replaceModels(db: Db, models: readonly InstalledModel[]): Promise<boolean> {
   if (await isWritten(db, models)) return false
@@ -46,7 +43,7 @@ export async function replaceModels(db: Db, models: readonly InstalledModel[]): 
     const tritonModels = models.map(({ tritonModel }) => tritonModel)
     const defaults = models.map(({ isDefault }) => isDefault)
     const properties = models.map((model) => (model.properties ? JSON.stringify(model.properties) : null))
-    // The default is unset before it is set: the index that allows one default only is checked row by row.
+    // Clears the old default first, because the unique index is checked row by row.
     await sql`
       update model set is_default = false, available = name = any(${names}::text[])
        where is_default or available and name <> all(${names}::text[])`.execute(tx)
@@ -67,7 +64,6 @@ export async function replaceModels(db: Db, models: readonly InstalledModel[]): 
   })
 }
 
-/** Whether the table's available rows are these models, and no other is the default. */
 async function isWritten(db: Db, models: readonly InstalledModel[]): Promise<boolean> {
   const listed = await listModels(db)
   const current = listed.filter(({ available, isDefault }) => available || isDefault)

@@ -1,23 +1,19 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
-import { publishEvent } from '../notification/publish-event.ts'
+import { publishEvent } from '../webhook/publish-event.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { timeOf } from './release-uploads.ts'
 
 const event = 'task.retention_cleanup'
 
-/**
- * Announces to each workspace its deleted tasks, once a day, UTC (D24): all since the last announcement. What goes
- * later in the day is announced the next day. Returns how many workspaces got one; their deliveries are committed with
- * the note that they did.
- */
+/** Announces deleted tasks once per workspace and UTC day (D24); returns the number of workspaces. */
 export async function announceCleanups(db: Db, plans: Plans, pass: SweepPass = {}) {
   const { now, limit = 100 } = pass
   const today = sql<string>`(${timeOf(now)} at time zone 'utc')::date`
   const due = sql<boolean>`(deleted > 0 and announced_on is distinct from ${today})`
-  // Those whose plans are not configured get no announcement, and may not take the turns of others.
+  // Workspaces of unknown plans are skipped and must not use up the limit.
   const waiting = await db
     .selectFrom('retention_notice')
     .innerJoin('workspace', 'workspace.id', 'workspace_id')
@@ -30,7 +26,7 @@ export async function announceCleanups(db: Db, plans: Plans, pass: SweepPass = {
   return sumEach(waiting, pass, ({ id: workspaceId }) =>
     db.transaction().execute(async (tx) => {
       const workspace = await lockWorkspace(tx, workspaceId)
-      // An UPDATE returns new values only, so the count is read first; the lock keeps it as it is.
+      // UPDATE returns new values only, so the locked count is read first.
       const notice = await tx
         .selectFrom('retention_notice')
         .select(['deleted as count', sql<string>`${today}`.as('day')])

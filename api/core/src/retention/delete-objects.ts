@@ -1,6 +1,6 @@
-// The second half of a deletion: rows went with a line in `object_deletion`, and here the objects follow. Taking a
-// line moves its time on, so that two sweepers share the work without a transaction that waits for the store; the
-// line goes after the object. Whatever dies between the steps, the object's deletion is repeated, which is harmless.
+// Deletes objects listed in `object_deletion`, whose rows are deleted. Taking an entry moves its due time, so sweepers
+// share the work without a transaction around the store. The entry is deleted last; a crash only repeats the object's
+// deletion.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { SweepPass } from '../db/sweep.ts'
@@ -8,17 +8,16 @@ import type { Bucket } from '../storage/bucket.ts'
 import { StorageError } from '../storage/storage-error.ts'
 import { timeOf } from './release-uploads.ts'
 
-/** When a line is due again that somebody took and did not finish: far above the store's own time-outs. */
+/** Due again after an unfinished attempt; far above the store's timeouts. */
 const againAfterMinutes = 10
-/** Requests to the store at once: enough to be fast, too few to be felt beside uploads. */
+/** Concurrent requests to the store; leaves capacity for uploads. */
 const atOnce = 8
-/** Lists of a prefix, a thousand keys each; a task has a handful. It bounds a store that lists what is deleted. */
 const listsMax = 10
 
 /**
- * Deletes objects that are due, and then the last traces of their rows; returns how many lines. A key that ends with a
- * slash means all that is below it. What the store refuses is due again later.
- * @throws StorageError when it refuses all of those that were asked for at once: it is taken for down.
+ * Deletes due objects and their entries; returns the number of entries. A key ending in a slash is a prefix. Failed
+ * entries become due again.
+ * @throws StorageError if every request fails: the store is down
  */
 export async function deleteDueObjects(
   db: Db,
@@ -51,10 +50,9 @@ async function deleteBelow(bucket: Pick<Bucket, 'delete' | 'list'>, prefix: stri
     if (keys.length === 0) return
     for (const key of keys) await bucket.delete(key, signal)
   }
-  throw new StorageError('unavailable', `the store goes on listing objects below ${prefix}`)
+  throw new StorageError('unavailable', `the store still lists objects below ${prefix}`)
 }
 
-/** The keys of objects to delete, for this caller alone until they are due again. */
 export async function takeDueObjects(db: Db, { now, limit = 500 }: SweepPass = {}): Promise<string[]> {
   const at = timeOf(now)
   const { rows } = await sql<{ key: string }>`
@@ -68,7 +66,6 @@ export async function takeDueObjects(db: Db, { now, limit = 500 }: SweepPass = {
   return rows.map((row) => row.key)
 }
 
-/** After the objects are gone: their lines, and the uploads that they belonged to. */
 export async function forgetObjects(db: Db, keys: readonly string[]): Promise<void> {
   await sql`
     with line as (delete from object_deletion where object_key = any(${keys}::text[]))

@@ -1,30 +1,28 @@
-// Finished tasks leave after their plan's retention (D24), in transactions that hold the workspace's row, as a
-// creation and a retry do: while one deletes, no task of the workspace is born on an upload whose last task is going.
-// With the task go its history, its deliveries and its settled holds; ledger entries and the day's counters stay,
-// since they are what money and usage are proved from. The objects follow later, see delete-objects.ts.
+// Deletes finished tasks after their plan's retention (D24), under the workspace lock, so no task is created meanwhile
+// on an upload whose last task is deleted. History, deliveries and settled holds are deleted too; ledger entries and
+// daily counters stay as records. delete-objects.ts deletes the objects.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
-import { resultPrefix } from '../storage/result-key.ts'
+import { resultPrefix } from '../storage/object-key.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { timeOf } from './release-uploads.ts'
 
-/** Objects outlive their row by so long: a link that was signed at the last moment lives for 7 days (D37). */
+/** Objects outlive their row, because result links live for 7 days (D37). */
 const objectDelayDays = 8
 
-/** Workspaces of one pass, and finished tasks of one transaction, which holds the row that creations wait for. */
+/** Workspaces per pass, and tasks per transaction, which holds the lock of creations. */
 const workspacesMax = 100
 const tasksMax = 100
-/** Attempts, or deliveries, of one statement: with the largest answers some 30 MB, a fraction of a second. */
+/** Attempts or deliveries per statement: some 30 MB at most, a fraction of a second. */
 const recordsMax = 2_000
 
 /**
- * Deletes at most one batch of tasks in each of at most 100 workspaces; returns how many tasks. Workspaces whose
- * plan is not configured are left alone: nobody knows what they were promised. Of a deleted workspace everything that
- * has ended goes at once.
- * The oldest row of each workspace is asked for by its order. With EXISTS the planner read the whole table for each
- * workspace that has no task, since one that has all tasks makes it believe to find something at once.
+ * Deletes one batch of tasks in each of at most 100 workspaces; returns the number of tasks. Skips workspaces of
+ * unknown plans. Deleted workspaces lose every ended task at once.
+ * Each workspace's oldest row is found by index order: with EXISTS the planner scanned the table for workspaces without
+ * tasks.
  */
 export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {}) {
   const { now, limit = tasksMax } = pass
@@ -62,10 +60,8 @@ export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {})
 type Workspace = { readonly id: string; readonly days: number }
 
 /**
- * What belongs to the oldest tasks and deliveries goes before them, a bounded part in each statement and without the
- * workspace's lock: a task can have thousands of attempts, each with an answer of 16 KiB, and deleting all with it
- * would outlast the statement's time and hold creations up. False: told to stop before the end; the next sweep goes on.
- * A failed task that is retried at this moment has lost what was recorded of its earlier runs' webhooks, and no more.
+ * Deletes attempts and deliveries first, in bounded statements without the workspace lock: a task can have
+ * thousands of attempts with 16 KiB responses. False: aborted; the next sweep continues.
  */
 async function deleteRecords(db: Db, workspace: Workspace, pass: SweepPass): Promise<boolean> {
   for (const deletePart of [deleteAttempts, deleteTaskDeliveries]) {
@@ -74,7 +70,7 @@ async function deleteRecords(db: Db, workspace: Workspace, pass: SweepPass): Pro
   return true
 }
 
-/** The deliveries that go next: those of the oldest tasks, and the oldest that belong to none. */
+/** Parts `old`, the oldest tasks, and `alone`, the oldest deliveries without a task. */
 const oldDeliveries = ({ id, days }: Workspace, { now, limit = tasksMax }: SweepPass) => {
   const before = sql`${timeOf(now)} - ${days} * interval '1 day'`
   return sql`
@@ -96,7 +92,7 @@ async function deleteAttempts(db: Db, workspace: Workspace, pass: SweepPass): Pr
   return Number(numAffectedRows)
 }
 
-/** Those that have ended: what is still to be sent goes with the task alone. */
+/** Ended deliveries only; pending ones go with the task. */
 async function deleteTaskDeliveries(db: Db, workspace: Workspace, pass: SweepPass): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     with ${oldDeliveries(workspace, pass)}, going as materialized (
@@ -115,7 +111,6 @@ type DeletedTask = {
   hasRun: boolean
 }
 
-/** `completed_at` is set on terminal tasks only, so nothing that is still to be done can go. */
 async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit }: SweepPass) {
   const at = timeOf(now)
   const { rows } = await sql<DeletedTask>`
@@ -134,10 +129,7 @@ async function deleteBatchOfTasks(tx: Db, { id, days }: Workspace, { now, limit 
   return rows
 }
 
-/**
- * Everything below a task's prefix goes: beside the result that its row names, what workers stored that died before
- * they recorded it, or that had lost their claim. A key that ends with a slash means all that is below it.
- */
+/** Schedules the whole prefix of a task, which includes results that crashed workers or lost claims did not record. */
 async function insertResultDeletions(tx: Db, tasks: readonly DeletedTask[], now: Date | undefined): Promise<void> {
   const keys = tasks.flatMap((task) => {
     const prefix = resultPrefix(task)
@@ -150,7 +142,7 @@ async function insertResultDeletions(tx: Db, tasks: readonly DeletedTask[], now:
     on conflict do nothing`.execute(tx)
 }
 
-/** Of these uploads those that serve no task any more. One object may serve several tasks; the last one decides. */
+/** Releases uploads without remaining tasks; several tasks may share an upload. */
 async function releaseUploads(tx: Db, ids: readonly string[], now: Date | undefined): Promise<void> {
   const at = timeOf(now)
   await sql`
@@ -165,7 +157,6 @@ async function releaseUploads(tx: Db, ids: readonly string[], now: Date | undefi
     on conflict do nothing`.execute(tx)
 }
 
-/** A batch goes with the last of its children. */
 async function deleteEmptyBatches(tx: Db, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`
@@ -173,7 +164,6 @@ async function deleteEmptyBatches(tx: Db, ids: readonly string[]): Promise<void>
   `.execute(tx)
 }
 
-/** Deliveries that belong to no task, and so go with none. */
 async function deleteOldDeliveries(tx: Db, { id, days }: Workspace, { now, limit }: SweepPass): Promise<void> {
   await sql`
     delete from delivery where id in (

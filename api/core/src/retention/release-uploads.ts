@@ -3,13 +3,12 @@ import type { Db } from '../db/database.ts'
 import type { SweepPass } from '../db/sweep.ts'
 import { unusedHours } from '../workspace/plan.ts'
 
-/** The time that a pass judges by. */
+/** Time of the pass: `now`, or the database clock. */
 export const timeOf = (now: Date | undefined) => (now === undefined ? sql<Date>`now()` : sql<Date>`${now}::timestamptz`)
 
 /**
- * Gives unused uploads up, oldest first, and puts their objects down for deletion at once; returns how many.
- * A creation locks the same row: either it comes first and the row is used, or it finds the row given up and answers
- * TASK_INPUT_FORBIDDEN. A row that is locked is left to the next pass.
+ * Releases unused uploads and schedules their objects for deletion; returns their number. A creation locks the
+ * same row: either the upload counts as used, or the creation gets TASK_INPUT_FORBIDDEN.
  */
 export async function releaseUnusedUploads(db: Db, { now, limit = 500 }: SweepPass = {}): Promise<number> {
   const at = timeOf(now)

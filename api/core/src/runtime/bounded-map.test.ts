@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BoundedMap } from './bounded-map.ts'
 
 describe('BoundedMap', () => {
-  it('forgets the entry that was set longest ago', () => {
+  it('evicts the oldest entry', () => {
     const map = new BoundedMap<string, number>(2)
     map.set('a', 1).set('b', 2).set('c', 3)
     expect([...map]).toEqual([
@@ -11,7 +11,7 @@ describe('BoundedMap', () => {
     ])
   })
 
-  it('counts an entry that is set again as the youngest, and one that is read as it was', () => {
+  it('moves an entry to the end when it is set, not when it is read', () => {
     const map = new BoundedMap<string, number>(2)
     map.set('a', 1).set('b', 2).set('a', 3)
     map.get('b')

@@ -1,4 +1,4 @@
-/** A map of at most `entriesMax` entries: past it, the one that was set longest ago goes. */
+/** A map that evicts its oldest entry. Reads in lru-cache keep an entry, and its licence is not accepted here. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #entriesMax: number
 
@@ -8,7 +8,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
   }
 
   override set(key: K, value: V): this {
-    this.delete(key) // a map keeps the order of insertion, so that an entry that is set again becomes the youngest
+    this.delete(key) // moves the key to the end of the insertion order
     super.set(key, value)
     if (this.size > this.#entriesMax) {
       const oldest = this.keys().next()

@@ -1,8 +1,7 @@
-/** Measures durations and feeds pure deciders; it never reaches a column, whose times are the database's (D82). */
+/** Clock of this process, for durations and signatures. Columns use the database clock instead (D82). */
 export type Clock = {
-  /** Milliseconds of a monotonic clock. */
   readonly monotonicMs: () => number
-  /** Milliseconds since the Unix epoch, for presigning and signatures only. */
+  /** Milliseconds since the Unix epoch, for signatures only. */
   readonly nowMs: () => number
 }
 

@@ -4,7 +4,7 @@ import { eachAtOnce } from './each-at-once.ts'
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('eachAtOnce', () => {
-  it('does each once, in order, and never more than the limit at a time', async () => {
+  it('processes each item once, in order, within the limit', async () => {
     const begun: number[] = []
     let running = 0
     let most = 0
@@ -19,13 +19,13 @@ describe('eachAtOnce', () => {
     expect(most).toBe(3)
   })
 
-  it('takes an item that is undefined for an item', async () => {
+  it('processes undefined items', async () => {
     let done = 0
     await eachAtOnce(1, [undefined, undefined], async () => void done++)
     expect(done).toBe(2)
   })
 
-  it('rejects with the first error, and begins nothing after it', async () => {
+  it('rejects with the first error and starts nothing after it', async () => {
     const begun: number[] = []
     const work = async (item: number): Promise<void> => {
       begun.push(item)

@@ -1,21 +1,20 @@
-/** Runs `work` for each, at most `atOnceMax` at a time; rejects with the first error, and begins nothing after it. */
+import pLimit from 'p-limit'
+
+/** Runs `work` for each item, at most `atOnceMax` at a time. Rejects with the first error and starts nothing after it. */
 export async function eachAtOnce<T>(
   atOnceMax: number,
   items: readonly T[],
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const left = items.values()
   let failed = false
-  const worker = async (): Promise<void> => {
-    for (const item of left) {
-      if (failed) return
-      try {
-        await work(item)
-      } catch (error) {
-        failed = true
-        throw error
-      }
+  const run = async (item: T): Promise<void> => {
+    if (failed) return
+    try {
+      await work(item)
+    } catch (error) {
+      failed = true
+      throw error
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnceMax, items.length) }, worker))
+  await pLimit(atOnceMax).map(items, run)
 }

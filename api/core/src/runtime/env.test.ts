@@ -15,17 +15,17 @@ const schema = {
 }
 
 describe('parseEnv', () => {
-  it('takes defaults, counts empty as absent, and freezes the result', () => {
+  it('applies defaults, treats empty as absent, and freezes the result', () => {
     const config = parseEnv(schema, { DATABASE_URL: 'x', PORT: '', ON: 'yes', LIST: '[1]' })
     expect(config).toEqual({ port: 8080, url: 'x', name: 'matte', level: 'info', on: true, list: [1], otel: undefined })
     expect(Object.isFrozen(config)).toBe(true)
   })
 
-  it('names every error at once, and no value', () => {
+  it('reports every error at once, without values', () => {
     const faulty = { PORT: '70000', LEVEL: 'loud', ON: 'perhaps', LIST: '{"pass": "hunter2"}' }
     expect(() => parseEnv(schema, faulty)).toThrow(
       [
-        'The configuration is not usable:',
+        'The configuration is invalid:',
         'PORT must be a whole number from 0 to 65535: port to listen on',
         'DATABASE_URL is missing: where the database is',
         'LEVEL must be one of info, warn: least level',
@@ -37,7 +37,7 @@ describe('parseEnv', () => {
 })
 
 describe('describeConfig', () => {
-  it('shows secrets as stars, and passwords inside URLs too', () => {
+  it('redacts secrets, and passwords in URLs', () => {
     const config = parseEnv(schema, { DATABASE_URL: 'postgres://u:p@h/d', NAME: 'nats://u:p@h:4222' })
     expect(describeConfig(schema, config)).toMatchObject({ url: '***', name: 'nats://***@h:4222', port: 8080 })
   })

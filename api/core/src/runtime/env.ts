@@ -1,11 +1,10 @@
-// One schema per process: read once in main.ts, every error reported together, then frozen. The type of the
-// configuration is derived from the schema and never written beside it.
+// Settings from environment variables: one schema per process, read once, with all errors reported together. The
+// configuration type is derived from the schema.
 
 export type Env = Readonly<Record<string, string | undefined>>
 
 type Kind = 'string' | 'secret' | 'int' | 'boolean' | 'json' | 'choice'
 
-/** One setting: where it comes from, what it means, and how its text becomes a value. */
 export type Setting<T> = {
   readonly variable: string
   readonly description: string
@@ -32,15 +31,12 @@ const setting = <T>(kind: Kind, variable: string, options: Options<T>, parse: (t
 export const text = (variable: string, options: Options<string>): Setting<string> =>
   setting('string', variable, options, (value) => value)
 
-/** A text that may be absent; absent is undefined. */
 export const optionalText = (variable: string, options: { description: string }): Setting<string | undefined> =>
   setting('string', variable, { ...options, default: undefined }, (value) => value)
 
-/** Like text, and printed as stars by `describeConfig`. */
 export const secret = (variable: string, options: Options<string>): Setting<string> =>
   setting('secret', variable, options, (value) => value)
 
-/** Like `optionalText`, and printed as stars by `describeConfig`. */
 export const optionalSecret = (variable: string, options: { description: string }): Setting<string | undefined> =>
   setting('secret', variable, { ...options, default: undefined }, (value) => value)
 
@@ -71,14 +67,14 @@ export const choice = <const C extends readonly string[]>(
     return value as C[number]
   })
 
-/** A text with a form of its own; `parse` throws an Error whose message says what to do and shows no secret. */
+/** A text parsed by `parse`, whose Error says what to do and contains no secret. */
 export const parsed = <T>(
   variable: string,
   options: Options<T> & { secret?: boolean },
   parse: (value: string) => T,
 ): Setting<T> => setting(options.secret ? 'secret' : 'string', variable, options, parse)
 
-/** A JSON value; `check` turns the parsed value into T or throws an Error whose message says what to do. */
+/** A JSON value; `check` validates it or throws an Error that says what to do. */
 export const json = <T>(variable: string, options: Options<T>, check: (value: unknown) => T): Setting<T> =>
   setting('json', variable, options, (value) => {
     let parsed: unknown
@@ -90,14 +86,14 @@ export const json = <T>(variable: string, options: Options<T>, check: (value: un
     return check(parsed)
   })
 
-/** A configuration that cannot be used; `message` lists every error, one a line, and no value. */
+/** Invalid configuration; `message` lists every error, one per line, without values. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
 /**
- * Reads every setting of the schema; an empty variable counts as absent.
- * @throws ConfigError naming every variable that is missing or wrong, all at once.
+ * Reads all settings; an empty variable counts as absent.
+ * @throws ConfigError with every missing or invalid variable
  */
 export function parseEnv<S extends Schema>(schema: S, env: Env): Infer<S> {
   const errors: string[] = []
@@ -115,14 +111,11 @@ export function parseEnv<S extends Schema>(schema: S, env: Env): Infer<S> {
       errors.push(`${variable} ${error instanceof Error ? error.message : 'is invalid'}: ${description}`)
     }
   }
-  if (errors.length > 0) throw new ConfigError(`The configuration is not usable:\n${errors.join('\n')}`)
+  if (errors.length > 0) throw new ConfigError(`The configuration is invalid:\n${errors.join('\n')}`)
   return Object.freeze(config) as Infer<S>
 }
 
-/**
- * The configuration for a log line, secrets as stars. A URL that may carry a password is a secret as a whole, since no
- * rule finds a password in every text that a client takes for a URL; one in another setting is hidden up to the last @.
- */
+/** Configuration for a log line, without secrets; other texts are redacted up to the last @. */
 export function describeConfig<S extends Schema>(schema: S, config: Infer<S>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema).map(([name, { kind }]) => {

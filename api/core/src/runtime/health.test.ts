@@ -16,7 +16,7 @@ describe('readiness', () => {
     answer = Promise.withResolvers()
   })
 
-  it('runs its checks once for all who ask while they run', async () => {
+  it('shares a run of checks among concurrent callers', async () => {
     const ask = ready()
     const asked = Array.from({ length: 1_000 }, ask)
     answer.resolve(undefined)
@@ -26,7 +26,7 @@ describe('readiness', () => {
     expect(runs).toBe(1)
   })
 
-  it('keeps an answer for a second from its end, a bad one too', async () => {
+  it('caches a result for a second, even a failure', async () => {
     const ask = ready()
     const first = ask()
     nowMs = 1_500
@@ -41,7 +41,7 @@ describe('readiness', () => {
     expect(runs).toBe(2)
   })
 
-  it('waits for no check forever, and for none again that still runs', async () => {
+  it('times out checks, and does not restart a running one', async () => {
     let begun = 0
     const hanging = () => {
       begun += 1
@@ -54,7 +54,7 @@ describe('readiness', () => {
     expect(await ask()).toEqual(late)
     expect(begun).toBe(1)
     answer.resolve(undefined)
-    await new Promise(setImmediate) // until the check has been seen to end
+    await new Promise(setImmediate) // until the check has settled
     nowMs = 2_000
     expect(await ask()).toEqual({ ready: true, checks: { database: 'ok' } })
     expect(begun).toBe(2)

@@ -1,38 +1,37 @@
-// `/healthz`, `/readyz` and `/metrics` on a port of their own (D80), with node:http alone, since two of the three
-// processes have no web framework. `/healthz` answers for the process; `/readyz` for what it needs to be useful.
+// `/healthz`, `/readyz` and `/metrics` on their own port (D80). Uses node:http, because only
+// the API has a web framework.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { type Clock, systemClock } from './clock.ts'
 import type { Service } from './service.ts'
 
-/** One thing that readiness depends on: undefined when well, else a short public reason. */
+/** A readiness condition: undefined when ready, else a short public reason. */
 export type Check = () => Promise<string | undefined> | string | undefined
 
 type Answer = { readonly ready: boolean; readonly checks: Readonly<Record<string, string>> }
 
-/** Asks whether the process is ready; never rejects. */
+/** Result of the checks; never rejects. */
 export type Readiness = () => Promise<Answer>
 
 type ReadinessOptions = { readonly monotonicMs?: Clock['monotonicMs']; readonly timeoutMs?: number }
 
-/** How old an answer may be. Anybody may ask on the API's main port, so a flood must cost no statements. */
+/** Age of a cached answer. `/readyz` on the API port is public, so a flood must not cause statements. */
 const keptMs = 1_000
 
-/**
- * Runs every check, each within `timeoutMs`; a check that throws or hangs counts as not ready, in fixed words. One run
- * at a time, whoever asks, and its answer is kept for a second; share one of these between ports.
- */
+/** Runs checks within `timeoutMs`; a check that throws or hangs counts as not ready. Cached for a second. */
 export function readiness(
   checks: Readonly<Record<string, Check>>,
   { monotonicMs = systemClock.monotonicMs, timeoutMs = 2_000 }: ReadinessOptions = {},
 ): Readiness {
-  const judges = Object.entries(checks).map(([name, check]) => [name, judge(onceAtATime(check), timeoutMs)] as const)
+  const bounded = Object.entries(checks).map(
+    ([name, check]) => [name, withinTime(onceAtATime(check), timeoutMs)] as const,
+  )
   let asked: Promise<Answer> | undefined
   let endedMs: number | undefined
 
   async function run(): Promise<Answer> {
-    const results = await Promise.all(judges.map(async ([name, result]) => [name, await result()] as const))
+    const results = await Promise.all(bounded.map(async ([name, result]) => [name, await result()] as const))
     endedMs = monotonicMs()
     return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) }
   }
@@ -46,7 +45,7 @@ export function readiness(
   }
 }
 
-/** A check that hangs is not begun again beside itself. */
+/** Does not start a check that still runs. */
 function onceAtATime(check: Check): () => Promise<string | undefined> {
   let running: Promise<string | undefined> | undefined
   return () => {
@@ -59,7 +58,7 @@ function onceAtATime(check: Check): () => Promise<string | undefined> {
   }
 }
 
-const judge = (check: () => Promise<string | undefined>, timeoutMs: number) => async (): Promise<string> => {
+const withinTime = (check: () => Promise<string | undefined>, timeoutMs: number) => async (): Promise<string> => {
   const { promise: late, resolve } = Promise.withResolvers<string>()
   const timer = setTimeout(() => resolve('no answer in time'), timeoutMs)
   try {
@@ -73,7 +72,6 @@ const judge = (check: () => Promise<string | undefined>, timeoutMs: number) => a
 
 type HealthOptions = {
   readonly host: string
-  /** 0 takes any free port; `port()` says which. */
   readonly port: number
   readonly readiness: Readiness
   readonly registry: Registry
@@ -97,7 +95,7 @@ export function healthServer({ host, port, readiness, registry }: HealthOptions)
       )
       return
     }
-    answer(404, 'text/plain', 'Not found. Here are /healthz, /readyz and /metrics.')
+    answer(404, 'text/plain', 'Not found. This port serves /healthz, /readyz and /metrics.')
   })
   return {
     name: 'health',

@@ -1,22 +1,19 @@
 import { trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
 
-/** Paths that are never written, whatever an error or a request object carries with it. */
+/** Paths redacted from errors and request objects. */
 const redacted = [
   'req.headers.authorization',
   'req.headers["x-api-key"]',
   '*.apiKey',
   '*.signingSecret',
   '*.password',
-  // What Node adds to the error of a URL that cannot be read, password and all.
+  // Node adds it to invalid-URL errors, with the password.
   'err.input',
   'err.base',
 ]
 
-/**
- * The process's logger: one JSON object a line, on stdout unless told otherwise, constant message, variables as fields
- * with one name everywhere (`task_id`, `delivery_id`, `workspace_id`, `request_id`, `trace_id`).
- */
+/** Logs one JSON object per line: constant messages, variables as fields with fixed names such as `task_id`. */
 export function createLogger(process: string, level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level,

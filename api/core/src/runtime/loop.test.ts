@@ -40,7 +40,7 @@ describe('loop', () => {
     await subject.stop()
   })
 
-  it('never overlaps, and looks again for a wake that came during a pass', async () => {
+  it('never overlaps, and runs again after a wake during a pass', async () => {
     const gate = deferred<void>()
     let inside = 0
     let most = 0
@@ -60,7 +60,7 @@ describe('loop', () => {
     expect(most).toBe(1)
   })
 
-  it('outlives a pass that throws', async () => {
+  it('continues after a pass that throws', async () => {
     const { subject, reached } = given(async (n) => {
       if (n === 1) throw new Error('no')
     })
@@ -71,7 +71,7 @@ describe('loop', () => {
     await subject.stop()
   })
 
-  it('waits on stop for the pass that runs, and tells it to end', async () => {
+  it('aborts the running pass on stop and waits for it', async () => {
     const ended: string[] = []
     const { subject, reached } = given(async (_n, signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -109,7 +109,7 @@ describe('repeat', () => {
     return repeat({ name: 'test', pass, ...(firstAfterMs !== undefined && { firstAfterMs }) })
   }
 
-  it('pauses for as long as each pass asks, and begins within the start', async () => {
+  it('starts with the service, and pauses for the time that each pass returns', async () => {
     const subject = given([100, 5])
     void subject.start()
     expect(times).toEqual([0])
@@ -118,7 +118,7 @@ describe('repeat', () => {
     await subject.stop()
   })
 
-  it('waits before the first pass when asked to, unless woken', async () => {
+  it('waits for firstAfterMs before the first pass, unless woken', async () => {
     const subject = given([100], 50)
     void subject.start()
     await vi.advanceTimersByTimeAsync(20)
@@ -128,7 +128,7 @@ describe('repeat', () => {
     await subject.stop()
   })
 
-  it('makes no pass when it is stopped before the first', async () => {
+  it('runs no pass if stopped before the first', async () => {
     const subject = given([100], 50)
     void subject.start()
     await subject.stop()

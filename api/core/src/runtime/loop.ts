@@ -1,21 +1,19 @@
-// The one loop of everything that runs again and again. `repeat` owns timing, overlap, wake-ups and stop; `loop` adds
-// counts, errors and backoff, for passes over the database.
-// If the process dies half-way, the next pass of any replica does the rest: a pass must be repeatable.
+// Repeated passes. `repeat` owns timing, overlap, wake-ups and stop; `loop` adds counts, errors and backoff for
+// database passes. A pass must be repeatable: if the process dies, another replica's pass does the rest.
 import type { Logger } from 'pino'
 import { type Deferred, deferred, type Service } from './service.ts'
 
 export type Loop = Service & {
-  /** The next pass begins at once, or right after the one that runs. */
   wake(): void
-  /** No pass begins any more, and the signal of the one that runs is aborted; `stop` waits for its end. */
+  /** Starts no further pass and aborts the current one; `stop` waits for its end. */
   halt(): void
 }
 
 type RepeatOptions = {
   readonly name: string
-  /** Resolves with the pause until the next pass in milliseconds, which a wake-up cuts short. Must not reject. */
+  /** Resolves with the pause in milliseconds; `wake` ends the pause. Must not reject. */
   readonly pass: (signal: AbortSignal) => Promise<number>
-  /** Pause before the first pass; without it that begins within the start. */
+  /** Pause before the first pass; by default it starts with the service. */
   readonly firstAfterMs?: number
 }
 
@@ -62,17 +60,15 @@ export type Counts = Readonly<Record<string, number>>
 
 type LoopOptions = {
   readonly name: string
-  /** Pause between two passes in milliseconds; a wake-up cuts it short. */
   readonly everyMs: number
-  /** One pass; it returns counts for the log line and the test. */
   readonly run: (signal: AbortSignal) => Promise<Counts>
   readonly logger: Logger
 }
 
-/** Bound of the pause after failures: long enough to spare a sick database, short enough to be back in seconds. */
+/** Longest pause after failures: spares a failing database, and recovers within seconds. */
 const maxPauseMs = 15_000
 
-/** A pass that throws is logged and tried again after a doubling pause, so a broken database makes no hot loop. */
+/** Logs a failed pass and retries with doubling pauses. */
 export function loop({ name, everyMs, run, logger }: LoopOptions): Loop {
   let failures = 0
   return repeat({

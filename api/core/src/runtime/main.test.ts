@@ -10,7 +10,7 @@ const program = `
   await runServices({ logger, services: [left], stopWithinMs: 20_000 })
 `
 
-it('a process ends when its services have stopped, whatever still holds its event loop', async () => {
+it('a process exits after its services have stopped, even if its event loop is busy', async () => {
   const running = promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { timeout: 9_000 })
   await expect(running).resolves.toMatchObject({ stderr: '' })
 })

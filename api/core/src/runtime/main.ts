@@ -1,22 +1,18 @@
-// The life of a process: services start in order; a signal or a broken service ends it. Then all stop taking work at
-// once, and they stop in reverse within a limit. A second signal, or the limit passed, forces the exit; until then the
-// event loop empties by itself.
+// Process life cycle: services start in order until a signal or a failed start. Then all stop taking work, and stop in
+// reverse order within a limit. A second signal or the limit forces the exit.
 import type { Logger } from 'pino'
 import { ConfigError } from './env.ts'
-import { useOwnLookup } from './names/lookup.ts'
 import type { Service } from './service.ts'
 
 type ProcessOptions = {
   readonly logger: Logger
   readonly services: readonly Service[]
-  /** Milliseconds from the signal until the exit is forced; must lie below the pod's grace time. */
+  /** Milliseconds from the signal to the forced exit; below the pod's grace period. */
   readonly stopWithinMs: number
 }
 
-/** After everything has stopped: time for the last lines of the log. */
 const lingerMs = 1_000
 
-/** Starts the services and returns when all have stopped after SIGTERM or SIGINT. */
 export async function runServices({ logger, services, stopWithinMs }: ProcessOptions): Promise<void> {
   const started: Service[] = []
   let stopping = false
@@ -33,7 +29,7 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
     logger.info({ pid: process.pid }, 'process started')
   }
   try {
-    // A signal ends the start too: a service may be waiting for its server for longer than the pod's grace time.
+    // A signal also ends the start, which may wait for a server longer than the grace period.
     await Promise.race([signalled, start()])
     logger.info({ signal: await signalled }, 'process stopping')
   } catch (error) {
@@ -62,7 +58,7 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
   }
   clearTimeout(forced)
   logger.info({ stopped_ms: stoppedMs }, 'process stopped')
-  // What still holds the event loop is a socket to a machine that is gone, for which TCP waits a quarter of an hour.
+  // A socket to a dead machine would keep the event loop alive for 15 minutes.
   setTimeout(() => process.exit(), lingerMs).unref()
 }
 
@@ -79,9 +75,8 @@ function untilSignal(): Promise<string> {
   })
 }
 
-/** Runs a process's main function; a configuration that cannot be used is printed without a stack, with exit code 2. */
+/** Runs the main function; prints a ConfigError without a stack and exits with 2. */
 export async function runMain(main: () => Promise<void>): Promise<void> {
-  useOwnLookup()
   try {
     await main()
   } catch (error) {

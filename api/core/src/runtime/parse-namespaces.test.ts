@@ -10,7 +10,7 @@ describe('KUBE_NAMESPACES', () => {
     expect(parseNamespaces(text)).toEqual(names)
   })
 
-  it.each(['', 'team-a,', 'Team', '-a', 'a/b', 'a'.repeat(64)])('refuses "%s"', (text) => {
-    expect(() => parseNamespaces(text)).toThrow('is no name of a namespace')
+  it.each(['', 'team-a,', 'Team', '-a', 'a/b', 'a'.repeat(64)])('rejects "%s"', (text) => {
+    expect(() => parseNamespaces(text)).toThrow('is not a namespace name')
   })
 })

@@ -12,14 +12,14 @@ function aborted(reason: Error): AbortSignal {
 }
 
 describe('orAborted', () => {
-  it('ends as the promise does, and leaves no listener', async () => {
+  it('settles like the promise, and leaves no listener', async () => {
     const { signal } = new AbortController()
     expect(await orAborted(Promise.resolve(7), signal)).toBe(7)
     await expect(orAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no')
     expect(listeners(signal)).toBe(0)
   })
 
-  it('rejects with the reason of a signal that is aborted before or meanwhile', async () => {
+  it('rejects with the reason of an aborted signal', async () => {
     const reason = new Error('stop')
     await expect(orAborted(never, aborted(reason))).rejects.toBe(reason)
     const controller = new AbortController()
@@ -29,7 +29,7 @@ describe('orAborted', () => {
     expect(listeners(controller.signal)).toBe(0)
   })
 
-  it('lets a promise that it left behind fail without a word', async () => {
+  it('ignores a later rejection of the promise', async () => {
     const work = Promise.withResolvers<void>()
     const raced = orAborted(work.promise, aborted(new Error('stop')))
     work.reject(new Error('too late')) // an unhandled rejection would fail this run

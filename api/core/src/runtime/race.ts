@@ -1,11 +1,8 @@
-// A promise raced with an abort or a time limit. Whatever wins, no listener and no timer is left behind, so that a
-// signal that lives as long as the process can be raced with any number of times.
+// Races of a promise with an abort or a timeout. They leave no listener or timer behind, so long-lived signals can be
+// raced any number of times.
 import { pause } from './service.ts'
 
-/**
- * The promise, or the signal's reason as soon as it is aborted. What is left behind goes on by itself; its end, good
- * or bad, concerns nobody any more.
- */
+/** The promise, or the signal's reason once aborted. The work continues, and its result is ignored. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)
@@ -15,7 +12,7 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   })
 }
 
-/** Resolves when the promise does or the signal is aborted, whichever is first; rejects with the promise alone. */
+/** Resolves with the promise or on abort; rejects only if the promise does. */
 export async function settledOrAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   try {
     await orAborted(work, signal)
@@ -24,7 +21,7 @@ export async function settledOrAborted(work: Promise<unknown>, signal: AbortSign
   }
 }
 
-/** Resolves when the promise does or after `ms`, whichever is first; rejects with the promise alone. */
+/** Resolves with the promise or after `ms`; rejects only if the promise does. */
 export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
   const settled = new AbortController()
   try {

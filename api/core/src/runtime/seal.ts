@@ -1,10 +1,10 @@
-// Secrets that must be recoverable are sealed with AES-256-GCM, the row's id as associated data (D17), so that a
-// sealed value copied to another row does not open. Several master keys by id: the first seals, all open.
+// Seals recoverable secrets with AES-256-GCM. The row id is associated data (D17), so a value copied to another row
+// does not open. The first master key seals; all open.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export type MasterKeys = ReadonlyMap<string, Buffer>
 
-/** Parses `id:base64,id2:base64`; each key is 32 bytes. Throws an Error that says what to do and shows no key. */
+/** Parses `id:base64,id2:base64`; each key has 32 bytes. Errors contain no key. */
 export function parseMasterKeys(text: string): MasterKeys {
   const keys = new Map<string, Buffer>()
   for (const part of text.split(',')) {
@@ -18,7 +18,6 @@ export function parseMasterKeys(text: string): MasterKeys {
   return keys
 }
 
-/** `keyId.iv.tag.ciphertext`, each part base64url. */
 export function seal(keys: MasterKeys, rowId: string, plain: string): string {
   const [entry] = keys
   if (entry === undefined) throw new Error('no master key')
@@ -29,12 +28,12 @@ export function seal(keys: MasterKeys, rowId: string, plain: string): string {
   return [keyId, ...[iv, cipher.getAuthTag(), sealed].map((bytes) => bytes.toString('base64url'))].join('.')
 }
 
-/** A sealed secret does not open here; the message says what to do, and shows no key. */
+/** A secret cannot be opened; the message says what to do and contains no key. */
 export class UnsealError extends Error {
   override name = 'UnsealError'
 }
 
-/** Opens what `seal` made for the same row. @throws UnsealError when the key is gone or anything was changed */
+/** Opens a value sealed for the same row. @throws UnsealError if the key is missing or the value was changed */
 export function unseal(keys: MasterKeys, rowId: string, sealed: string): string {
   const [keyId = '', iv = '', tag = '', body = ''] = sealed.split('.')
   const key = keys.get(keyId)
@@ -46,6 +45,6 @@ export function unseal(keys: MasterKeys, rowId: string, sealed: string): string 
     return Buffer.concat([decipher.update(Buffer.from(body, 'base64url')), decipher.final()]).toString('utf8')
   } catch (cause) {
     const reasons = 'is not the one that sealed it, or the sealed value was changed or copied from another row'
-    throw new UnsealError(`the secret does not open: master key ${keyId} ${reasons}`, { cause })
+    throw new UnsealError(`the secret cannot be opened: master key ${keyId} ${reasons}`, { cause })
   }
 }

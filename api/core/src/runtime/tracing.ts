@@ -1,6 +1,6 @@
-// Traces join HTTP → row → NATS → gRPC → S3 → webhook. The SDK is loaded only when an exporter is configured;
-// otherwise every call below goes to the API's no-op tracer and costs next to nothing. No automatic
-// instrumentation: it cost others up to 80 % of their request rate, and the five seams here are set by hand.
+// Traces from HTTP through the row, NATS, gRPC and S3 to the webhook. The SDK is loaded only with an exporter;
+// otherwise calls go to a no-op tracer. Spans are set by hand, because automatic instrumentation can cost most of the
+// request rate.
 import {
   type Attributes,
   type Context,
@@ -15,7 +15,6 @@ import type { Service } from './service.ts'
 
 const tracer = () => trace.getTracer('matte')
 
-/** A service that starts the SDK when `endpoint` is set, and flushes it on stop. */
 export function tracing(processName: string, endpoint: string | undefined): Service {
   let stop: (() => Promise<void>) | undefined
   return {
@@ -30,11 +29,11 @@ export function tracing(processName: string, endpoint: string | undefined): Serv
         instrumentations: [],
       })
       sdk.start()
-      // The SDK registers itself for the whole process and does not take that back.
+      // The SDK registers itself globally and does not unregister.
       stop = () => sdk.shutdown().finally(() => [trace, context, propagation].forEach((each) => void each.disable()))
     },
     stop: async () => {
-      await stop?.().catch(() => undefined) // an exporter that is gone must not hold up the exit
+      await stop?.().catch(() => undefined) // an unreachable exporter must not delay the exit
     },
   }
 }
@@ -42,7 +41,7 @@ export function tracing(processName: string, endpoint: string | undefined): Serv
 type SpanOptions = {
   readonly kind?: 'server' | 'client' | 'producer' | 'consumer' | 'internal'
   readonly attributes?: Attributes
-  /** The `traceparent` of a row or a message: the new span continues that trace. */
+  /** `traceparent` of a row or message; the span continues that trace. */
   readonly traceparent?: string | null
 }
 
@@ -59,7 +58,7 @@ const parentOf = ({ traceparent }: SpanOptions): Context =>
 
 const toSpanOptions = ({ kind = 'internal', attributes = {} }: SpanOptions) => ({ kind: kinds[kind], attributes })
 
-/** Runs `work` inside a span that ends with it; an error marks the span and goes on to the caller. */
+/** Runs `work` in a span; an error marks the span and is rethrown. */
 export function inSpan<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
   return tracer().startActiveSpan(name, toSpanOptions(options), parentOf(options), async (span) => {
     try {
@@ -73,12 +72,12 @@ export function inSpan<T>(name: string, options: SpanOptions, work: (span: Span)
   })
 }
 
-/** A span without length, for an event that something else goes on from, such as a message sent or received. */
+/** A span without duration for an event that another trace continues from. */
 export function markSpan(name: string, options: SpanOptions): void {
   tracer().startSpan(name, toSpanOptions(options), parentOf(options)).end()
 }
 
-/** The active span as a W3C `traceparent`, for a row, a message or a request; undefined without tracing. */
+/** The active span as W3C `traceparent`; undefined without tracing. */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {}
   propagation.inject(context.active(), carrier)

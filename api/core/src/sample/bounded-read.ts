@@ -4,8 +4,8 @@ import type { Db } from '../db/database.ts'
 const statementSecondsMax = 5
 
 /**
- * Reads on one connection, none of whose statements may take longer than some seconds: a slow database has no use for
- * them, and the readings behind wait. @throws as `read`, and the driver's error for a statement that was ended
+ * Reads on one connection with a statement timeout of some seconds, so a slow database does not delay later samples.
+ * @throws as `read`, and the driver's error of a canceled statement
  */
 export const boundedRead = <Value>(db: Db, read: (db: Db) => Promise<Value>): Promise<Value> =>
   db.transaction().execute(async (transaction) => {

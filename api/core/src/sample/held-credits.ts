@@ -1,10 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-/** Open tasks whose credits are added up, the oldest first. */
 const tasksMax = 10_000
 
-/** Credits held by tasks that have not ended; a hold that outlived its task is a broken rule, see invariants.ts. */
 export async function readHeldCredits(db: Db): Promise<number> {
   const { rows } = await sql<{ held: number }>`
     select coalesce(sum(h.amount), 0)::float8 as held

@@ -1,19 +1,16 @@
-// Rules of the ledger and of "once" that a bounded statement can check in a running service, for an alarm (A65). Each
-// looks at what changed last, by the end of an index, and each is one statement, whose snapshot is consistent: what a
-// transaction is about to change breaks no rule. Constraints keep most of them already; these find what a constraint
-// cannot see, such as a row that somebody wrote by hand, or a bug of ours.
+// Invariants that a bounded statement can check in a running service, for an alert. Each statement reads the
+// latest rows of an index in one consistent snapshot. They find violations that constraints cannot, such as manual
+// changes or bugs.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-/** Rows at the end of an index: entries, attempts, ended tasks. */
+/** Bound of rows per check, and of entries per lot; larger lots are skipped. */
 const latestMax = 10_000
-/** Entries whose lots are added up, the lots, and the entries of one lot; one with more is left out. */
+/** Latest entries, and at most this many of their lots. */
 const entriesMax = 1_000
 const lotsMax = 50
-/** Tasks whose workspaces are counted, and those workspaces. */
 const tasksMax = 1_000
 const workspacesMax = 50
-/** Rows that are reported. */
 const foundMax = 100
 
 export const invariantNames = [
@@ -26,14 +23,14 @@ export const invariantNames = [
 
 export type InvariantName = (typeof invariantNames)[number]
 
-/** Ids of the rows that break it, at most a hundred: of a lot, a task, a delivery, a workspace. */
+/** Ids of violating rows, at most 100: lots, tasks, deliveries or workspaces. */
 export async function findViolations(db: Db, name: InvariantName): Promise<string[]> {
   const { rows } = await statements[name].execute(db)
   return rows.map(({ id }) => id)
 }
 
 const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = {
-  // The columns of a lot are the sums of its entries.
+  // A lot's columns equal the sums of its entries.
   ledger_balance: sql`
     with touched as materialized (
       select distinct lot_id as id
@@ -56,7 +53,7 @@ const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = 
        and (l.granted, l.available, l.held, l.spent, l.expired, l.refunded)
            is distinct from (s.granted, s.available, s.held, s.spent, s.expired, s.refunded)
      limit ${foundMax}`,
-  // A hold ends once, and a task is charged for one run at the most.
+  // A hold ends once, and a task is charged for at most one run.
   charged_twice: sql`
     select task_id as id
       from (select task_id, run, lot_id, from_account, to_account from credit_entry
@@ -65,7 +62,7 @@ const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = 
      group by task_id
     having count(*) > count(distinct (run, lot_id)) or count(distinct run) filter (where to_account = 'spent') > 1
      limit ${foundMax}`,
-  // What a task held is spent once it has succeeded, and given back after any other end.
+  // A task's hold is captured after success and released otherwise.
   ended_unsettled: sql`
     select t.id
       from (select id, run, status from task where completed_at is not null
@@ -76,7 +73,7 @@ const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = 
            and h.state <> case when h.run = t.run and t.status = 'succeeded' then 'captured' else 'released' end
          limit 1) h
      limit ${foundMax}`,
-  // After an attempt that was answered 2xx there is no further one.
+  // No attempt follows a 2xx response.
   delivered_twice: sql`
     select delivery_id as id
       from (select delivery_id, error from delivery_attempt order by id desc limit (select ${latestMax}::int)) a
@@ -84,7 +81,7 @@ const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = 
      group by delivery_id
     having count(*) > 1
      limit ${foundMax}`,
-  // A workspace counts what it has waiting and processing; a count that is too high takes a slot from it forever.
+  // Workspace counters match its tasks; a high count blocks a slot forever.
   task_counts: sql`
     with touched as materialized (
       select distinct workspace_id as id

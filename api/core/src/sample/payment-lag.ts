@@ -5,10 +5,10 @@ export const checkedPayments = ['order', 'subscription', 'refund'] as const
 
 type Lag = { readonly what: (typeof checkedPayments)[number]; readonly seconds: number }
 
-/** Pending refunds are few; of more than so many the age is that of the first to be asked about. */
+/** With more pending refunds, only those checked next are read. */
 const refundsMax = 1_000
 
-/** How long the provider should have been asked, and for how long a refund is pending, by an entry of an index each. */
+/** Delay of checks with the provider and age of pending refunds, one index entry each. */
 export async function readPaymentLag(db: Db): Promise<Lag[]> {
   const { rows } = await sql<Lag>`
     select what, greatest(0, coalesce(extract(epoch from now() - since), 0))::float8 as seconds

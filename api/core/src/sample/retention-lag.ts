@@ -1,4 +1,4 @@
-// How long what is due to go has been due. The sweeps of the controller delete it (D24); this only reads.
+// Delay of due deletions, which the controller's sweeps perform (D24).
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { type Plans, unusedHours } from '../workspace/plan.ts'
@@ -9,7 +9,7 @@ type Retained = (typeof retained)[number]
 
 type Lag = { readonly what: Retained; readonly seconds: number }
 
-/** By one entry of an index each: unused uploads, objects whose rows are gone, lots that have lapsed. */
+/** Unused uploads, objects without rows, expired lots: one index entry each. */
 export async function readRetentionLag(db: Db): Promise<Lag[]> {
   const { rows } = await sql<Lag>`
     select what, greatest(0, coalesce(extract(epoch from now() - due), 0))::float8 as seconds
@@ -23,7 +23,7 @@ export async function readRetentionLag(db: Db): Promise<Lag[]> {
   return rows
 }
 
-/** Of finished tasks, by the days of their plans. One look-up for each workspace, as the sweep does it. */
+/** Finished tasks by their plan's retention; one look-up per workspace, as in the sweep. */
 export async function readTaskRetentionLag(db: Db, plans: Plans): Promise<Lag[]> {
   const names = Object.keys(plans)
   const days = names.map((name) => plans[name]?.retentionDays ?? 0)

@@ -1,28 +1,24 @@
-// What the gauges of the queue show, read every few seconds by each replica of the API: bounded whatever waits.
+// Queue gauges, read every few seconds by each API replica in bounded time.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { defaultModelVersion } from '../model/model-queries.ts'
 import type { Plans } from '../workspace/plan.ts'
 
-/** Tasks that are counted of one model and kind, and workspaces whose first children are looked at. */
+/** Tasks counted per model and kind, and workspaces checked for children. */
 const countMax = 10_000
 const workspacesMax = 1_000
-/** Models that are shown. */
 const modelsMax = 100
 
 type WaitingTasks = {
   readonly modelVersion: string
-  /** Tasks that wait for a claim, counted up to 10,000. */
   readonly waiting: number
-  /** How long the oldest that a worker may claim has waited; 0 when there is none. */
+  /** Age of the oldest claimable task; 0 without one. */
   readonly oldestSeconds: number
 }
 
 /**
- * For each model. A task that its own workspace's limit holds back counts as waiting, but gives no age: a batch of a
- * small plan waits for hours by design. What lost its worker, or waits between attempts, counts from the moment at
- * which it was due again. `single` reads by age, from an index of its own; children are found by workspace, the oldest
- * of each, since that is how they are claimed. Bounds are subqueries: see `readDueState`.
+ * A task blocked by its workspace's limit counts, but has no age: batches of small plans wait for hours by design.
+ * Children are found by the oldest of each workspace, as claims do. Bounds are subqueries: see `readDueState`.
  */
 export async function readWaitingTasks(db: Db, plans: Plans): Promise<WaitingTasks[]> {
   const names = Object.keys(plans)

@@ -1,5 +1,5 @@
-// The demand on the pools, read once a second by the leader that scales them. It reads open tasks, tasks that began to
-// wait within 30 s and what pods did within the last minutes, and no history, however long that is.
+// Demand on the pools, read once a second by the operator's leader. Reads open tasks, arrivals of the last 30 s and
+// recent pod work, never the whole history.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { maxAttempts } from '../task/limits.ts'
@@ -9,26 +9,22 @@ import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from './la
 
 export type AskedPool = {
   readonly pool: string
-  /** As tasks have them, so including `service-v2` for the default pool (D38). */
+  /** As in tasks, so including `service-v2` for the default pool. */
   readonly modelVersions: readonly string[]
-  /** How far back `perRevision` looks: the age of a rollout's step, 60 by default and 3,600 at the most. */
+  /** Window of `perRevision` in seconds: a rollout's step, default 60, at most 3,600. */
   readonly revisionSeconds?: number
 }
 
 type DemandRequest = { readonly plans: Plans; readonly pools: readonly AskedPool[] }
 
-/**
- * The demand on one pool. The database knows no pool's target, so it has latencies in place of the share that missed.
- */
+/** Demand on a pool. The database does not know the pool's target, so it has latencies instead of `missedShare`. */
 export type PoolDemand = Omit<Demand, 'missedShare'> & {
   /** From creation to success over the last 60 s, for `shareSlowerThan`. */
   readonly latencyBuckets: LatencyBuckets
   readonly perRevision: readonly RevisionCounts[]
 }
 
-/**
- * What the pods of one revision did within the `revisionSeconds` asked for; revisions that did nothing are left out.
- */
+/** Work of a revision's pods within `revisionSeconds`; idle revisions are omitted. */
 type RevisionCounts = {
   readonly revision: string
   readonly done: number
@@ -39,35 +35,27 @@ type RevisionCounts = {
   readonly p95Seconds: number | undefined
 }
 
-/**
- * Single tasks counted for one model, oldest first, and workspaces visited for its children of batches. No pool has
- * slots for as many; a workspace that adds none has its whole limit in slots already.
- */
+/** Single tasks counted per model, and workspaces visited for children; no pool has as many slots. */
 const singlesMax = 10_000
 const workspacesMax = 2_000
-/** Windows that give the service time of a pool that was idle for a minute: ten minutes of one replica. */
+/** Windows for the service time of a pool idle for a minute: ten minutes of one replica. */
 const windowsMax = 120
 
 const bucketNumbers = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_none, index) => index + 1)
-// The driver takes a list of bigint for texts; sums are whole in a float8 up to 2^53.
+// The driver returns bigint lists as text; float8 is exact up to 2^53.
 const summedBuckets = sql`array[${sql.join(bucketNumbers.map((bucket) => sql`coalesce(sum(w.latency_buckets[${sql.lit(bucket)}]), 0)::float8`))}]`
 
-/** A caller's retry counts as a single task, also of a child (D33, `slotCounter`). Written as in the indexes, to use them. */
+/** A retry counts as a single task, even of a child (D33, `slotCounter`). Matches the index expressions. */
 const isSingle = sql`(t.batch_id is null or t.run > 1)`
 const isChild = sql`t.batch_id is not null and t.run = 1`
 
 /**
- * One statement for all pools; the answer has every pool asked for. Tasks of a model version that no pool has are
- * ignored; a version that several pools have counts in each. While dispatch is paused no task waits or arrives, since
- * none may be claimed and more pods would not help; tasks under a claim go on and count.
- *
- * A workspace's free concurrency slots, its limit less what it has processing, bound what can be worked on (D39). Each
- * pool is counted as if all of them were its own: the first pool with a free slot takes the task, and a broken pool
- * must not hide the tasks of the others. Single tasks come first, as in a claim. A task between two attempts has its
- * slot already.
- *
- * `hop` walks over the workspaces with waiting tasks, from one index entry to the next, so that thousands of tasks
- * beyond a workspace's free slots are not read at all.
+ * Reads every requested pool in one statement. Ignores tasks of unknown versions; a version in several pools counts in
+ * each. While dispatch is paused no task waits or arrives; claimed tasks still count.
+ * A workspace's free slots, its limit minus its processing tasks, bound its demand (D39). Each pool may use all of
+ * them, so a broken pool cannot hide tasks of others. Single tasks come first, as in claims. A task between attempts
+ * already has its slot.
+ * `hop` walks workspaces by index entry, so tasks beyond the free slots are not read.
  */
 export async function readDemand(db: Db, { plans, pools }: DemandRequest): Promise<Map<string, PoolDemand>> {
   if (pools.length === 0) return new Map()
@@ -205,7 +193,6 @@ type Measurements = { readonly service: number | null; readonly buckets: Latency
 type Row = Omit<PoolDemand, 'serviceSeconds' | 'p95Seconds' | 'latencyBuckets' | 'perRevision'> & {
   readonly pool: string
   readonly service: number | null
-  /** Null: no windows in the last 60 s. */
   readonly buckets: LatencyBuckets | null
   readonly revisions: readonly (Omit<RevisionCounts, 'serviceSeconds' | 'p95Seconds'> & Measurements)[] | null
 }

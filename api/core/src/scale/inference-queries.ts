@@ -1,31 +1,26 @@
-// What the pods did lately, written by every replica of the controller once a second and read with the demand. Only
-// metrics depend on it: a lost second costs a little accuracy.
+// Recent work of pods, written by every controller replica once a second. It holds measurements
+// only, so losing it loses no task.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { LatencyBuckets } from './latency.ts'
 
-/** Length of a window. Each second's write adds to the current one. */
 export const windowSeconds = 5
 
-/** What the pods of one revision did since the last write. */
+/** Work of a revision's pods since the last write. */
 export type InferenceWindow = {
   readonly pool: string
   readonly revision: string
-  /** Requests by how their time in a slot ended; `unavailable`: the pod was gone. */
+  /** Requests by outcome; `unavailable`: the pod was gone. */
   readonly done: number
   readonly failed: number
   readonly timedOut: number
   readonly unavailable: number
-  /** Seconds in slots of those that are `done`: a stalled pod must not look like slow work, which needs more pods. */
+  /** Slot seconds of `done` requests only, so a stalled pod does not look like slow work. */
   readonly busySeconds: number
-  /** Tasks that succeeded, by the seconds from creation to success (`bucketOf`). */
   readonly latencyBuckets: LatencyBuckets
 }
 
-/**
- * Adds to the current window of `replica`, in one statement. Each pool and revision may be in `windows` once. After an
- * error the caller may add the same counts to its next call: at worst, when only the answer was lost, they count twice.
- */
+/** Adds to the replica's current window. Pools and revisions in `windows` are distinct. */
 export async function recordInference(db: Db, replica: string, windows: readonly InferenceWindow[]): Promise<void> {
   if (windows.length === 0) return
   const rows = windows.map((window) => ({
@@ -39,7 +34,7 @@ export async function recordInference(db: Db, replica: string, windows: readonly
     ended: window.latencyBuckets.reduce((sum, count) => sum + count, 0),
     latency_buckets: window.latencyBuckets,
   }))
-  // In the order of the key, so that two overlapping writes of one replica cannot deadlock.
+  // In key order, so overlapping writes cannot deadlock.
   await sql`
     insert into inference_window as w (pool, at, revision, replica, done, failed, timed_out, unavailable, busy_seconds,
                                        ended, latency_buckets)
@@ -58,10 +53,10 @@ export async function recordInference(db: Db, replica: string, windows: readonly
                                 with ordinality as b (before, added, place))`.execute(db)
 }
 
-/** Deleted by one sweep at most; 100 pools on 3 replicas make 300 windows in 5 s. */
+/** Bound per sweep; 100 pools on 3 replicas write 300 windows in 5 s. */
 const sweptMax = 10_000
 
-/** Deletes windows older than an hour, the longest time that is read, and returns how many. */
+/** Deletes windows older than an hour, the longest window read; returns their number. */
 export async function sweepInferenceWindows(db: Db): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from inference_window

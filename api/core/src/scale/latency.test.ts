@@ -21,13 +21,13 @@ describe('bucketOf', () => {
     expect(bucketOf(seconds)).toBe(index)
   })
 
-  it('knows a bucket for each bound and one more', () => {
+  it('has a bucket for each bound and one more', () => {
     expect(emptyBuckets()).toHaveLength(latencyBoundsSeconds.length + 1)
   })
 })
 
 describe('latencyQuantile', () => {
-  it('is undefined when nothing was counted', () => {
+  it('is undefined without counts', () => {
     expect(latencyQuantile(emptyBuckets(), 0.95)).toBeUndefined()
   })
 
@@ -49,7 +49,7 @@ describe('latencyQuantile', () => {
 })
 
 describe('shareSlowerThan', () => {
-  it('is undefined when nothing was counted', () => {
+  it('is undefined without counts', () => {
     expect(shareSlowerThan(emptyBuckets(), 2)).toBeUndefined()
   })
 
@@ -61,7 +61,7 @@ describe('shareSlowerThan', () => {
     [20, 0.25],
     [60, 0.25],
     [90, 0.25],
-  ])('counts what took longer than %d s', (seconds, expected) => {
+  ])('returns the share slower than %d s', (seconds, expected) => {
     expect(shareSlowerThan(counted(0.1, 1.9, 4, 100), seconds)).toBeCloseTo(expected, 10)
   })
 })

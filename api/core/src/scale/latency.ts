@@ -1,25 +1,19 @@
-// Latencies as counts in buckets: they can be added over replicas and time, which a mean or a percentile cannot.
+// Latencies as bucket counts, which can be added over replicas and time.
 
-/** Inclusive upper bounds of the buckets in seconds; one more bucket is above the last. */
+/** Inclusive upper bounds in seconds; one more bucket follows the last. */
 export const latencyBoundsSeconds = [0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60] as const
 
-/**
- * Counts of each bucket by itself, so not cumulative, in the order of the bounds: `latencyBoundsSeconds.length + 1`.
- */
+/** Count per bucket, not cumulative: `latencyBoundsSeconds.length + 1` values. */
 export type LatencyBuckets = readonly number[]
 
 export const emptyBuckets = (): number[] => Array.from({ length: latencyBoundsSeconds.length + 1 }, () => 0)
 
-/** Index of the bucket that a latency of `seconds` belongs to. */
 export function bucketOf(seconds: number): number {
   const index = latencyBoundsSeconds.findIndex((bound) => seconds <= bound)
   return index < 0 ? latencyBoundsSeconds.length : index
 }
 
-/**
- * The latency at `quantile` (0 to 1) in seconds, interpolated within its bucket like Prometheus' `histogram_quantile`.
- * Undefined: nothing was counted. The last bucket has no upper bound, so it gives 60.
- */
+/** Latency in seconds at `quantile` (0 to 1), interpolated; at most 60, the last bound. Undefined without counts. */
 export function latencyQuantile(buckets: LatencyBuckets, quantile: number): number | undefined {
   const total = sum(buckets)
   if (total === 0) return undefined
@@ -36,7 +30,7 @@ export function latencyQuantile(buckets: LatencyBuckets, quantile: number): numb
   return latencyBoundsSeconds.at(-1)
 }
 
-/** Share (0 to 1) that took longer than `seconds`, interpolated within its bucket. Undefined: nothing was counted. */
+/** Share (0 to 1) above `seconds`, interpolated. Undefined without counts. */
 export function shareSlowerThan(buckets: LatencyBuckets, seconds: number): number | undefined {
   const total = sum(buckets)
   if (total === 0) return undefined
@@ -44,7 +38,7 @@ export function shareSlowerThan(buckets: LatencyBuckets, seconds: number): numbe
   const count = buckets[index] ?? 0
   const bound = latencyBoundsSeconds[index]
   const lower = lowerBound(index)
-  // Beyond the last bound the latencies are unknown: all of them count as slower.
+  // Latencies above the last bound all count as slower.
   const within = bound === undefined ? count : (count * (bound - seconds)) / (bound - lower)
   return (within + sum(buckets.slice(index + 1))) / total
 }

@@ -1,4 +1,4 @@
-/** Settings that operators change while the service runs (D53, D67). None is a secret. */
+/** Settings that operators change at run time (D53, D67). None is a secret. */
 export type Settings = {
   readonly maintenance: boolean
   readonly batchEnabled: boolean
@@ -13,7 +13,6 @@ const names = {
   'webhooks.allowedTargets': 'allowedTargets',
 } as const
 
-/** Values until an operator changes them. */
 export const defaultSettings: Settings = {
   maintenance: false,
   batchEnabled: true,
@@ -24,5 +23,4 @@ export const defaultSettings: Settings = {
 export type SettingName = keyof typeof names
 export const settingNames = Object.keys(names) as SettingName[]
 
-/** Value of one setting by the name that operators use. */
 export const settingOf = (settings: Settings, name: SettingName): boolean | readonly string[] => settings[names[name]]

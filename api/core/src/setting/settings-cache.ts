@@ -4,12 +4,11 @@ import { type Loop, loop } from '../runtime/loop.ts'
 import { defaultSettings, type Settings } from './setting.ts'
 import { readSettings } from './setting-queries.ts'
 
-/** Settings are in force within 5 s on every replica (D53): read every 2 s, so that a lost pass still keeps it. */
+/** Settings apply within 5 s on every replica (D53), even if a pass fails. */
 const everyMs = 2_000
 
 export type SettingsCache = Loop & { current(): Settings }
 
-/** The latest settings without a query per request; until the first read, those that refuse nothing. */
 export function settingsCache(db: Db, logger: Logger): SettingsCache {
   let settings = defaultSettings
   const refresh = async () => {
@@ -19,7 +18,7 @@ export function settingsCache(db: Db, logger: Logger): SettingsCache {
   const inner = loop({ name: 'settings', everyMs, run: refresh, logger })
   return {
     ...inner,
-    // The first read happens before the process serves, so that a restart never forgets a switch.
+    // Reads before the process serves, so a restart keeps every switch.
     start: async () => {
       await refresh().catch((error: unknown) => logger.warn({ err: error }, 'settings not read yet'))
       await inner.start()

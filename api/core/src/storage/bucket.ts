@@ -1,43 +1,32 @@
-// The client of the object store, and all that the rest of the code sees of it. The AWS SDK does what is rare
-// (sdk-operations.ts); it is by-passed in two places, each for what was measured (DECISIONS 43):
-// - `head`, `get` and `put`, which every task needs, go over undici (object-client.ts): the SDK takes a request through
-//   some forty middlewares, twice the CPU;
-// - links are signed by ourselves (signature-v4.ts): the SDK's presigner took 0.5 ms of CPU for each, and a page of a
-//   hundred results needs a hundred.
-// `internalEndpoint` serves our own reads and writes, `publicEndpoint` only signs, since a presigned URL names the host
-// that the caller will use (D81).
+// Object store client. It bypasses the AWS SDK (sdk-operations.ts) in two places:
+// - `head`, `get` and `put` go over undici (object-client.ts): the SDK's middlewares double the CPU.
+// - signature-v4.ts signs requests and links: `@smithy/signature-v4` takes 45 instead of 17 µs of CPU per link, and the
+//   difference is an eighth of reading a succeeded task.
+// `internalEndpoint` serves reads and writes; `publicEndpoint` is the host in presigned URLs (D81).
 import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
-import {
-  credentialsOf,
-  type KeysOrCredentials,
-  type StoreCredentials,
-  withLastKeys,
-} from './credentials/store-credentials.ts'
 import { createObjectClient, type ObjectClient } from './object-client.ts'
 import { type OpenObject, type OpenOptions, openSdk } from './sdk-operations.ts'
 import { createPresigner, type StorePlace } from './signature-v4.ts'
 import { StorageError } from './storage-error.ts'
+import { credentialsOf, type KeysOrCredentials, type StoreCredentials, withLastKeys } from './store-credentials.ts'
 import { observeStore, type StoreObserver, unobserved } from './store-metrics.ts'
 
 export type BucketOptions = Omit<StorePlace, 'endpoint'> &
   KeysOrCredentials & {
     readonly internalEndpoint: string
     readonly publicEndpoint: string
-    /** Absent in programs that serve no metrics. */
     readonly metrics?: EdgeMetrics
   }
 
 export type ObjectHead = {
   readonly etag: string
   readonly sizeBytes: number
-  /** The first bytes, at most as many as asked for. */
   readonly bytes: Uint8Array
 }
 
 type PutGrant = {
   readonly contentType: string
   readonly expiresInSeconds: number
-  /** Given: the PUT may have no other length. */
   readonly sizeBytes?: number | undefined
 }
 
@@ -45,34 +34,31 @@ export type Bucket = {
   readonly name: string
   /** Size, ETag and first bytes in one request. @throws StorageError */
   head(key: string, firstBytes: number): Promise<ObjectHead>
-  /** The whole object if it still has this ETag, refused past `maxBytes`. @throws StorageError */
+  /** The whole object if the ETag matches, up to `maxBytes`. @throws StorageError */
   get(key: string, options: { etag?: string; maxBytes: number; signal?: AbortSignal }): Promise<Buffer>
-  /** The object as a stream, for passing on. @throws StorageError */
+  /** The object as a stream. @throws StorageError */
   open(key: string, options?: OpenOptions): Promise<OpenObject>
   /** @throws StorageError */
   put(key: string, body: Uint8Array, options: { contentType: string; signal?: AbortSignal }): Promise<void>
-  /** Gone already counts as done. @throws StorageError */
   delete(key: string, signal?: AbortSignal): Promise<void>
-  /** Keys that begin with `prefix`, at most a thousand of them. @throws StorageError */
+  /** Keys with this prefix, at most 1,000. @throws StorageError */
   list(prefix: string, signal?: AbortSignal): Promise<string[]>
-  /** A URL for one PUT, for the public host; shorter-lived than asked for if the keys expire. @throws StorageError */
+  /** Upload URL on the public host; expires earlier if the keys do. @throws StorageError */
   presignPut(key: string, options: PutGrant): Promise<{ readonly url: string; readonly expiresInSeconds: number }>
   /**
-   * A URL to download, for the public host, at most 7 days (604,800 s, the scheme's own bound).
-   * @throws StorageError with keys that expire, which would end the link early
+   * Download URL on the public host, valid for at most 7 days (604,800 s), the limit of Signature V4.
+   * @throws StorageError if the keys expire, because the link would end early
    */
   presignGet(key: string, options: { contentType: string; fileName: string; expiresInSeconds: number }): string
-  /** True when the bucket answers within `timeoutMs`. */
+  /** True if the bucket responds within `timeoutMs`. */
   probe(timeoutMs: number): Promise<boolean>
-  /** Makes the bucket unless it is there. @throws StorageError */
   ensure(signal?: AbortSignal): Promise<void>
   close(): void
 }
 
-/** A caller waits for the answer to `head`, and a store that is up gives it in milliseconds. */
+/** The caller waits; a healthy store responds in milliseconds. */
 const headTimeoutMs = 5_000
 
-/** What a store says to a PUT: nothing, or some words of XML. */
 const answerBytesMax = 65_536
 
 const emptyObject: ObjectHead = { etag: '', sizeBytes: 0, bytes: new Uint8Array() }
@@ -106,7 +92,7 @@ const objectOperations = ({ send }: ObjectClient): Pick<Bucket, 'head' | 'get' |
       const total = answer.headers['content-range']?.split('/')[1]
       return { etag: answer.headers.etag ?? '', sizeBytes: Number(total ?? answer.bytes.length), bytes: answer.bytes }
     } catch (error) {
-      // No range of an empty object can be satisfied: this is an answer and no failure.
+      // An empty object has no satisfiable range.
       if (error instanceof StorageError && error.kind === 'range') return emptyObject
       throw error
     }
@@ -159,7 +145,7 @@ const linkOperations = (
     },
     presignGet: (key, { contentType, fileName, expiresInSeconds }) => {
       const { fixed } = credentials
-      if (fixed === undefined) throw new StorageError('unavailable', 'keys that expire sign no link of days')
+      if (fixed === undefined) throw new StorageError('unavailable', 'expiring keys cannot sign long-lived links')
       const query = {
         'response-content-type': contentType,
         'response-content-disposition': `attachment; filename="${fileName}"`,

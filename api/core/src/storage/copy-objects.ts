@@ -1,21 +1,20 @@
-// From one bucket to another, on two stores or one: a move, or a copy to keep. What is there already is not sent again,
-// so a second pass after a long first one is short.
+// Copies objects between buckets, on one store or two. Unchanged objects are skipped, so a second pass is short.
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { eachAtOnce } from '../runtime/each-at-once.ts'
-import type { KeysOrCredentials } from './credentials/store-credentials.ts'
 import { newClient } from './sdk-operations.ts'
 import type { StorePlace } from './signature-v4.ts'
+import type { KeysOrCredentials } from './store-credentials.ts'
 
 type Side = { readonly client: S3Client; readonly bucket: string }
 type Listed = { readonly key: string; readonly sizeBytes: number; readonly etag: string }
 type Copied = { readonly copied: number; readonly copiedBytes: number; readonly unchanged: number }
 
-/** An object is held whole while it is copied: 21 MiB at most, times this. */
+/** Objects in memory at once, up to 21 MiB each. */
 const atOnce = 8
 
-/** Copies every object whose size or ETag is another there, or which is not there. Nothing is deleted. */
 export type CopyStore = StorePlace & KeysOrCredentials
 
+/** Copies missing objects, and those that differ in size or ETag. Deletes nothing. */
 export async function copyObjects(from: CopyStore, to: CopyStore): Promise<Copied> {
   const source = { client: newClient(from), bucket: from.bucket }
   const target = { client: newClient(to), bucket: to.bucket }
@@ -50,7 +49,7 @@ async function listAfter({ client, bucket }: Side, after: string | undefined): P
   return Contents.flatMap(({ Key: key, Size = 0, ETag = '' }) => (key ? { key, sizeBytes: Size, etag: ETag } : []))
 }
 
-/** Of the target the same range, which may hold more than one page of the source. */
+/** Lists the same key range of the target, which may need several pages. */
 async function listUntil(target: Side, { after, last }: { after: string | undefined; last: string }) {
   const found = new Map<string, string>()
   for (let from = after; ; ) {
@@ -61,7 +60,6 @@ async function listUntil(target: Side, { after, last }: { after: string | undefi
   }
 }
 
-/** Its size. An object that is gone by now is none: retention has deleted it. */
 async function copyOne(source: Side, target: Side, key: string): Promise<number> {
   const object = await source.client
     .send(new GetObjectCommand({ Bucket: source.bucket, Key: key }))

@@ -13,7 +13,7 @@ function parse(link: string) {
 const { path, query } = parse(signer.sign(objectKey, expires))
 
 describe('a file link', () => {
-  it('holds until it expires, the last second included', () => {
+  it('is valid until it expires, the last second included', () => {
     expect(path).toBe(objectKey)
     expect(signer.verify(objectKey, query, expires - 604_800)).toBe('valid')
     expect(signer.verify(objectKey, query, expires)).toBe('valid')
@@ -34,7 +34,7 @@ describe('a file link', () => {
     expect(signer.verify(key, { ...query, ...change }, expires - 1)).toBe('forged')
   })
 
-  it('outlives a rotation while the old master key is there, and no longer', () => {
+  it('survives a rotation while the old master key is configured', () => {
     const rotated = fileLinkSigner(
       new Map([
         ['b', b],

@@ -1,15 +1,14 @@
-// Links to results that the gateway serves itself: `<object key>?expires=…&key=…&signature=…`, HMAC-SHA256 over key
-// and expiry. The signing keys are derived from the master keys, one each, so that they need no storage, and a link
-// that one has signed holds until that master key is taken out. A derived key opens nothing that is sealed.
+// Links to results served by the gateway: `<object key>?expires=…&key=…&signature=…`, HMAC-SHA256 over key and expiry.
+// Each signing key is derived from a master key, so a link works until its master key is removed. A derived key cannot
+// unseal secrets.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { MasterKeys } from '../runtime/seal.ts'
 
 export type FileLinkQuery = { readonly expires?: unknown; readonly key?: unknown; readonly signature?: unknown }
 
 type FileLinkSigner = {
-  /** Path and query below the URL where files are served; `expires` in seconds since the Unix epoch. */
   sign(objectKey: string, expires: number): string
-  /** Whether the link is one of ours, and not past `nowSeconds`. The signature is compared in constant time. */
+  /** Verifies the signature in constant time, and the expiry. */
   verify(objectKey: string, query: FileLinkQuery, nowSeconds: number): 'valid' | 'expired' | 'forged'
 }
 
@@ -36,6 +35,6 @@ export function fileLinkSigner(masterKeys: MasterKeys): FileLinkSigner {
 
 const derive = (key: Buffer): Buffer => Buffer.from(hkdfSync('sha256', key, '', 'matte file links', 32))
 
-/** An object key of ours holds no line break, so the two cannot run into each other. */
+/** Object keys contain no line break, so the text is unambiguous. */
 const signatureOf = (key: Buffer, objectKey: string, expires: string): Buffer =>
   createHmac('sha256', key).update(`${expires}\n${objectKey}`).digest()

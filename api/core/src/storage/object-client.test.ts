@@ -33,7 +33,7 @@ describe('createObjectClient', () => {
       void response.writeHead(code, { 'content-length': text.length }).end(text)
   const get = { method: 'GET', key: 'a', maxBytes: 100 } as const
 
-  it('answers headers and the whole body', async () => {
+  it('returns headers and the whole body', async () => {
     const { client } = await ask([(_request, response) => void response.setHeader('etag', '"e"').end('hello')])
     const { headers, bytes } = await client.send(get)
     expect([headers.etag, bytes.toString()]).toEqual(['"e"', 'hello'])
@@ -65,7 +65,7 @@ describe('createObjectClient', () => {
     expect(asked()).toBe(2)
   })
 
-  it('signs by the clock of a store that says how late it is', async () => {
+  it("follows the store's clock if it differs", async () => {
     const times: unknown[] = []
     const theirNow = new Date('2031-05-06T07:08:09Z')
     const skewed: RequestListener = (request, response) => {
@@ -83,7 +83,7 @@ describe('createObjectClient', () => {
     for (const time of times.slice(1)) expect(time).toMatch(/^20310506T0708/)
   })
 
-  it('tries twice and no more', async () => {
+  it('retries once', async () => {
     const { client, asked } = await ask([status(503, '<Code>SlowDown</Code>')])
     await expect(client.send(get)).rejects.toMatchObject({ kind: 'unavailable', cause: '<Code>SlowDown</Code>' })
     expect(asked()).toBe(2)
@@ -93,7 +93,7 @@ describe('createObjectClient', () => {
     [404, '<Code>NoSuchKey</Code>', 'missing'],
     [412, '<Code>PreconditionFailed</Code>', 'changed'],
     [416, '<Code>InvalidRange</Code>', 'range'],
-  ])('takes %d with %s for an answer to a GET: %s', async (code, words, kind) => {
+  ])('classifies a GET response %d with %s: %s', async (code, words, kind) => {
     const { client, asked } = await ask([status(code, words)])
     await expect(client.send(get)).rejects.toMatchObject({ name: 'StorageError', kind })
     expect(asked()).toBe(1)
@@ -115,14 +115,14 @@ describe('createObjectClient', () => {
   it.each([
     ['by its length', status(200, 'x'.repeat(101))],
     ['by its bytes', (_request, response) => void response.writeHead(200).end('x'.repeat(101))],
-  ] as [string, RequestListener][])('refuses a body that is longer than it may be, %s', async (_name, answer) => {
+  ] as [string, RequestListener][])('rejects a body longer than maxBytes, %s', async (_name, answer) => {
     const { client, asked } = await ask([answer])
     await expect(client.send(get)).rejects.toMatchObject({ kind: 'changed' })
     expect(asked()).toBe(1)
   })
 
-  it('ends with its signal while it waits for a connection', async () => {
-    // Of the addresses for documentation: nobody answers there.
+  it('aborts while it waits for a connection', async () => {
+    // An address reserved for documentation, which never responds.
     client = createObjectClient({ ...store, endpoint: 'http://192.0.2.1:9' })
     const stop = new AbortController()
     const asking = client.send({ ...get, signal: stop.signal })
@@ -130,7 +130,7 @@ describe('createObjectClient', () => {
     await expect(asking).rejects.toMatchObject({ kind: 'unavailable', cause: { message: 'enough' } })
   })
 
-  it('ends with its signal, before and while it waits, and does not try again', async () => {
+  it('aborts without a retry', async () => {
     const stop = new AbortController()
     const { client, asked } = await ask([() => stop.abort()])
     await expect(client.send({ ...get, signal: stop.signal })).rejects.toMatchObject({ kind: 'unavailable' })

@@ -1,20 +1,18 @@
-// Requests for whole objects, or their first bytes, over undici; bucket.ts says why not by the SDK. As there a request
-// is tried twice, which GET and PUT may be, and for a store whose clock differs the signature follows that clock.
+// Whole-object requests over undici. Like the SDK, it retries once, and follows the store's clock when it differs.
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
-import { refusesKeys } from './credentials/refused-keys.ts'
-import { credentialsOf, type KeysOrCredentials, keysFor, withLastKeys } from './credentials/store-credentials.ts'
 import { createRequestSigner, type StorePlace } from './signature-v4.ts'
 import { getErrorOf, StorageError, storeUnavailable } from './storage-error.ts'
+import { credentialsOf, type KeysOrCredentials, keysFor, refusesKeys, withLastKeys } from './store-credentials.ts'
 
 type ObjectRequest = {
   readonly method: 'GET' | 'PUT'
   readonly key: string
-  /** Beside Host and those of the signature; names in lower case. */
+  /** Besides Host and the signature's headers; lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** An answer with a longer body is a StorageError `changed`. */
+  /** A longer body fails with StorageError `changed`. */
   readonly maxBytes: number
   readonly signal?: AbortSignal | undefined
 }
@@ -22,19 +20,18 @@ type ObjectRequest = {
 type ObjectAnswer = { readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
 
 export type ObjectClient = {
-  /** The answer with its whole body. @throws StorageError with what the store said as its cause */
+  /** Returns the response with its whole body. @throws StorageError with the store's response as cause */
   send(request: ObjectRequest): Promise<ObjectAnswer>
   close(): void
 }
 
-/** A store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
+/** A healthy store connects in milliseconds; 30 s without a byte is a dead transfer. */
 const timeouts = { connect: { timeout: 1_000 }, headersTimeout: 30_000, bodyTimeout: 30_000 }
 
-/** Between the two tries of a request. */
 const retryAfterMs = 100
 
 export function createObjectClient(options: StorePlace & KeysOrCredentials): ObjectClient {
-  // No bound: the tasks in flight and the requests in work bound what is asked for.
+  // Unbounded: tasks in flight and concurrent requests bound it.
   const pool = new Pool(new URL(options.endpoint).origin, { ...timeouts, connections: null })
   const credentials = credentialsOf(options)
   const signerOf = withLastKeys((keys) => createRequestSigner({ ...options, ...keys }))
@@ -68,7 +65,6 @@ export function createObjectClient(options: StorePlace & KeysOrCredentials): Obj
   }
 }
 
-/** Answers that say try again, and everything that is no answer: connection refused, reset, too slow. */
 const isTransient = (error: unknown): boolean => !(error instanceof StorageError) || error.kind === 'unavailable'
 
 const isGood = (status: number): boolean => status >= 200 && status <= 299
@@ -77,10 +73,9 @@ type Dispatched = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers'
 type Bounds = Pick<ObjectRequest, 'maxBytes' | 'signal'>
 type Dispatch = ObjectAnswer & { readonly status: number }
 
-/** Bodies of refusals are kept so far, for the log. */
 const refusalBytesMax = 4_096
 
-/** One request by undici's own callbacks: its promises and streams would take as much CPU again. */
+/** Uses undici's callbacks: promises and streams would double the CPU. */
 async function dispatch(pool: Pool, request: Dispatched, { maxBytes, signal }: Bounds) {
   const { promise, resolve, reject } = Promise.withResolvers<Dispatch>()
   let sending: Dispatcher.DispatchController | undefined
@@ -95,7 +90,7 @@ async function dispatch(pool: Pool, request: Dispatched, { maxBytes, signal }: B
   pool.dispatch(request as Dispatcher.DispatchOptions, {
     onRequestStart: (controller) => {
       sending = controller
-      // It may have waited for a connection until after the end.
+      // The signal may abort while the request waits for a connection.
       if (signal?.aborted) abort()
     },
     onResponseStart: (_controller, status, headers) => {

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/**
- * The key of a new upload, `private-uploads/<yyyy>/<mm>/<uuid>-<file name>` (D20). The name is reduced to
- * `[A-Za-z0-9._-]` and its last 100 characters, so that the ending survives; the key alone grants nothing.
- */
+/** Key of a new upload (D20), with the last 100 characters `[A-Za-z0-9._-]` of the file name. */
 export function newUploadKey(fileName: string, at: Date): string {
   const name = fileName
     .normalize('NFKD')
@@ -12,11 +9,34 @@ export function newUploadKey(fileName: string, at: Date): string {
   return `private-uploads/${yearMonth(at)}/${randomUUID()}-${name}`
 }
 
-/** The key of the PDF of an invoice. There is one for each, so that its deletion finds it without a list. */
+/** One key per invoice, so deletion needs no list. */
 export const invoicePdfKey = (invoice: { readonly id: string; readonly issued_at: Date }): string =>
   `invoices/${yearMonth(invoice.issued_at)}/${invoice.id}.pdf`
 
-/** False for a text that can be no object key: nothing, or a URL, which is never fetched (D22). */
+/** False for the empty string and URLs, which are never fetched (D22). */
 export const isKeyForm = (text: string): boolean => text !== '' && !text.includes('://')
 
 export const yearMonth = (at: Date): string => at.toISOString().slice(0, 7).replace('-', '/')
+
+const extensions = { png: 'png', webp: 'webp', jpeg: 'jpg' } as const
+type ResultFormat = keyof typeof extensions
+
+/** Includes run and claim, so a lost claim never overwrites the current one's result (D34). */
+export function resultKey(
+  task: { id: string; run: number; claim: string; createdAt: Date },
+  format: ResultFormat,
+): string {
+  return `${resultPrefix(task)}${task.run}-${task.claim}.${extensions[format]}`
+}
+
+/** Prefix of all results of a task, including unrecorded ones of crashed workers. */
+export const resultPrefix = ({ id, createdAt }: { id: string; createdAt: Date }): string =>
+  `results/${yearMonth(createdAt)}/${id}/`
+
+export const resultFileName = (taskId: string, format: ResultFormat): string => `${taskId}.${extensions[format]}`
+
+export function parseResultKey(key: string): { taskId: string; format: ResultFormat } | undefined {
+  const [, taskId, extension] = /^results\/\d{4}\/\d{2}\/([^/]+)\/[^/]+\.(\w+)$/.exec(key) ?? []
+  const format = (Object.keys(extensions) as ResultFormat[]).find((each) => extensions[each] === extension)
+  return taskId === undefined || format === undefined ? undefined : { taskId, format }
+}

@@ -56,7 +56,7 @@ describe('createPresigner', () => {
     expect(sorted(ours)).toEqual(sorted(theirs))
   })
 
-  it('signs a PUT of one length as the S3 client does', async () => {
+  it('signs a PUT of a fixed length as the S3 client does', async () => {
     const command = new PutObjectCommand({
       Bucket: options.bucket,
       Key: 'a.png',
@@ -93,7 +93,7 @@ describe('createPresigner', () => {
     expect(sorted(ours)).toEqual(sorted(theirs))
   })
 
-  it('takes a new signing key with a new day', () => {
+  it('derives a new signing key each day', () => {
     const other = createPresigner(options)
     const tomorrow = new Date('2026-11-22T00:00:00Z')
     presign({ method: 'GET', key: 'a', expiresInSeconds: 1, at })
@@ -103,7 +103,7 @@ describe('createPresigner', () => {
   })
 })
 
-/** The path, and the query's parameters in one order. */
+/** The path and the sorted query parameters. */
 const sorted = (url: string): string[] => {
   const [path = '', query = ''] = url.split('?')
   return [path, ...query.split('&').sort()]

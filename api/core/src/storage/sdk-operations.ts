@@ -1,5 +1,5 @@
-// What the AWS SDK does for the bucket: streams for the gateway, what retention needs, and the bucket itself. No task
-// waits for any of it.
+// Operations through the AWS SDK: streams for the gateway, retention, and the bucket itself. Tasks do not wait for
+// them.
 import type { Readable } from 'node:stream'
 import {
   CreateBucketCommand,
@@ -11,36 +11,31 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3'
-import { refusesKeys } from './credentials/refused-keys.ts'
+import type { StorePlace } from './signature-v4.ts'
+import { getErrorOf, httpStatusOf, objectMissing, type StorageError, storeUnavailable } from './storage-error.ts'
 import {
   credentialsOf,
   type KeysOrCredentials,
   keysFor,
+  refusesKeys,
   type StoreCredentials,
   withLastKeys,
-} from './credentials/store-credentials.ts'
-import type { StorePlace } from './signature-v4.ts'
-import { getErrorOf, httpStatusOf, objectMissing, type StorageError, storeUnavailable } from './storage-error.ts'
+} from './store-credentials.ts'
 
-/** An object on its way to a client. */
 export type OpenObject = {
   readonly etag: string
-  /** Of what comes: of the range, when one was asked for. */
   readonly lengthBytes: number
-  /** `bytes 0-9/100` when a range comes, else undefined. */
   readonly contentRange: string | undefined
-  /** The reader has it already, as `ifNoneMatch` says. */
   readonly unchanged: boolean
-  /** To be read to its end or destroyed; undefined when only the head was asked for. */
+  /** Read it to the end or destroy it; undefined with `headOnly`. */
   readonly body: Readable | undefined
 }
 
 export type OpenOptions = {
-  /** Without the body. */
   readonly headOnly?: boolean
-  /** As in the header `Range`; one that cannot be satisfied is a StorageError `range`. */
+  /** As the header `Range`; an unsatisfiable one fails with StorageError `range`. */
   readonly range?: string | undefined
-  /** As in the header `If-None-Match`; an object that matches is `unchanged` and comes without its body. */
+  /** As the header `If-None-Match`; a match returns `unchanged` without a body. */
   readonly ifNoneMatch?: string | undefined
   readonly signal?: AbortSignal
 }
@@ -66,11 +61,11 @@ export function openSdk(options: StorePlace & KeysOrCredentials) {
         throw storeUnavailable(error)
       }
     },
-    /** Rejects with what the client says unless the bucket answers in time. */
+    /** Rejects with the client's error unless the bucket responds in time. */
     probe: async (timeoutMs: number): Promise<void> => {
       const signal = AbortSignal.timeout(timeoutMs)
       await headBucket(send, Bucket, signal).catch((error: unknown) => {
-        // The client's own error for that says only that somebody aborted.
+        // The client's error says only that the request was aborted.
         throw signal.aborted ? signal.reason : error
       })
     },
@@ -81,7 +76,7 @@ export function openSdk(options: StorePlace & KeysOrCredentials) {
         if (httpStatusOf(error) !== 404) throw storeUnavailable(error)
         const create = (client: S3Client) => client.send(new CreateBucketCommand({ Bucket }), optionsOf(signal))
         await send(create, signal).catch((failure: unknown) => {
-          if (httpStatusOf(failure) !== 409) throw storeUnavailable(failure) // another process made it meanwhile
+          if (httpStatusOf(failure) !== 409) throw storeUnavailable(failure) // another process created it
         })
       }
     },
@@ -91,12 +86,11 @@ export function openSdk(options: StorePlace & KeysOrCredentials) {
 
 type Request<T> = (client: S3Client) => Promise<T>
 
-/** Sends by a client of the current keys; once more with other keys if the store refuses these. */
 type Send = <T>(request: Request<T>, signal?: AbortSignal, method?: 'HEAD') => Promise<T>
 
 function keyedSender(options: StorePlace & KeysOrCredentials): { readonly send: Send; close(): void } {
   const credentials = credentialsOf(options)
-  // The clients share connections, so a download goes on after its keys are replaced.
+  // Clients share connections, so downloads survive a change of keys.
   const { requestHandler } = newClient(options).config
   const clientOf = withLastKeys(({ accessKeyId, secretAccessKey, sessionToken }) => {
     const keys = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
@@ -104,7 +98,7 @@ function keyedSender(options: StorePlace & KeysOrCredentials): { readonly send: 
   })
   return {
     send: async (request, signal, method) => {
-      // The SDK's own wait for keys ignores the signal of a request.
+      // The SDK's wait for keys ignores the request's signal.
       const keys = await keysFor(credentials, signal)
       try {
         return await request(clientOf(keys))
@@ -125,10 +119,9 @@ function keyedSender(options: StorePlace & KeysOrCredentials): { readonly send: 
 
 type Ask = { readonly client: S3Client; readonly Bucket: string; readonly signal: AbortSignal | undefined }
 
-/** Statuses of refused keys, by store. */
 const refusalStatuses = new Set([400, 401, 403])
 
-/** The store's error with its code. The answer to a HEAD has no body for a code, so a list of one key asks for it. */
+/** Adds the store's error code: a HEAD response has no body, so a list of one key fetches it. */
 async function codedRefusal(error: unknown, { client, Bucket, signal }: Ask): Promise<unknown> {
   if (!refusalStatuses.has(httpStatusOf(error) ?? 0)) return error
   const command = new ListObjectsV2Command({ Bucket, MaxKeys: 1 })
@@ -167,7 +160,7 @@ const streamOpener =
       if (httpStatusOf(error) === 304) {
         return { etag: etagOf(error), lengthBytes: 0, contentRange: undefined, unchanged: true, body: undefined }
       }
-      // The answer to a HEAD has no body that could say what is missing, so the bucket is asked for.
+      // A HEAD response does not say what is missing, so ask for the bucket.
       if (headOnly && httpStatusOf(error) === 404) throw await missingFrom(send, { Bucket, signal, cause: error })
       throw getErrorOf({ status: httpStatusOf(error), code: codeOf(error) }, error)
     }
@@ -180,17 +173,16 @@ const missingFrom = (send: Send, { Bucket, signal, cause }: Missing): Promise<St
 
 const optionsOf = (signal: AbortSignal | undefined) => ({ ...(signal && { abortSignal: signal }) })
 
-/** The SDK names its errors by the codes of the store. */
 const codeOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined)
 
-/** Of an answer 304, which the SDK takes for an error and keeps beside it; empty where the store does not say. */
+/** ETag of a 304, which the SDK reports as an error; empty if the store omits it. */
 const etagOf = (error: unknown): string =>
   (error as { $response?: { headers?: Record<string, string> } }).$response?.headers?.etag ?? ''
 
-/** A store that is up connects in milliseconds; 30 s without a byte is a dead transfer. */
+/** A healthy store connects in milliseconds; 30 s without a byte is a dead transfer. */
 const timeouts = { connectionTimeout: 1_000, requestTimeout: 30_000, socketTimeout: 30_000 }
 
-/** The SDK asks again when its keys expire within 5 minutes, so this lets it ask once a minute; ours are cached. */
+/** The SDK refreshes keys 5 minutes before expiry, so this makes it ask once a minute; fetched keys are cached. */
 const askAgainMs = 6 * 60_000
 
 const sdkProvider = (credentials: StoreCredentials) => async () => {
@@ -209,7 +201,7 @@ const clientWith = ({ endpoint, region }: StorePlace, connection: Connection): S
     endpoint,
     region,
     forcePathStyle: true,
-    // The default adds checksums that a store may not know.
+    // Stores may not support the default checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 2,

@@ -13,7 +13,7 @@ describe('createRequestSigner', () => {
     new S3Client({ endpoint: `http://${hostname}`, region: store.region, credentials })
   const theirs = theirClient(keys)
 
-  /** What the S3 client's signer makes of a request with the same path, headers and body. */
+  /** Authorization that the S3 client's signer computes for the same path, headers and body. */
   async function authorizationOf(
     method: string,
     path: string,
@@ -57,7 +57,7 @@ describe('createRequestSigner', () => {
     expect(signBelow({ method: 'GET', key: 'a', headers: {}, payload: '', at }).path).toBe('/s3/matte/a')
   })
 
-  it('takes a new signing key with a new day', () => {
+  it('derives a new signing key each day', () => {
     const signatureOn = (day: string) =>
       sign({ method: 'GET', key: 'a', headers: {}, payload: '', at: new Date(day) }).headers.authorization
     const other = createRequestSigner({ ...store, endpoint: `http://${hostname}` })

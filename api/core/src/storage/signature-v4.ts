@@ -1,9 +1,8 @@
-// Signature Version 4, in headers and in URLs. The tests beside this file compare each with what the AWS SDK signs,
-// byte for byte.
+// AWS Signature Version 4 for headers and URLs. The tests compare the results with the AWS SDK's, byte for byte.
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
 export type StorePlace = {
-  /** Scheme, host and port. A path is kept before the bucket's in requests, and left out of presigned URLs. */
+  /** Scheme, host and port. Requests keep a path; presigned URLs drop it. */
   readonly endpoint: string
   readonly bucket: string
   readonly region: string
@@ -12,17 +11,16 @@ export type StorePlace = {
 type SignerOptions = StorePlace & {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Of temporary credentials: what is signed then dies with them. */
+  /** For temporary credentials: signatures expire with them. */
   readonly sessionToken?: string | undefined
 }
 
 type SignRequest = {
   readonly method: 'GET' | 'PUT'
   readonly key: string
-  /** Beside Host and those of the signature; names in lower case. All are signed. */
+  /** Besides Host and the signature's headers; lower-case names. All are signed. */
   readonly headers: Readonly<Record<string, string>>
   readonly payload: Uint8Array | string
-  /** Time of the signature; signing is one of the few uses of the process's clock (D82). */
   readonly at: Date
 }
 
@@ -58,13 +56,10 @@ export function createRequestSigner(options: SignerOptions): (request: SignReque
 type PresignRequest = {
   readonly method: 'GET' | 'PUT'
   readonly key: string
-  /** 1 to 604,800, the scheme's own bound. */
   readonly expiresInSeconds: number
-  /** Time of the signature; signing is one of the few uses of the process's clock (D82). */
   readonly at: Date
-  /** Further query parameters. */
   readonly query?: Readonly<Record<string, string>>
-  /** Headers beside Host that the request must send exactly so; names in lower case. */
+  /** Headers that the request must send unchanged; lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -95,7 +90,7 @@ export function createPresigner(options: SignerOptions): Presign {
   }
 }
 
-/** Who makes a link does not know the bytes that will be sent. */
+/** The signer does not know the uploaded bytes. */
 const unsigned = 'UNSIGNED-PAYLOAD'
 
 const encodeEach = (parameters: Readonly<Record<string, string>>): Pair[] =>
@@ -109,11 +104,8 @@ const toQuery = (encoded: readonly Pair[]): string =>
 
 type SignedParts = {
   readonly method: string
-  /** Encoded, as `objectPath` makes it. */
   readonly path: string
-  /** Encoded and in order; empty without. */
   readonly query: string
-  /** Pairs in the order of their names, which are in lower case. */
   readonly headers: readonly Pair[]
   readonly payloadHash: string
 }
@@ -122,14 +114,13 @@ type Pair = readonly [name: string, value: string]
 
 const byName = ([a]: Pair, [b]: Pair): number => (a < b ? -1 : 1)
 
-/** When and for what something is signed. `time`: `20261121T044815Z`. */
 type Scope = {
   readonly time: string
   readonly credential: string
   readonly signature: (parts: SignedParts) => string
 }
 
-/** Answers the scope of a moment. The key of a day, which takes four of the five HMACs, is kept. */
+/** Caches the day's signing key, which takes four of the five HMACs. */
 function createScopes({ region, accessKeyId, secretAccessKey }: SignerOptions): (at: Date) => Scope {
   let key: { readonly day: string; readonly secret: KeyObject } | undefined
 
@@ -139,7 +130,7 @@ function createScopes({ region, accessKeyId, secretAccessKey }: SignerOptions): 
         (previous, part) => hmac(previous, part),
         Buffer.from(`AWS4${secretAccessKey}`),
       )
-      // An HMAC keyed by bytes would first make this object.
+      // HMAC with bytes would create this object each time.
       key = { day, secret: createSecretKey(bytes) }
     }
     return key.secret
@@ -166,9 +157,9 @@ const signedNames = (headers: readonly Pair[]): string => headers.map(([name]) =
 
 const hmac = (key: Buffer | KeyObject, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
-/** The bucket in the path, as every store understands it. */
+/** Path-style address, which every store supports. */
 const objectPath = (bucket: string, key: string): string => `/${bucket}/${key.split('/').map(encode).join('/')}`
 
-/** RFC 3986: the five that JavaScript leaves alone are encoded as well. */
+/** RFC 3986: also encodes the five characters that encodeURIComponent keeps. */
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -1,8 +1,4 @@
-/**
- * An error of the object store, by kind. `missing`: no such object. `changed`: another ETag than asked for.
- * `range`: the range asked for lies outside the object. `unavailable`: no answer, or any other; the same call may work
- * a moment later.
- */
+/** `missing`: no such object. `changed`: other ETag. `range`: unsatisfiable. `unavailable`: a retry may succeed. */
 export class StorageError extends Error {
   override name = 'StorageError'
   readonly kind: 'missing' | 'changed' | 'range' | 'unavailable'
@@ -12,10 +8,7 @@ export class StorageError extends Error {
   }
 }
 
-/**
- * Sorts the answer to a GET. `code` is the store's own, such as NoSuchKey: a 404 without that says nothing of the
- * object, since the bucket may be gone or something else may answer there; `cause` is what else is known.
- */
+/** Classifies a GET response. A 404 without NoSuchKey may come from a missing bucket or another server. */
 export function getErrorOf(
   { status, code }: { status?: number | undefined; code: string | undefined },
   cause: unknown,
@@ -28,11 +21,10 @@ export function getErrorOf(
 
 export const objectMissing = (cause: unknown): StorageError => new StorageError('missing', 'object not found', cause)
 
-/** Whatever keeps anything but a GET from being done: no other refusal says something of an object. */
+/** Any error of another operation: only a GET can report a missing or changed object. */
 export const storeUnavailable = (cause: unknown): StorageError =>
   cause instanceof StorageError ? cause : new StorageError('unavailable', 'object store unavailable', cause)
 
-/** Of an error of the S3 client; undefined where nobody answered. */
 export function httpStatusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('$metadata' in error)) return undefined
   return (error.$metadata as { httpStatusCode?: number }).httpStatusCode

@@ -6,24 +6,21 @@ const operations = ['head', 'get', 'put', 'open', 'delete', 'list', 'probe'] as 
 
 type StoreOperation = (typeof operations)[number]
 
-/** All of this file; docs/metrics.md lists them. */
 export const storeMetrics = {
   duration: histogram({
     name: 'matte_store_request_duration_seconds',
     help:
-      'Time of one operation on the object store, including its second try; `open` ends with the head of the ' +
-      'response that a client gets. `missing`: no such object, an answer; an object that has changed counts as ok. ' +
-      'Requests by presigned URLs are not in it, nor those through the gateway.',
+      'Time of an operation on the object store, including a retry; `open` ends with the response headers. ' +
+      '`missing`: no such object; a changed object counts as ok. Excludes presigned URLs and the gateway.',
     labels: { operation: operations, outcome: ['ok', 'missing', 'error'] },
-    buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30], // milliseconds on a store near by; 30 s is the limit
+    buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30], // a close store takes milliseconds; 30 s is the timeout
     reader: 'saturation',
   }),
 }
 
-/** Times an operation of the store. `signal` is the caller's own: what it has aborted is nobody's failure. */
+/** Times an operation. Aborts by `signal` do not count as errors. */
 export type StoreObserver = <T>(operation: StoreOperation, act: () => Promise<T>, signal?: AbortSignal) => Promise<T>
 
-/** For programs without metrics. */
 export const unobserved: StoreObserver = (_operation, act) => act()
 
 export function observeStore({ registry, failed }: EdgeMetrics): StoreObserver {

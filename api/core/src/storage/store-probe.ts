@@ -4,25 +4,23 @@ import type { Service } from '../runtime/service.ts'
 import type { Bucket } from './bucket.ts'
 import { StorageError } from './storage-error.ts'
 
-/** HEAD bucket every 5 s, 1 s time-out, two misses = down (D21): known within 11 s, forgotten with the first answer. */
+/** HEAD bucket every 5 s with a 1 s timeout; two misses mean down (D21), so detection takes at most 11 s. */
 const everyMs = 5_000
 const timeoutMs = 1_000
 const missesUntilDown = 2
-/** While it is down: tasks wait for the first answer. */
 const downEveryMs = 1_000
 
 export type StoreProbe = Service & {
   isDown(): boolean
-  /** Asks now, for those whose call has just failed: one miss more is enough for down. */
+  /** Checks now after a failed call: one more miss means down. */
   confirmDown(): Promise<boolean>
-  /** Called whenever the store answers again. */
   onBack(listener: () => void): void
 }
 
-/** `ensure` given: the bucket is made if the store lacks it, once. */
+/** With `ensure` a missing bucket is created once. */
 type ProbedBucket = Pick<Bucket, 'probe'> & Partial<Pick<Bucket, 'ensure'>>
 
-/** Whether the store is down: then no upload is granted, since nobody could use it, and no task is claimed. */
+/** While the store is down no uploads are granted and no tasks claimed. */
 export function storeProbe(bucket: ProbedBucket, logger: Logger): StoreProbe {
   const listeners: (() => void)[] = []
   let misses = 0
@@ -46,7 +44,6 @@ export function storeProbe(bucket: ProbedBucket, logger: Logger): StoreProbe {
     if (!isDown()) for (const listener of listeners) listener()
   }
 
-  /** Those who ask at once share one answer. */
   const askOnce = (): Promise<void> => {
     asking ??= ask().finally(() => {
       asking = undefined
@@ -67,14 +64,14 @@ export function storeProbe(bucket: ProbedBucket, logger: Logger): StoreProbe {
     confirmDown: async () => {
       await askOnce()
       if (misses > 0) record(Math.max(misses, missesUntilDown))
-      if (isDown()) inner.wake() // the pause of a store that is up was to follow
+      if (isDown()) inner.wake() // switches to the shorter interval
       return isDown()
     },
     onBack: (listener) => void listeners.push(listener),
   }
 }
 
-/** What creations inspect objects by: a store that is known to be down is not asked. */
+/** Fails at once while the store is known to be down. */
 export function asksProbeFirst(bucket: Bucket, probe: Pick<StoreProbe, 'isDown'>): Pick<Bucket, 'head'> {
   return {
     head: async (key, firstBytes) => {

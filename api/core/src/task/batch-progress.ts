@@ -1,21 +1,21 @@
-// What the end of a child does to its batch, and a caller's retry of it (D52), inside the transaction that moves the
-// child. The batch's row is locked before the child's (workspace → batch → task → lots), so that of two last children
-// that end at once one counts first and the other is the last; the counts are columns and nothing is counted again.
+// Counts of a batch, changed in the transaction that ends or retries one of its children (D52). The batch's row is
+// locked before the child's (lock order: workspace, batch, task, lots), so exactly one of two concurrent endings
+// completes the batch.
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import type { BatchTable } from '../db/tables/batch.ts'
+import type { BatchTable } from '../db/tables/task.ts'
 import { createEventDeliveries } from '../webhook/create-deliveries.ts'
-import { batchFields } from '../webhook/payload.ts'
+import { batchFields } from '../webhook/event-fields.ts'
 
 type Batch = Selectable<BatchTable>
 type EndedChildren = { readonly status: 'succeeded' | 'failed' | 'canceled'; readonly count: number }
 
-/** `completedNow`: this was the last child, for the first time. */
+/** `completedNow`: this child completed the batch for the first time. */
 type BatchProgress = { readonly batch: Batch; readonly completedNow: boolean }
 
 /**
- * Counts children that end with this status, and completes the batch with the last one. Undefined: the batch
- * has not so many open children, so these have moved on already and their own fences will not hold.
+ * Counts children that end with this status, and completes the batch with the last one. Undefined: the batch has fewer
+ * open children, so these have already moved on.
  */
 export async function countEndedChildren(
   tx: Db,
@@ -41,7 +41,7 @@ export async function countEndedChildren(
   return { batch, completedNow }
 }
 
-/** A failed child is queued again: the counts follow, the status stays. Undefined: no child of it is failed now. */
+/** Counts a failed child as queued again. Undefined: the batch has no failed child. */
 export function reopenFailedChild(tx: Db, batchId: string): Promise<{ id: string } | undefined> {
   return tx
     .updateTable('batch')
@@ -52,10 +52,7 @@ export function reopenFailedChild(tx: Db, batchId: string): Promise<{ id: string
     .executeTakeFirst()
 }
 
-/**
- * `batch.completed`, once in a batch's life: `completedNow` is true once, and the key makes a second one nothing. A
- * member who made it in the App is told; that is one row more, from which a loop of the dispatcher does the rest.
- */
+/** Publishes `batch.completed` once, and notifies the member who created the batch in the App. */
 export async function announceBatch(tx: Db, progress: BatchProgress | undefined): Promise<void> {
   if (!progress?.completedNow) return
   const { id, workspace_id: workspaceId, callback_url: callbackUrl, traceparent, ...batch } = progress.batch

@@ -13,26 +13,25 @@ import type { TaskRow } from './task-queries.ts'
 type CreateTask = {
   readonly workspaceId: string
   readonly plan: Plan
-  /** The object key of a grant; any text (D22). */
+  /** Object key of a grant; unchecked text. */
   readonly imageUrl: string
-  /** Valid already: the caller knows the list of models. */
+  /** A served model; the caller has checked it. */
   readonly modelVersion: string
-  /** Vetted already by `checkTargetUrl`. */
+  /** Checked by `checkTargetUrl`. */
   readonly callbackUrl: string | null
-  /** Judged here against the plan; null: nothing asked for. */
+  /** Checked here against the plan; null: defaults. */
   readonly output?: RequestedOutput | null
-  /** The request's idempotency key, if it has one. */
   readonly once?: OnceRequest | undefined
-  /** The member whose work it is; null: unknown. */
+  /** The creating member; null: unknown. */
   readonly createdBy?: string | null | undefined
   readonly traceparent: string | null
-  /** Made in the App: whoever made it is told of its end. */
+  /** Created in the App: the creator is notified when the task ends. */
   readonly notifyMaker?: boolean
 }
 
 /**
- * Accepts a task: inspects the object, then takes a concurrency slot, quota and credit, and writes the row, in one
- * transaction that commits synchronously before this returns. The checks come in the order of D4.
+ * Accepts a task: inspects the object, then takes slot, quota and credit and inserts the row in one synchronously
+ * committed transaction. Checks run in the order of D4.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED,
  *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, QUOTA_EXCEEDED,
  *   CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated
@@ -57,7 +56,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     traceparent: request.traceparent,
     notifyMaker: request.notifyMaker,
   }
-  // Where nothing else belongs to it, the one statement is the transaction. A limit is judged in one of its own.
+  // Without idempotency key and charge, the single statement needs no transaction around it.
   const alone = once === undefined && !plan.charged ? await insertSingle(db, plan, task) : undefined
   if (alone !== undefined && alone.kind !== 'limit-reached') return toTask(plan, alone)
   return createOnce(db, once, async (tx) => {
@@ -69,7 +68,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
   })
 }
 
-/** After a limit was reached: which one, or the task after all, when there is room under the workspace's lock. */
+/** Checks the limits again under the workspace's lock: returns the reached limit, or inserts the task. */
 async function insertUnderLock(tx: Db, plan: Plan, task: NewTask): Promise<Insertion> {
   const reached = await findReachedLimit(tx, task.workspaceId, plan)
   return reached === undefined ? insertSingle(tx, plan, task) : { kind: 'limit-reached', reached }
@@ -79,6 +78,6 @@ async function insertUnderLock(tx: Db, plan: Plan, task: NewTask): Promise<Inser
 function toTask(plan: Plan, insertion: Insertion): TaskRow {
   if (insertion.kind === 'created') return insertion.task
   if (insertion.kind === 'upload-gone') throw inputForbidden()
-  if (insertion.reached === undefined) throw new Error('a slot was free under the lock, and could not be taken')
+  if (insertion.reached === undefined) throw new Error('no slot could be taken although one was free under the lock')
   throw toLimitError(plan, insertion.reached)
 }

@@ -1,5 +1,4 @@
-// Why tasks fail, and what is said of it (D32, D33).
-/** Why a task fails; the closed list of D32. */
+/** Why a task failed: the closed list of D32. */
 export const failureReasons = [
   'INPUT_UNREADABLE',
   'INPUT_TOO_LARGE',
@@ -12,20 +11,20 @@ export const failureReasons = [
 ] as const
 export type FailureReason = (typeof failureReasons)[number]
 
-/** The input is the cause: trying again with the same object gives the same. */
+/** The input is the cause; another attempt with the same object fails alike. */
 export const isInputFailure = (reason: FailureReason): boolean => reason.startsWith('INPUT_')
 
-/** Whether a caller's retry may end better: an object that was overwritten is taken as it is by then (D33). */
+/** Whether a caller's retry can succeed. It uses the object as it is then (D33), so INPUT_CHANGED can. */
 export const isRetryAdvised = (reason: FailureReason): boolean => !isInputFailure(reason) || reason === 'INPUT_CHANGED'
 
-/** What a caller reads beside the reason: fixed text, so nothing internal gets out. */
+/** Fixed texts shown to callers, so nothing internal gets out. */
 export const failureMessages = {
-  INPUT_UNREADABLE: 'The image could not be decoded: it is damaged, cut short, or not what its first bytes say.',
-  INPUT_TOO_LARGE: 'The image has more pixels than your plan takes, or longer sides than the output format can hold.',
+  INPUT_UNREADABLE: 'The image could not be decoded: it is damaged, truncated, or not of the format it claims.',
+  INPUT_TOO_LARGE: 'The image has more pixels than your plan allows, or longer sides than the output format allows.',
   INPUT_CHANGED: 'The uploaded object was overwritten after the task was created.',
-  INPUT_MISSING: 'The uploaded object is gone.',
+  INPUT_MISSING: 'The uploaded object no longer exists.',
   INFERENCE_ERROR: 'The model server failed on this image.',
-  INFERENCE_TIMEOUT: 'No model server took the task in time.',
+  INFERENCE_TIMEOUT: 'No model server became available in time.',
   STORAGE_ERROR: 'The object store failed while the task was processed.',
   INTERNAL: 'The task failed inside the service.',
 } as const satisfies Record<FailureReason, string>

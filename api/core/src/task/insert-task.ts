@@ -17,23 +17,21 @@ export type NewTask = {
   readonly creditCost: number
   readonly createdBy: string | null
   readonly traceparent: string | null
-  /** Made in the App: whoever made it is told of its end. */
+  /** Created in the App: the creator is notified when the task ends. */
   readonly notifyMaker?: boolean | undefined
 }
 
 export type Insertion =
   | { readonly kind: 'created'; readonly task: TaskRow }
-  /** A limit of the workspace: which, once `findReachedLimit` was asked. */
+  /** A limit of the workspace is reached; `findReachedLimit` tells which. */
   | { readonly kind: 'limit-reached'; readonly reached?: ReachedLimit }
-  /** The upload was given up meanwhile. */
+  /** The upload was deleted since it was looked up. */
   | { readonly kind: 'upload-gone' }
 
 /**
- * A single task with its concurrency slot, its `queued` event, the day's counter and `used_at` of its upload, in one
- * statement. The workspace's row is locked first, since all the rest reads what its update returned (D39); locking the
- * upload's row keeps the sweeper and a creation apart (D24). All of it or nothing: without an upload the task's own
- * column refuses, and with it the slot. So it needs no transaction around it, and one that it is in has failed where it
- * says `upload-gone`.
+ * Inserts a single task with its slot, `queued` event, usage counter and `used_at` of its upload in one statement, all
+ * or nothing. It locks the workspace first (D39), and the upload, which keeps the retention sweep away (D24). If the
+ * upload is gone, the null `upload_id` violates its constraint and rolls all of it back.
  */
 export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<Insertion> {
   const insert = sql<TaskRow>`

@@ -22,7 +22,7 @@ function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
     .$if(before !== undefined, (query) => query.where('created_at', '<', before as Date))
 }
 
-/** One page, newest first; `after` (a cursor) is equally fast at any depth, `offset` is not. */
+/** One page, newest first. `after` (a cursor) is equally fast at any depth; `offset` is not. */
 export function listTasks(db: Db, filter: TaskFilter, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
   return filtered(db, filter)
@@ -40,7 +40,7 @@ export function countTasks(db: Db, filter: TaskFilter): Promise<ListTotal> {
   return countRows(db, filtered(db, filter).select('id'))
 }
 
-/** Those of the tasks that have ended, and stay so unless a caller retries them. */
+/** The tasks among `ids` that have ended. */
 export function findEndedTasks(db: Db, ids: readonly string[]): Promise<ShownTask[]> {
   return db
     .selectFrom('task')

@@ -1,16 +1,16 @@
-// What a caller may ask of the result (D41). The interface's options leave some things open; here they mean:
-// - background: laid under the cut-out. JPEG has no transparency, so it gets white under whatever is not opaque.
-// - crop: to the box of the foreground; an image without one stays whole.
-// - cropMargin: on all four sides alike, a percentage being one of the box's longer side; it ends at the image's
-//   edge. Without crop it does nothing.
-// - maxSide: the longer side of what crop left is scaled down to it, never up.
-// - channels `alpha`: the matte alone, one grey channel, 255 where the subject is; background then does nothing.
+// Output options (D41):
+// - background: placed under the cut-out; JPEG has no transparency, so its default is white.
+// - crop: to the box of the foreground; an image without foreground is not cropped.
+// - cropMargin: on all four sides; a percentage refers to the longer side of the box. It is clipped at the image's
+//   edge.
+// - maxSide: scales the longer side down to this, never up.
+// - channels `alpha`: the matte alone as one grey channel, 255 on the subject; background is ignored.
 import type { Output } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
 import type { OutputFormat } from '../workspace/format.ts'
 import type { Plan } from '../workspace/plan.ts'
 
-/** As asked for; the forms of the texts are judged already, the format is not. */
+/** As requested. The syntax is checked already, the format is not. */
 export type RequestedOutput = {
   readonly format?: string | null | undefined
   readonly background?: string | null | undefined
@@ -30,15 +30,15 @@ export const defaultOutput: Output = {
 }
 
 /**
- * The request with the defaults filled in; null stays null.
- * @throws MatteError TASK_OUTPUT_FORMAT_NOT_SUPPORTED for a format that the plan lacks, unknown names included
+ * Fills in the defaults; null stays null.
+ * @throws MatteError TASK_OUTPUT_FORMAT_NOT_SUPPORTED for a format that is unknown or not in the plan
  */
 export function resolveOutput(requested: RequestedOutput | null, plan: Plan): Output | null {
   const format = requested?.format ?? defaultOutput.format
   if (!isFormatOf(plan, format)) {
     throw new MatteError(
       'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
-      `Your plan has the output formats ${plan.outputFormats.join(', ')}.`,
+      `Your plan supports the output formats ${plan.outputFormats.join(', ')}.`,
       { details: { allowed: plan.outputFormats } },
     )
   }

@@ -5,7 +5,7 @@ import { MatteError } from '../error.ts'
 
 export type TaskRow = Selectable<TaskTable>
 
-/** What the answers about a task are made of. Reads fetch no more: the driver's work grows with the columns. */
+/** Columns of an API response. Reading fewer columns saves time in the driver. */
 export const shownColumns = [
   'id',
   'batch_id',
@@ -31,13 +31,13 @@ export type ShownTask = Pick<TaskRow, (typeof shownColumns)[number]>
 
 const findShownText = `select ${shownColumns.join(', ')} from task where id = $1 and workspace_id = $2`
 
-/** `findTask` for an answer. Its text is made once: it is the statement that polling callers ask for all day. */
+/** `findTask` for a response. Its text is built once, because clients poll with it. */
 export async function findShownTask(db: Db, workspaceId: string, id: string): Promise<ShownTask | undefined> {
   const { rows } = await db.executeQuery<ShownTask>(CompiledQuery.raw(findShownText, [id, workspaceId]))
   return rows[0]
 }
 
-/** The workspace's own task. Undefined: unknown or somebody else's, which is one answer. */
+/** The task, if this workspace owns it; undefined otherwise. */
 export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskRow | undefined> {
   return db
     .selectFrom('task')

@@ -1,4 +1,4 @@
-// Against real files and sharp's own reading: test/core/count-pixels.test.ts.
+// test/core/count-pixels.test.ts compares it with sharp on real files.
 import { describe, expect, it } from 'vitest'
 import { countPixels } from './count-pixels.ts'
 
@@ -28,12 +28,12 @@ describe('countPixels', () => {
     expect(countPixels(bytes, 'jpeg')).toBe(pixels)
   })
 
-  it('looks at a bounded number of segments, however many are there', () => {
+  it('reads a bounded number of segments', () => {
     expect(countPixels(jpeg(...Array.from({ length: 400 }, () => segment(0xe1, 2)), frame()), 'jpeg')).toBe(1_200)
     expect(countPixels(jpeg(...Array.from({ length: 600 }, () => segment(0xe1, 2)), frame()), 'jpeg')).toBeUndefined()
   })
 
-  it('takes no header that is cut off, at any length', () => {
+  it('returns undefined for a header truncated at any length', () => {
     for (const format of ['png', 'jpeg', 'webp'] as const) {
       for (let length = 0; length < 16; length++) {
         expect(countPixels(new Uint8Array(length), format)).toBeUndefined()

@@ -7,7 +7,7 @@ import { type InputFormat, mimeTypes } from '../workspace/format.ts'
 import { type Plan, unusedHours } from '../workspace/plan.ts'
 import { insertGrant, type UnusedMax } from './grant-queries.ts'
 
-/** How long the presigned URL accepts a PUT, in seconds (D20); less with keys that expire earlier. */
+/** Lifetime of the presigned PUT in seconds (D20); shorter if the store's keys expire earlier. */
 const grantSeconds = 15 * 60
 
 type GrantRequest = {
@@ -16,21 +16,21 @@ type GrantRequest = {
   readonly fileName: string
   readonly contentType: string
   readonly fileSize?: number | undefined
-  /** The URL takes a file of `fileSize` only, when that is given. */
+  /** Signs the Content-Length, so the URL accepts only a file of `fileSize`. */
   readonly signLength?: boolean
 }
 
 type Grant = {
   readonly uploadUrl: string
   readonly objectKey: string
-  /** What the PUT has to send. */
+  /** Headers that the PUT must send. */
   readonly headers: { readonly 'Content-Type': string; readonly 'Content-Length'?: string }
   readonly expiresAt: Date
   readonly maxFileSizeBytes: number
 }
 
 /**
- * A presigned PUT and the row that owns its key.
+ * Creates a presigned PUT and the row that owns its object key.
  * @throws MatteError INVALID_PARAMS, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, RATE_LIMIT_EXCEEDED
  */
 export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest): Promise<Grant> {
@@ -59,22 +59,19 @@ export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest)
   return { uploadUrl: link.url, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
 }
 
-/**
- * Unused uploads of a workspace at once: enough for the children that may be open, four batches of the largest size, at
- * their largest file, and for a client that presigns on choosing a file and gives many up.
- */
+/** Bound on unused uploads of a workspace: four batches of the largest size, or 1,000, at the largest file size. */
 const unusedUploadsMax = ({ batchLimit, maxFileSizeBytes }: Plan): UnusedMax => ({
   count: Math.max(1_000, 4 * batchLimit),
   bytes: Math.max(500, 4 * batchLimit) * maxFileSizeBytes,
 })
 
-/** `oldestAt`: of the unused ones; the first share is free when that one is given up. */
+/** `oldestAt`: creation of the oldest unused upload; capacity frees up when it expires. */
 function tooManyUnused(plan: Plan, oldestAt: Date): MatteError {
   const { count, bytes } = unusedUploadsMax(plan)
   const resetsAt = new Date(oldestAt.getTime() + unusedHours * 3_600_000).toISOString()
   return new MatteError(
     'RATE_LIMIT_EXCEEDED',
-    `Too many uploads wait unused: your plan takes ${count}, of ${bytes} bytes in all. Create tasks from them first.`,
+    `Too many uploads are unused: your plan allows ${count}, of ${bytes} bytes in total. Create tasks from them first.`,
     { details: { limit: 'uploads', count, bytes, resetsAt } },
   )
 }
@@ -85,7 +82,7 @@ const formatOf = (contentType: string): InputFormat | undefined =>
 export function fileTooLarge(plan: Plan, fileSize: number): MatteError {
   return new MatteError(
     'TASK_FILE_SIZE_EXCEEDED',
-    `The file has ${fileSize} bytes; your plan takes at most ${plan.maxFileSizeBytes}.`,
+    `The file has ${fileSize} bytes; your plan allows at most ${plan.maxFileSizeBytes}.`,
     { details: { limit: 'bytes', fileSize, maxFileSize: plan.maxFileSizeBytes } },
   )
 }

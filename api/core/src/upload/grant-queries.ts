@@ -6,26 +6,26 @@ type GrantInput = {
   readonly objectKey: string
   readonly contentType: string
   readonly expiresInSeconds: number
-  /** The most that its URL lets into the store. */
+  /** Largest number of bytes that the URL accepts. */
   readonly reservedBytes?: number
-  /** What the workspace may have unused, this one included; nothing bounds it unless given. */
+  /** Bound on unused uploads, including this one; none by default. */
   readonly unusedMax?: UnusedMax
 }
 
 export type UnusedMax = { readonly count: number; readonly bytes: number }
 
 type InsertedGrant = {
-  /** Null: past the bound, and nothing was written. */
+  /** Null: the bound was reached, and nothing was written. */
   readonly expiresAt: Date | null
-  /** When the oldest unused one was granted; null when there is none. */
+  /** Creation time of the oldest unused upload; null if there is none. */
   readonly oldestAt: Date | null
 }
 
 const unbounded: UnusedMax = { count: 2_147_483_647, bytes: Number.MAX_SAFE_INTEGER }
 
 /**
- * Ownership of an object key lives here; the key alone grants nothing (D20). Grants at the same moment do not see each
- * other, so a workspace may pass its bound by as many as it asks for at once; a lock would make all its grants wait.
+ * Records the owner of an object key; the key alone grants nothing (D20). Concurrent grants do not see each other, so a
+ * workspace can exceed its bound by its concurrency; a lock would serialise its grants.
  */
 export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGrant> {
   const { workspaceId, objectKey, contentType, expiresInSeconds, reservedBytes = 0, unusedMax = unbounded } = input
@@ -47,9 +47,9 @@ export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGr
   return rows[0] ?? { expiresAt: null, oldestAt: null }
 }
 
-/** The workspace's own live upload with this key, any text. Undefined: unknown, somebody else's, or deleted. */
+/** The workspace's live upload with this key; undefined otherwise. `objectKey` is unchecked text. */
 export async function findUpload(db: Db, workspaceId: string, objectKey: string) {
-  if (objectKey.includes('\0')) return undefined // a character that the database takes in no text
+  if (objectKey.includes('\0')) return undefined // PostgreSQL's text type rejects NUL
   return db
     .selectFrom('upload')
     .select(['id', 'object_key as objectKey'])
@@ -59,7 +59,7 @@ export async function findUpload(db: Db, workspaceId: string, objectKey: string)
     .executeTakeFirst()
 }
 
-/** `findUpload` for many keys at once; those that it would not find are left out. */
+/** `findUpload` for many keys; keys without an upload are left out. */
 export function findUploads(db: Db, workspaceId: string, objectKeys: readonly string[]) {
   const keys = objectKeys.filter((key) => !key.includes('\0'))
   return db

@@ -7,18 +7,18 @@ import { countPixels } from './count-pixels.ts'
 import { fileTooLarge, formatRefused } from './create-grant.ts'
 
 /**
- * Bytes read to judge an object: enough for the metadata that cameras put before a JPEG's frame header. Where the
- * size lies further in, only decoding can tell, and the worker refuses with INPUT_TOO_LARGE.
+ * Bytes read of an object: enough for the metadata that cameras put before a JPEG's frame header. If the header comes
+ * later, the worker checks the size (INPUT_TOO_LARGE).
  */
 const firstBytes = 131_072
 
-/** As much of the store as an inspection needs. */
+/** The part of the store that an inspection needs. */
 export type Inspected = Pick<Bucket, 'head'>
 
 export type InspectedObject = { readonly etag: string; readonly sizeBytes: number }
 
 /**
- * Inspects the object itself, whatever its Content-Type said (D22): real size, first bytes, pixels.
+ * Checks the stored object, whatever Content-Type it was uploaded with (D22): size, format by its first bytes, pixels.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED (`details.limit` is `bytes` or `pixels`),
  *   TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE
  */
@@ -31,7 +31,7 @@ export async function inspectObject(bucket: Inspected, objectKey: string, plan: 
   if (pixels !== undefined && pixels > plan.maxPixels) {
     throw new MatteError(
       'TASK_FILE_SIZE_EXCEEDED',
-      `The image has ${pixels} pixels; your plan takes at most ${plan.maxPixels}.`,
+      `The image has ${pixels} pixels; your plan allows at most ${plan.maxPixels}.`,
       { details: { limit: 'pixels', pixels, maxPixels: plan.maxPixels } },
     )
   }
@@ -44,18 +44,18 @@ async function readHead(bucket: Inspected, objectKey: string): Promise<ObjectHea
   } catch (error) {
     if (!(error instanceof StorageError)) throw error
     if (error.kind === 'missing') throw inputForbidden()
-    throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store does not answer; try again.', { cause: error })
+    throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is unavailable. Try again.', { cause: error })
   }
 }
 
-/** One answer for a key that is unknown, somebody else's, deleted, or granted and never uploaded. */
+/** The same error for a key that is unknown, of another workspace, deleted, or never uploaded to. */
 export const inputForbidden = (): MatteError =>
   new MatteError(
     'TASK_INPUT_FORBIDDEN',
     'imageUrl names no uploaded object of yours: presign, PUT the file, then pass the objectKey of the grant.',
   )
 
-/** The format by its first bytes; undefined when it is none of ours. */
+/** Format by the first bytes; undefined if unsupported. */
 function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16)).toString('latin1')
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'png'

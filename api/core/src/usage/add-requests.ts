@@ -2,9 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
 /**
- * Adds requests to today's (UTC) counters of several workspaces. In the order of their ids, since two processes that
- * meet on the same rows would else wait for each other; committed without waiting for the disk, so that a creation of
- * the same workspace waits for milliseconds at most.
+ * Adds requests to today's (UTC) counters. Writes rows in id order to prevent deadlocks between processes, and commits
+ * without waiting for the disk, so creations in the same workspace wait for milliseconds at most.
  */
 export async function addRequests(db: Db, requests: ReadonlyMap<string, number>): Promise<void> {
   const ids = [...requests.keys()].sort()

@@ -3,14 +3,14 @@ import type { Db } from '../db/database.ts'
 import { quotaUsed } from '../workspace/limit/quota.ts'
 import type { Plan } from '../workspace/plan.ts'
 
-/** Counters of a time; what every day of the trend has, and the totals of the month. */
+/** Counters of a day of the trend, or totals of the month. */
 type UsageCounts = {
   readonly totalTasks: number
   readonly succeededTasks: number
   readonly failedTasks: number
   readonly creditsConsumed: number
   readonly apiRequests: number
-  /** Milliseconds from creation to completion over succeeded tasks, a whole number; 0 when there are none. */
+  /** Mean milliseconds from creation to completion of succeeded tasks, rounded; 0 if there are none. */
   readonly averageLatencyMs: number
 }
 
@@ -23,10 +23,10 @@ export type Usage = UsageCounts & {
   /** The current calendar month, UTC; `end` is the start of the next. */
   readonly period: { readonly start: Date; readonly end: Date }
   readonly canceledTasks: number
-  /** Failed ÷ (failed + succeeded), 0 to 1; 0 when there are none. */
+  /** failed ÷ (failed + succeeded), 0 to 1; 0 if there are none. */
   readonly errorRate: number
   readonly monthlyQuota: {
-    /** Null when the plan has no limit. */
+    /** Null: no limit. */
     readonly limit: number | null
     readonly used: number
     readonly remaining: number | null
@@ -41,7 +41,7 @@ const trendDays = 30
 type Row = UsageCounts & { date: string; inMonth: boolean; canceledTasks: number; latencyMs: number }
 type Month = { start: Date; end: Date; quotaUsed: number }
 
-/** From the day's counters alone, at most 31 rows; no task is read (D70). Throws when there is no such workspace. */
+/** Usage from the daily counters alone, at most 31 rows (D70). Throws if the workspace does not exist. */
 export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promise<Usage> {
   const month = await readMonth(db, workspaceId)
   if (month === undefined) throw new Error('the workspace of this usage does not exist')
@@ -80,7 +80,7 @@ export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promis
 
 const average = (sum: number, count: number): number => (count === 0 ? 0 : Math.round(sum / count))
 
-/** A month that has seen no task yet has used nothing, whatever the column still says of another one. */
+/** The quota column may belong to an earlier month; `quotaUsed` then yields 0. */
 async function readMonth(db: Db, workspaceId: string): Promise<Month | undefined> {
   const { rows } = await sql<Month>`
     with month as (select date_trunc('month', now() at time zone 'utc') as start)
@@ -90,7 +90,7 @@ async function readMonth(db: Db, workspaceId: string): Promise<Month | undefined
   return rows[0]
 }
 
-/** A row a day, from the month's first or 29 days ago, whichever is earlier, to today; days without a counter too. */
+/** One row per day from the month's first day or 29 days ago, whichever is earlier, to today. */
 async function readDays(db: Db, workspaceId: string, monthStart: Date): Promise<Row[]> {
   const { rows } = await sql<Row>`
     with month as (select (${monthStart}::timestamptz at time zone 'utc')::date as start,

@@ -7,7 +7,7 @@ it('waits 2, 4, 8, 16, 32 and then 60 minutes, twelve times, and gives up after 
   expect(minutes).toEqual([2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60, undefined, undefined])
 })
 
-it('counts in the unit of the setting', () => {
+it('uses the configured unit', () => {
   expect(retryDelayMs(3, { maxRetries: 12, retryUnitMs: 1_000 })).toBe(8_000)
   expect(retryDelayMs(1, { maxRetries: 0, retryUnitMs: 1_000 })).toBeUndefined()
 })

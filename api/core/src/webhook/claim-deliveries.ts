@@ -1,74 +1,66 @@
-// Which due deliveries are attempted next. Rules of D65: at most `perTargetInFlight` of a workspace go to one host at
-// once, and workspaces take turns, so that a receiver that hangs delays nobody else's deliveries.
+// Claims due deliveries (D65): at most `perTargetInFlight` of a workspace to one host at once, and workspaces in turn,
+// so a hanging receiver delays only its own deliveries.
 //
-// The cost follows what may be claimed and what is in flight, never what is pending or how long a backlog is. What has
-// fallen due is marked `ready`, once for each attempt; then the claim hops over the index `delivery_ready` from
-// workspace to workspace and, within each, from host to host. Each hop costs the same whatever lies between, and each
-// host offers only as many rows as it may still have in flight. Hops begin at a random place, so that of more
-// workspaces or hosts than one claim needs each has its turn.
+// The cost depends on what can be claimed, not on the backlog. Due rows are marked `ready`, once per attempt. The claim
+// then skips through the index `delivery_ready` from workspace to workspace, and within each from host to host; each
+// host yields only as many rows as it may have in flight. Each scan starts at a random key, so all get their turn.
 //
-// Two claims for one workspace at once would both see the same number in flight, so a claim locks its workspaces (in
-// one order, and nobody else's rows: what somebody cancels or records is left out, so no deadlock has a part here). A
-// dispatcher that is stopped right there holds up its workspaces for 2 s; then the server ends its transaction.
-//
-// A dispatcher that dies keeps its claims until they lapse; then the same attempt is claimed again by anyone. The
-// number of the attempt grows only when a recorded one has ended, so a crash of ours takes no retry from the owner.
+// Concurrent claims for one workspace would count the same deliveries in flight, so a claim takes an advisory lock per
+// workspace, in one order. A dispatcher suspended while it holds them blocks these workspaces for 2 s, until the server
+// ends its transaction. If a dispatcher dies, its claims lapse and the same attempts are claimed again.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
 type ClaimOptions = {
-  /** At most so many rows: the free slots. */
+  /** Maximum number of rows: the free slots. */
   readonly limit: number
-  /** How long the claim holds; longer than an attempt can last. */
+  /** Lifetime of the claim; longer than an attempt. */
   readonly claimMs: number
-  /** In flight at once for one workspace and target host, over all dispatchers. */
+  /** Maximum in flight per workspace and target host, over all dispatchers. */
   readonly perTargetInFlight: number
-  /** In flight at once for one workspace, so that many hanging hosts of one owner leave slots for others. */
+  /** Maximum in flight per workspace, so hanging hosts of one owner leave slots for others. */
   readonly perWorkspaceInFlight: number
 }
 
 export type ClaimRef = { readonly id: string; readonly claim: string; readonly attempt: number }
 
 export type ClaimedDelivery = ClaimRef & {
-  /** Counts from 1 in the present retry schedule, `attempt` over all. */
+  /** Attempt number in the current retry schedule; `attempt` counts over all. */
   readonly scheduledAttempt: number
   readonly workspaceId: string
   readonly taskId: string | null
   readonly event: string
   /** Null for a callback URL. */
   readonly endpointId: string | null
-  /** Of a callback URL; an endpoint is asked for its own when it is dialled. */
+  /** For a callback URL; an endpoint's current target is read before sending. */
   readonly targetUrl: string
   readonly targetHost: string
   readonly body: string
   readonly traceparent: string | null
-  /** The database's clock when this was claimed, milliseconds since the epoch: the base of the signature's time. */
+  /** Database clock at the claim in ms since the epoch; base of the signature's timestamp. */
   readonly claimedAtMs: number
-  /** The claim before this one had expired: its dispatcher died, or was cut off from the database. */
+  /** Whether an earlier claim expired, because its dispatcher died or lost the database. */
   readonly takenOver: boolean
 }
 
-/** Deliveries that one transaction marks at most, so that it is short when an hour's retries fall due together. */
+/** Maximum rows marked per transaction, so it stays short when a whole hour of retries is due. */
 const markedMax = 1_000
-/**
- * Transactions of one claim, while each finds as many to mark as it may, or others take what it saw and there is more:
- * who goes away with less than was due sleeps until the next nudge.
- */
+/** Maximum transactions per claim. More follow while each fills its bound, or other claims take what it saw. */
 const roundsMax = 50
-/** Milliseconds after which no further one begins: an attempt has to begin soon after its claim. */
+/** Milliseconds after which no further transaction begins: an attempt must begin soon after its claim. */
 const roundsMs = 2_000
-/** Seen at least, the longest due first: a random start alone would hardly ever hit one that is next to another. */
+/** Minimum number of scan steps: a random start alone rarely hits a workspace next to another. */
 const hopsMin = 4
-/** Workspaces that one transaction locks at most: a server has room for some 6,400 locks in all. */
+/** Maximum advisory locks per transaction; a server has about 6,400 locks in total. */
 const workspacesMax = 256
 
-/** Claims due deliveries and counts the attempt that begins. `db` must be the pool: this begins transactions. */
+/** Claims due deliveries and counts the attempt. Opens transactions, so `db` must be the pool. */
 export async function claimDueDeliveries(db: Db, options: ClaimOptions): Promise<ClaimedDelivery[]> {
   const claimed: ClaimedDelivery[] = []
   const untilMs = performance.now() + roundsMs
   for (let rounds = 0; rounds < roundsMax && claimed.length < options.limit; rounds++) {
     const left = { ...options, limit: options.limit - claimed.length }
-    // What earlier rounds have claimed is made now: forgotten, it would wait until its claim lapses.
+    // Deliveries claimed in earlier rounds must be attempted, so a later error does not lose them.
     const { deliveries, sawAll } = await claimOnce(db, left).catch((error: unknown) => {
       if (claimed.length === 0) throw error
       return { deliveries: [], sawAll: true }
@@ -86,14 +78,14 @@ const claimOnce = (db: Db, options: ClaimOptions): Promise<Round> =>
     await setPlanner(tx)
     const { rows } = await lockStatement(options).execute(tx)
     const ids = rows.flatMap(({ id }) => id ?? [])
-    // In a statement of its own, which sees what those have claimed that had the locks before.
+    // A separate statement, which sees the claims of earlier lock holders.
     const deliveries = ids.length === 0 ? [] : (await claimStatement(ids, options).execute(tx)).rows
     return { deliveries, sawAll: rows.every(({ sawAll }) => sawAll) }
   })
 
 /**
- * For this transaction: a stopped process is given up, and the planner takes the indexes in their order. By itself it
- * goes by statistics, which for a queue are from another time: told that nothing is due it read all that was.
+ * Ends a suspended process's transaction, and makes the planner use the indexes. By default it follows statistics,
+ * which are out of date for a queue: believing that nothing was due, it read everything.
  */
 const setPlanner = (tx: Db) =>
   sql`
@@ -102,16 +94,16 @@ const setPlanner = (tx: Db) =>
              set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
              set_config('enable_sort', 'off', true)`.execute(tx)
 
-/** Until when a pending delivery can be claimed by nobody: the expression of its indexes. */
+/** Time from which a pending delivery can be claimed: the expression of its indexes. */
 const from = sql`coalesce(claimed_until, due_at)`
 const ready = sql`status = 'pending' and ready`
 
-/** One row without an id when there is no workspace. */
+/** One row without id if no workspace has ready deliveries. */
 type Workspace = { readonly id: string | null; readonly sawAll: boolean }
 
 /**
- * Marks what has fallen due, and locks workspaces that have something ready: as many as this claim has slots, beside
- * those that have something in flight, since each of those may have reached a bound.
+ * Marks due rows, and locks workspaces that have ready ones: as many as free slots, plus those with deliveries in
+ * flight, since these may have reached a bound.
  */
 const lockStatement = ({ limit, perWorkspaceInFlight }: ClaimOptions) => sql<Workspace>`
     with recursive fallen as materialized (
@@ -194,13 +186,13 @@ const claimStatement = (workspaceIds: readonly string[], options: ClaimOptions) 
     ), chosen as materialized (
       select id from candidate where turn <= ${perWorkspaceInFlight}::int order by turn, since limit ${limit}::int
     ), picked as materialized (
-      -- Judged again once locked. Without asking for "ready", or the planner might look for the id in its indexes.
+      -- Checked again under the lock, without "ready": the planner might look up the id in the indexes of ready rows.
       select d.id, d.claim is not null as lapsed from chosen join delivery d using (id)
        where d.status = 'pending' and ${from} <= now() for update of d skip locked
     )
     update delivery d
        set attempt = d.attempt + (d.claim is null)::int, claim = gen_random_uuid(),
-           -- Not from the transaction's start, which lies before the locks were waited for.
+           -- Not from the start of the transaction, which has waited for locks since.
            claimed_until = clock_timestamp() + ${claimMs} * interval '1 ms'
       from picked where d.id = picked.id
     returning d.id, d.claim, d.attempt, d.attempt - d.attempts_before as "scheduledAttempt",

@@ -1,9 +1,9 @@
-// Deliveries are written in the transaction that makes their event true: what is committed with it is delivered,
-// whatever dies afterwards. Repeating it for the same occurrence adds nothing. The caller nudges after its commit.
+// Deliveries are inserted in the transaction that makes their event true, so a committed event is delivered. Inserting
+// the same occurrence again adds nothing. The caller nudges the dispatcher after its commit.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { buildTaskBody, type TaskOutcome } from './payload.ts'
-import { portOf } from './target/target-host.ts'
+import { buildTaskBody, type TaskOutcome } from './event-fields.ts'
+import { portOf } from './target/target-url.ts'
 
 export type TaskDeliveries = TaskOutcome & {
   readonly workspaceId: string
@@ -12,45 +12,44 @@ export type TaskDeliveries = TaskOutcome & {
   readonly traceparent: string | null
 }
 
-/** What an event belongs to, and so what makes it the same event when it is tried again. */
+/** Identifies an event, so that a repeated insert is a no-op. */
 type Occurrence =
   | { readonly taskId: string; readonly run: number }
-  /** `key` names the occurrence: a batch's id, a day. */
+  /** `key` identifies the occurrence, such as a batch's id or a day. */
   | { readonly key: string; readonly batchId?: string }
 
 type EventDeliveries = {
   readonly workspaceId: string
   readonly event: string
-  /** The bytes to sign and send, see `payload.ts`. */
+  /** The bytes to sign and send. */
   readonly body: string
-  /** Of the task or batch; null for events that go to endpoints only. */
+  /** Callback URL of the task or batch; null for events that go to endpoints only. */
   readonly callbackUrl: string | null
   readonly traceparent?: string | null
   readonly of: Occurrence
 }
 
-/** What the end of a task's run is to its receivers. */
+/** Deliveries for the end of a run. */
 export function toDeliveries(task: TaskDeliveries): EventDeliveries {
   const { workspaceId, event, callbackUrl, traceparent, taskId, run } = task
   return { workspaceId, event, body: buildTaskBody(task), callbackUrl, traceparent, of: { taskId, run } }
 }
 
-/** The deliveries of an event, in one statement. */
+/** Inserts the deliveries of an event in one statement. */
 export async function createEventDeliveries(db: Db, event: EventDeliveries): Promise<void> {
   await insertDeliveries(event, sql`true`).execute(db)
 }
 
 /**
- * One row per target: every endpoint that subscribes to the event (an empty list means all), and the callback URL.
- * The row of a disabled endpoint is paused (D90). A callback URL that is an enabled endpoint's own target is delivered
- * once, as that endpoint's and with its secret (D62); a disabled endpoint with that target gets no row beside it.
- * Also a part of a larger statement: `when` says whether the event has come true there.
+ * One row per target: every endpoint that subscribes to the event (an empty list means all) and the callback URL. For a
+ * disabled endpoint the row is paused (D90). If the callback URL equals the target of an enabled endpoint, it is
+ * delivered once, with that endpoint's secret (D62). `when`: condition, for use within a larger statement.
  */
 export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolean>): RawBuilder<unknown> {
   const { workspaceId, callbackUrl, of } = event
   const task = 'taskId' in of ? of : undefined
   const other = 'key' in of ? of : undefined
-  // A URL that cannot be read is no reason to fail the task: its attempts will be refused.
+  // An unreadable URL does not fail the task; its attempts are refused.
   const url = callbackUrl === null ? null : URL.parse(callbackUrl)
   const host = url === null ? 'unusable' : `${url.hostname}:${portOf(url)}`
   return sql`
@@ -61,7 +60,7 @@ export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolea
         from webhook_endpoint
        where workspace_id = ${workspaceId} and deleted_at is null and ${when}
     ), same as (
-      -- One that gets the event anyway is taken first, or the target would hear of it twice.
+      -- Prefers a subscribed endpoint, so the target gets the event once.
       select id from live where target_href = ${url?.href ?? null}::text and status = 'pending'
        order by subscribed desc, created_at, id limit 1
     ), target (id, target_url, target_host, status) as (

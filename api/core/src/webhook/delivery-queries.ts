@@ -8,7 +8,7 @@ export const canceled = {
   claimed_until: null,
 } as const
 
-/** Cancels what is not delivered yet to an endpoint. An attempt in flight may still arrive, unrecorded. */
+/** Cancels pending deliveries to an endpoint. An attempt in flight may still arrive, unrecorded. */
 export function cancelEndpointDeliveries(db: Db, endpointId: string) {
   return db
     .updateTable('delivery')
@@ -18,7 +18,7 @@ export function cancelEndpointDeliveries(db: Db, endpointId: string) {
     .execute()
 }
 
-/** What is not delivered yet to an endpoint counts for its new host from now on (D65), and is shown with it. */
+/** Moves pending deliveries to an endpoint's new target; they count for its new host (D65). */
 export function moveEndpointDeliveries(db: Db, endpointId: string, { href, host }: { href: string; host: string }) {
   return db
     .updateTable('delivery')
@@ -29,8 +29,8 @@ export function moveEndpointDeliveries(db: Db, endpointId: string, { href, host 
 }
 
 /**
- * Cancels what is not delivered yet of a task's event, for runs before `beforeRun`: a retried task must not
- * announce an earlier failure any more (D33). An attempt in flight may still arrive; its outcome is not recorded.
+ * Cancels pending and paused deliveries of a task's event for runs before `beforeRun`, so a retried task does not
+ * announce an earlier failure (D33). An attempt in flight may still arrive, unrecorded.
  */
 export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: CancelDeliveries) {
   return db
@@ -46,17 +46,17 @@ export function cancelTaskDeliveries(db: Db, { taskId, event, beforeRun }: Cance
 type CancelDeliveries = { readonly taskId: string; readonly event: string; readonly beforeRun: number }
 
 type DueState = {
-  /** Due, and claimed by nobody; counted up to the given bound. */
+  /** Due and unclaimed; counted up to the given bound. */
   readonly waiting: number
-  /** How long the oldest of them has been due; 0 when there is none. */
+  /** Time that the oldest of them has been due; 0 if there is none. */
   readonly oldestDueAgeMs: number
-  /** Until the next one falls due, or a claim lapses; or null. */
+  /** Time until the next delivery is due or a claim lapses; null if there is none. */
   readonly nextDueInMs: number | null
 }
 
 /**
- * What waits and what comes, by three short index scans: of what is ready, what has just fallen due, and what will.
- * The bound is a subquery: a planner that knew it, and believed that fewer rows are due, read all and sorted them.
+ * State of the queue by three short index scans: ready, newly due, and next. The bound is a subquery, because a planner
+ * that knew it read and sorted all rows.
  */
 export async function readDueState(db: Db, waitingMax: number): Promise<DueState> {
   const next = sql`coalesce(claimed_until, due_at)`

@@ -1,11 +1,11 @@
 import { gauge } from '../runtime/metrics/define.ts'
 
-/** All of this file; docs/metrics.md lists them. */
+/** Listed in docs/metrics.md. */
 export const dueMetrics = {
-  /** Counts deliveries held back by a cap too: lag that is left out of an alarm is lag that nobody sees. */
+  /** Includes deliveries held back by a cap, so that their lag is visible. */
   dueAge: gauge({
     name: 'matte_delivery_due_age_seconds',
-    help: 'How long the oldest due delivery that nobody has claimed has been due; 0 when there is none.',
+    help: 'Time that the oldest due and unclaimed delivery has been due; 0 if there is none.',
     reader: 'alert',
     joinedBy: 'max',
   }),

@@ -1,4 +1,4 @@
-// What becomes of a delivery that was claimed.
+// Ends the claim of a delivery: records its attempt, gives it back, or sets it aside.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { AttemptError, AttemptOutcome } from './attempt-outcome.ts'
@@ -12,10 +12,9 @@ type ScheduledAttempt = ClaimRef & Pick<ClaimedDelivery, 'scheduledAttempt'>
 type EndedAttempt = AttemptOutcome & { readonly endedAgoMs: number; readonly policy: RetryPolicy }
 
 /**
- * Writes the outcome of an attempt, and what follows from it: delivered, due again, or exhausted; in one statement.
- * `endedAgoMs` is how long ago the attempt ended, so that a late record does not shift the retry (D64). The endpoint,
- * if it is one's, shows its latest attempt. Locks delivery, then endpoint: nobody may do it the other way round.
- * Undefined: the claim is somebody else's by now, or the delivery was canceled; nothing is written.
+ * Records an attempt and its consequence in one statement: delivered, due again, or exhausted. `endedAgoMs` keeps a
+ * late record from shifting the retry (D64). Locks the delivery, then its endpoint; every other writer must keep this
+ * order. Undefined: the claim was lost or the delivery canceled; nothing is written.
  */
 export async function recordAttempt(
   db: Db,
@@ -48,7 +47,7 @@ export async function recordAttempt(
              ${outcome.error}::text, ${outcome.responseBody}::text
         from ended
     ), forgotten as (
-      -- Of a delivery only its latest answer is kept, or a receiver could fill the disk with thirteen of each.
+      -- Keeps only the latest response of a delivery, so a receiver cannot fill the disk.
       update delivery_attempt a set response_body = null
         from ended where a.delivery_id = ended.id and a.attempt < ${attempt}::int and a.response_body is not null
     )
@@ -56,13 +55,12 @@ export async function recordAttempt(
   return rows[0]?.status
 }
 
-/** Errors of ours, which say nothing of the receiver. */
+/** Errors of the dispatcher, not of the receiver. */
 const ownErrors: readonly AttemptError[] = ['SECRET_UNREADABLE', 'INTERNAL']
 
 /**
- * Of `webhook_endpoint e`, for what follows from failing long (failing/judge-failing.ts). Of two that end at once the
- * later may be recorded first: then a success leaves only the failure after it, and a failure before a success is
- * none. A dispatcher from before these columns records a success and leaves them: so a failure after one is the first.
+ * Columns of `webhook_endpoint e` for disable-failing-endpoints.ts. Concurrent attempts may be recorded out of order: a
+ * success then keeps only the failures after it, and a failure before a success does not count.
  */
 function failingColumns(error: AttemptError | null, endedAt: RawBuilder<unknown>): RawBuilder<unknown> {
   if (error === null) {
@@ -79,7 +77,7 @@ function failingColumns(error: AttemptError | null, endedAt: RawBuilder<unknown>
              failed_at = greatest(e.failed_at, ${endedAt})`
 }
 
-/** Ends a claim without an attempt: due at once again, the attempt is not counted. Undefined: the claim was lost. */
+/** Ends a claim without an attempt; the delivery is due at once. Undefined: the claim was lost. */
 export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
   return db
     .updateTable('delivery')
@@ -92,10 +90,9 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
 }
 
 /**
- * Ends the claim of a delivery whose endpoint was found disabled or deleted; the attempt was not made and is not
- * counted. Judged again in the statement: the delivery is paused for a disabled endpoint (D90), canceled for a deleted
- * one, due again for one that was enabled meanwhile. A test is canceled in place of paused.
- * Undefined: the claim was lost.
+ * Ends the claim of a delivery whose endpoint is disabled or deleted, without counting an attempt: pauses it for a
+ * disabled endpoint (D90), cancels it for a deleted one, and leaves it due if the endpoint was enabled meanwhile. A
+ * test is canceled instead of paused. Undefined: the claim was lost.
  */
 export async function setAsideDelivery(db: Db, { id, claim, attempt, event, endpointId }: SetAside) {
   const { rows } = await sql<{ status: 'paused' | 'canceled' | 'pending' }>`

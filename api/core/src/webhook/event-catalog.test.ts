@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { bodySchemaOf, buildTestBody, eventCatalog, testBodySchema } from './event-catalog.ts'
-import { buildEventBody } from './event-fields.ts'
+import { batchFields, buildEventBody, buildTaskBody } from './event-fields.ts'
 import { webhookEvents } from './events.ts'
-import { batchFields, buildTaskBody } from './payload.ts'
 
 const namesOf = (body: string): string[] => Object.keys(JSON.parse(body))
 
@@ -11,7 +10,7 @@ it('has the events of the interface in its order, each with a message last', () 
   for (const event of webhookEvents) expect(bodySchemaOf(event).required.at(-1)).toBe('message')
 })
 
-it('has for each event an example of the form that it states', () => {
+it('has an example of the stated form for each event', () => {
   for (const event of webhookEvents) {
     const { properties, required, examples } = bodySchemaOf(event)
     const example: Record<string, unknown> = examples[0] ?? {}
@@ -26,7 +25,7 @@ it('has for each event an example of the form that it states', () => {
   }
 })
 
-it('states the fields that the bodies of tasks, batches and tests have', () => {
+it('states the fields of task, batch and test bodies', () => {
   const task = { taskId: 't', message: 'm' }
   expect(namesOf(buildTaskBody({ ...task, event: 'task.succeeded' }))).toEqual(bodySchemaOf('task.succeeded').required)
   const failed = buildTaskBody({ ...task, event: 'task.failed', reason: 'INTERNAL' })

@@ -1,5 +1,5 @@
-// What is known of each event, for receivers: when it comes, its fields in their order, an example. The types of bodies
-// (event-fields.ts), the catalog of the App API and docs/events.md are made of this.
+// Description, fields and example of each event. The types in event-fields.ts, the catalog of the App API and
+// docs/events.md are derived from it.
 import type { WebhookEvent } from './events.ts'
 
 type Field = {
@@ -10,14 +10,13 @@ type Field = {
 }
 
 type EventDefinition = {
-  /** When it comes. */
   readonly description: string
   readonly fields: Readonly<Record<string, Field>>
 }
 
 const text = (description: string, example: string) => ({ type: 'string', description, example }) as const
 const count = (description: string, example: number) => ({ type: 'integer', description, example }) as const
-const message = (example: string) => text('For people; the words may change.', example)
+const message = (example: string) => text('Text for users; it may change.', example)
 const id = (description: string) =>
   ({ type: 'string', format: 'uuid', description, example: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1' }) as const
 const time = (description: string, example: string) =>
@@ -25,7 +24,7 @@ const time = (description: string, example: string) =>
 const amount = count('In minor units of the currency, such as cents.', 990)
 const currency = text('ISO 4217.', 'EUR')
 
-/** Every event that can be subscribed to, in the order of the interface. */
+/** Every event that can be subscribed to, in the interface's order. */
 export const eventCatalog = {
   'task.succeeded': {
     description: 'A task has succeeded; its result can be downloaded.',
@@ -52,15 +51,15 @@ export const eventCatalog = {
     fields: {
       batch_job_id: id('The batch.'),
       total_count: count('Tasks of the batch.', 5),
-      success_count: count('Those that succeeded.', 4),
-      failed_count: count('Those that did not, canceled ones included.', 1),
+      success_count: count('Tasks that succeeded.', 4),
+      failed_count: count('Tasks that failed or were canceled.', 1),
       message: message('4 of 5 tasks succeeded.'),
     },
   },
   'credits.low_balance': {
     description:
-      'The available credits have fallen below the threshold, by a task, an expiry, a refund or an operator; once ' +
-      'for each time that they do.',
+      'Available credits have fallen below the threshold, through a task, an expiry, a refund or an operator. Sent each ' +
+      'time they do.',
     fields: { balance: count('Available credits.', 9), message: message('9 credits are left.') },
   },
   'credits.refunded': {
@@ -79,7 +78,7 @@ export const eventCatalog = {
     description: 'Credits are about to expire.',
     fields: {
       credits: count('Credits that will expire.', 40),
-      expiry_date: time('When they do.', '2026-12-01T00:00:00.000Z'),
+      expiry_date: time('Time of the expiry.', '2026-12-01T00:00:00.000Z'),
       message: message('40 credits expire on 2026-12-01.'),
     },
   },
@@ -104,18 +103,18 @@ export const eventCatalog = {
   'subscription.updated': {
     description:
       'The plan in force has changed: an activation, an upgrade, a downgrade on its date, an end, or an operator. A ' +
-      'change that is scheduled is not sent before its date.',
+      'scheduled change is sent on its date.',
     fields: { plan: text('The plan in force from now on.', 'pro'), message: message('Your plan is now pro.') },
   },
   'subscription.canceled': {
-    description: 'A subscription was canceled; it goes on to the end of its period, or ended with a whole refund.',
+    description: 'A subscription was canceled; it continues to the end of its period, or ended with a full refund.',
     fields: {
       period_end: time('Its end.', '2026-12-01T00:00:00.000Z'),
       message: message('Your subscription ends on 2026-12-01.'),
     },
   },
   'subscription.renewed': {
-    description: 'A subscription goes on for another period.',
+    description: 'A subscription was renewed for another period.',
     fields: {
       plan_name: text('The plan.', 'pro'),
       period_end: time('The end of the new period.', '2027-01-01T00:00:00.000Z'),
@@ -123,11 +122,11 @@ export const eventCatalog = {
     },
   },
   'referral.reward': {
-    description: 'Somebody whom you invited has succeeded with a first task.',
+    description: 'The first task of a person whom you invited has succeeded.',
     fields: {
-      credits: count('Credits that you got.', 20),
-      description: text('What for.', 'Referral reward'),
-      message: message('You have got 20 credits.'),
+      credits: count('Credits granted to you.', 20),
+      description: text('Reason.', 'Referral reward'),
+      message: message('You have received 20 credits.'),
     },
   },
   'team.invitation': {
@@ -137,7 +136,7 @@ export const eventCatalog = {
       inviter_email: {
         type: 'string',
         format: 'email',
-        description: 'Who invites you.',
+        description: 'The member who invites you.',
         example: 'ann@example.com',
       },
       role: text('Your role there.', 'member'),
@@ -152,7 +151,7 @@ export const eventCatalog = {
   },
   welcome: {
     description:
-      'Your account is ready; sent to the first endpoint that listens to it, within 7 days after the account was made.',
+      'Your account is ready; sent to the first endpoint that subscribes to it, within 7 days after registration.',
     fields: { message: message('Welcome!') },
   },
   'security.password_changed': {
@@ -169,7 +168,7 @@ export const eventCatalog = {
   },
 } as const satisfies Record<WebhookEvent, EventDefinition>
 
-/** Sent on request, and subscribed to by nobody. Its body is not flat. */
+/** Sent on request; cannot be subscribed to. Its body is not flat. */
 export const testEvent = 'test.webhook'
 
 export const buildTestBody = (endpointId: string, at: Date): string =>
@@ -186,11 +185,11 @@ export const testBodySchema = {
   type: 'object',
   properties: {
     event: { const: testEvent },
-    timestamp: { type: 'string', format: 'date-time', description: 'When it was asked for.' },
+    timestamp: { type: 'string', format: 'date-time', description: 'Time of the request.' },
     data: {
       type: 'object',
       properties: {
-        message: { type: 'string', description: 'For people; the words may change.' },
+        message: { type: 'string', description: 'Text for users; it may change.' },
         endpoint_id: { type: 'string', format: 'uuid', description: 'The endpoint.' },
       },
       required: ['message', 'endpoint_id'],
@@ -200,7 +199,7 @@ export const testBodySchema = {
   examples: [testBody('6f1a5f0e-0a53-4c6e-8a0e-2f4f7a1f9a11', '2026-11-21T09:30:00.000Z')],
 }
 
-/** What the body of an event is, as JSON Schema 2020-12 with an example. */
+/** JSON Schema 2020-12 of an event's body, with an example. */
 export function bodySchemaOf(event: WebhookEvent) {
   const fields: Readonly<Record<string, Field>> = eventCatalog[event].fields
   return {

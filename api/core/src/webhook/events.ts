@@ -1,4 +1,4 @@
-/** Every event of the interface. `test.webhook` is none of them: it is sent on request and cannot be subscribed to. */
+/** Every event of the interface, without `test.webhook`, which cannot be subscribed to. */
 export const webhookEvents = [
   'task.succeeded',
   'task.failed',

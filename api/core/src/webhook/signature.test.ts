@@ -8,7 +8,7 @@ const timestamp = 1_614_265_330
 // The first was made with `openssl dgst -sha256 -hmac`; the last is the example of the Standard Webhooks libraries.
 const header = 't=1614265330,v1=2e37df5d4a028c51a7f3133d64ae1e300d2c2c900f1b1d49d4369ad2530f8964'
 
-it('signs with the whole secret, and beside it by Standard Webhooks', () => {
+it('signs with the whole secret, and by Standard Webhooks', () => {
   expect(signatureHeaders({ secret, id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp, body })).toEqual({
     'X-Service-Signature': header,
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -17,7 +17,7 @@ it('signs with the whole secret, and beside it by Standard Webhooks', () => {
   })
 })
 
-it('keeps the secret before in the header of one signature, and puts both into the other, while they overlap', () => {
+it('signs X-Service-Signature with the previous secret, and webhook-signature with both, during an overlap', () => {
   const previousSecret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ='
   const common = { id: 'msg', timestamp, body }
   const both = signatureHeaders({ ...common, secret, previousSecret })

@@ -1,16 +1,15 @@
-// Signatures of webhooks (interface, Signature; D63). One secret, two schemes: the contract's header is keyed by the
-// UTF-8 bytes of the whole issued string `whsec_…`, the Standard Webhooks headers by the bytes that its base64 part
-// decodes to. Each attempt is signed afresh over the stored body.
+// Signatures of webhooks (D63). `X-Service-Signature` is keyed by the UTF-8 bytes of the whole secret `whsec_…`, the
+// Standard Webhooks headers by the bytes that its base64 part decodes to.
 import { createHmac } from 'node:crypto'
 
 const secretPrefix = 'whsec_'
 
 type Signed = {
-  /** The issued secret, `whsec_` included. */
+  /** The issued secret, including `whsec_`. */
   readonly secret: string
-  /** The one before, while a rotation's overlap lasts. */
+  /** Set during the overlap of a rotation. */
   readonly previousSecret?: string | undefined
-  /** Stable over retries: what a receiver knows duplicates by. */
+  /** Stable over retries; receivers detect duplicates by it. */
   readonly id: string
   /** Unix time in whole seconds. */
   readonly timestamp: number
@@ -19,8 +18,8 @@ type Signed = {
 }
 
 /**
- * The four headers of one attempt. During a rotation `X-Service-Signature`, which has room for one signature, is keyed
- * by the secret that receivers know already; `webhook-signature` carries both, the new one first.
+ * Headers of one attempt. During a rotation `X-Service-Signature` is keyed by the previous secret, which receivers
+ * know, and `webhook-signature` contains both signatures, the new one first.
  */
 export function signatureHeaders({ secret, previousSecret, id, timestamp, body }: Signed): Record<string, string> {
   const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret]
@@ -37,7 +36,7 @@ function standardSignature(secret: string, text: string): string {
   return `v1,${hmac(key, text).toString('base64')}`
 }
 
-/** The value of `X-Service-Signature`: exactly one pair, since strict receivers match the whole header. */
+/** Value of `X-Service-Signature`: exactly one pair, because strict receivers match the whole header. */
 export const serviceSignature = (secret: string, timestamp: number, body: string): string =>
   `t=${timestamp},v1=${hmac(secret, `${timestamp}.${body}`).toString('hex')}`
 

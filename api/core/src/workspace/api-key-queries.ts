@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import type { ApiKeyTable } from '../db/tables/api-key.ts'
+import type { ApiKeyTable } from '../db/tables/workspace.ts'
 import type { NewApiKey } from './api-key.ts'
 import type { Scope } from './scope.ts'
 import { lockWorkspace } from './workspace-queries.ts'
@@ -10,18 +10,18 @@ type ApiKeyInput = {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
-  /** The member who makes it; absent: an operator. */
+  /** The member who creates the key; absent: an operator. */
   readonly createdBy?: string | null
 }
 
-/** Keys of a workspace, those left out that work no more (D11). */
+/** Maximum number of working keys in a workspace (D11). */
 export const apiKeysMax = 100
-/** Keys of a list: all that work, and the latest of those that do not. Revoking and making again has no bound. */
+/** Keys in a list: all working ones and the latest of the others. */
 const listedMax = 1_000
 
 /**
- * Stores a new key's hash. Undefined: the workspace has `apiKeysMax` keys already, or there is no such workspace. The
- * workspace's row is locked first, so that of two that come at once the second counts the first.
+ * Stores a new key's hash. Undefined: the workspace has `apiKeysMax` keys already, or does not exist. Locks the
+ * workspace, so concurrent calls see each other's keys.
  */
 export function insertApiKey(db: Db, key: NewApiKey, input: ApiKeyInput): Promise<ApiKeyRow | undefined> {
   const insert = async (tx: Db): Promise<ApiKeyRow | undefined> => {
@@ -42,7 +42,7 @@ async function countApiKeys(db: Db, workspaceId: string): Promise<number> {
   return count
 }
 
-/** Neither revoked nor past its end. */
+/** Neither revoked nor expired. */
 const works = sql<boolean>`revoked_at is null and (expires_at is null or expires_at > now())`
 
 const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt, createdBy }: ApiKeyInput) =>
@@ -75,7 +75,7 @@ const shown = [
 
 export type ApiKeyRow = Pick<Selectable<ApiKeyTable>, (typeof shown)[number]>
 
-/** Undefined: unknown, or another workspace's. */
+/** The key, if it belongs to this workspace; undefined otherwise. */
 export function findApiKey(db: Db, workspaceId: string, id: string): Promise<ApiKeyRow | undefined> {
   return db
     .selectFrom('api_key')
@@ -85,7 +85,7 @@ export function findApiKey(db: Db, workspaceId: string, id: string): Promise<Api
     .executeTakeFirst()
 }
 
-/** A workspace's keys, newest first, revoked ones included. */
+/** Keys of a workspace, newest first, including revoked ones. */
 export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyRow[]> {
   return db
     .selectFrom((eb) =>

@@ -6,13 +6,13 @@ export type Caller = {
   readonly workspaceId: string
   readonly plan: string
   readonly scopes: readonly string[]
-  /** Who made the key; null: an operator. */
+  /** Creator of the key; null: an operator. */
   readonly userId: string | null
 }
 
 /**
- * The live key with this hash and its workspace. Undefined: unknown, revoked or expired, or its maker was disabled, be
- * it the one whose workspace it is where an operator made the key; one answer for all (D5).
+ * The live key with this hash and its workspace. Undefined (D5): unknown, revoked or expired, or its creator is
+ * disabled; for an operator's key the owner of the personal workspace counts as creator.
  */
 export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
   return db
@@ -27,7 +27,7 @@ export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
     .executeTakeFirst()
 }
 
-/** Notes that these keys were used now; of a key used by several replicas the latest time stays. */
+/** Sets the time of last use to now, unless another replica recorded a later one. */
 export async function touchApiKeys(db: Db, ids: readonly string[]): Promise<void> {
   await sql`
     update api_key set last_used_at = now()

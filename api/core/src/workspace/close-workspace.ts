@@ -2,9 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
 /**
- * Ends a workspace for good, in a transaction that has its row: nothing opens it, nothing is sent for it, its name and
- * what names its people are gone. Its ledger and its invoices stay; its tasks are the next sweep's, which deletes them
- * as soon as they have ended (retention/delete-tasks.ts). Whoever calls removes the members.
+ * Closes a workspace for good in a transaction that holds its lock: revokes keys, cancels deliveries, deletes names and
+ * invitations. The ledger and invoices stay; the retention sweep deletes the tasks. The caller removes the members.
  */
 export async function closeWorkspace(tx: Db, id: string): Promise<void> {
   await sql`
@@ -17,9 +16,9 @@ export async function closeWorkspace(tx: Db, id: string): Promise<void> {
     update api_key set revoked_at = coalesce(revoked_at, now()), name = 'deleted' where workspace_id = ${id}`.execute(
     tx,
   )
-  // Whoever accepted one would be a member again; and they name people.
+  // An open invitation would restore access, and contains an email address.
   await tx.deleteFrom('team_invite').where('workspace_id', '=', id).execute()
-  // Deliveries before endpoints, as whoever records an attempt locks them (webhook/end-attempt.ts).
+  // Deliveries before endpoints: the lock order of end-attempt.ts.
   await sql`
     update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
      where workspace_id = ${id} and status = 'pending'`.execute(tx)

@@ -3,7 +3,7 @@ import { defaultPlans, type Plan, type Plans } from './plan.ts'
 
 type Rule = { readonly holds: (value: unknown) => boolean; readonly words: string }
 
-/** `max`: the database's integers, unless said otherwise. */
+/** Default maximum: PostgreSQL's integer. */
 const wholeNumber = (min = 0, max = 2_147_483_647): Rule => ({
   holds: (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
   words: `must be a whole number from ${min} to ${max}`,
@@ -17,9 +17,9 @@ const someFormats: Rule = {
   holds: (value) => Array.isArray(value) && value.length > 0 && value.every((each) => Object.hasOwn(mimeTypes, each)),
   words: `must be a list of some of ${Object.keys(mimeTypes).join(', ')}`,
 }
-/** More object keys than a body of 1 MiB holds. */
+/** More object keys than fit in a request body of 1 MiB. */
 const batchLimitMax = 10_000
-/** The life of a result URL, which may not outlive its task (D24). */
+/** Lifetime of a result URL, which must not outlive its task (D24). */
 const retentionDaysMin = 7
 
 const rules: Readonly<Record<keyof Plan, Rule>> = {
@@ -41,15 +41,15 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The default plans with an operator's changes merged in: `{"pro": {"monthlyQuota": 2000}}`. A new name is a new
- * plan on the base of `pro`.
- * @throws Error that names the plan and the field, a misspelled one too.
+ * Merges an operator's changes into the default plans, such as `{"pro": {"monthlyQuota": 2000}}`. A new plan starts
+ * from `pro`.
+ * @throws Error that names the plan and the wrong or unknown field
  */
 export function parsePlans(value: unknown): Plans {
   if (!isObject(value)) throw new Error('must be an object of plans')
   const plans: Record<string, Plan> = { ...defaultPlans }
   for (const [name, changes] of Object.entries(value)) {
-    if (!isObject(changes)) throw new Error(`${name} must be an object of what the plan changes`)
+    if (!isObject(changes)) throw new Error(`${name} must be an object of plan fields`)
     for (const [field, change] of Object.entries(changes)) {
       const rule = Object.hasOwn(rules, field) ? rules[field as keyof Plan] : undefined
       if (rule === undefined) throw new Error(`${name}.${field} must be one of ${Object.keys(rules).join(', ')}`)

@@ -32,14 +32,14 @@ describe('the default plans', () => {
 })
 
 describe('parsePlans', () => {
-  it('changes what is named and leaves the rest of the table', () => {
+  it('changes only the named fields', () => {
     const plans = parsePlans({ pro: { monthlyQuota: null, concurrentTasks: 20 }, own: { batchLimit: 3 } })
     expect(plans.pro).toEqual({ ...defaultPlans.pro, monthlyQuota: null, concurrentTasks: 20 })
     expect(plans.business).toEqual(defaultPlans.business)
     expect(plans.own?.batchLimit).toBe(3)
   })
 
-  it.each([[[]], [null], ['pro'], [{ pro: 5 }]])('refuses %j as a whole', (value) => {
+  it.each([[[]], [null], ['pro'], [{ pro: 5 }]])('rejects %j', (value) => {
     expect(() => parsePlans(value)).toThrow(/must be an object/)
   })
 
@@ -57,17 +57,17 @@ describe('parsePlans', () => {
     { inputFormats: ['gif'] },
     { requestPerMinute: 100 },
     { toString: 1 },
-  ])('refuses %j by its name, saying what to do', (changes) => {
+  ])('rejects %j by name, with advice', (changes) => {
     expect(() => parsePlans({ pro: changes })).toThrow(new RegExp(`^pro\\.${Object.keys(changes)[0]} must be`))
   })
 
-  it('takes a plan by any name', () => {
+  it('accepts a plan of any name', () => {
     expect(parsePlans({ toString: { batchLimit: 1 } }).toString).toMatchObject({ batchLimit: 1, monthlyQuota: 1_000 })
   })
 })
 
 describe('planNamed', () => {
-  it('is an error of ours for a name that the configuration lacks', () => {
+  it('throws for a plan that is not configured', () => {
     expect(planNamed(defaultPlans, 'pro')).toBe(defaultPlans.pro)
     expect(() => planNamed(defaultPlans, 'toString')).toThrow()
     expect(() => planNamed(defaultPlans, 'forgotten')).toThrow()

@@ -1,30 +1,30 @@
 import type { InputFormat, OutputFormat } from './format.ts'
 
-/** What a plan allows. All of it is configuration (D7); `null` means no limit. */
+/** Limits of a plan, all configurable (D7); `null` means no limit. */
 export type Plan = {
   readonly apiAccess: boolean
-  /** Accepted tasks per calendar month, UTC (D40). */
+  /** Accepted tasks per calendar month, UTC. */
   readonly monthlyQuota: number | null
-  /** Open single tasks, and tasks of both kinds processing at once (D39). */
+  /** Open single tasks, and tasks of both kinds processing at once. */
   readonly concurrentTasks: number
-  /** Images per batch request; 0 means the plan has no batches. */
+  /** Images per batch request; 0 disables batches. */
   readonly batchLimit: number
   readonly requestsPerMinute: number
   readonly maxFileSizeBytes: number
   readonly maxPixels: number
   readonly inputFormats: readonly InputFormat[]
   readonly outputFormats: readonly OutputFormat[]
-  /** Days that a finished task and its result are kept (D24), at least 7. */
+  /** Days that a finished task and its result are kept, at least 7. */
   readonly retentionDays: number
-  /** False: nothing is held or charged; for self-hosters (D7). */
+  /** False: tasks cost nothing; for self-hosters. */
   readonly charged: boolean
-  /** Credits that the plan grants (D71): of `free` once, of others for each period, ending with it. */
+  /** Credits granted by the plan: once for `free`, otherwise per period and expiring with it. */
   readonly credits: number
 }
 
 export type Plans = Readonly<Record<string, Plan>>
 
-/** An upload that no task has used for so long is given up (D24). Its presigned URL ended after 15 minutes. */
+/** Hours after which an unused upload is deleted (D24). Its presigned URL expires after 15 minutes. */
 export const unusedHours = 24
 
 const mb = 1_048_576
@@ -38,7 +38,7 @@ const paid = {
   charged: true,
 } as const
 
-/** The interface's table of limits, with the sizes and formats of D23 and the plan `internal` of D7. */
+/** The interface's limits, with sizes and formats of D23 and the plan `internal` of D7. */
 export const defaultPlans: Plans = {
   free: {
     ...paid,
@@ -79,7 +79,7 @@ export const defaultPlans: Plans = {
   },
 }
 
-/** The plan of a workspace. A name that the configuration no longer has is an operator's error, named as such. */
+/** The plan by its name. Throws if the configuration lacks it. */
 export function planNamed(plans: Plans, name: string): Plan {
   const plan = Object.hasOwn(plans, name) ? plans[name] : undefined
   if (plan === undefined) throw new Error(`plan ${name} is not configured: add it to PLANS`)

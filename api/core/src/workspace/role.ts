@@ -1,7 +1,7 @@
-/** What a member may do in a workspace (D10); who may call what is said at each route. */
+/** Roles of members (D10); each route declares which may call it. */
 export const roles = ['owner', 'admin', 'billing', 'member'] as const
 
 export type Role = (typeof roles)[number]
 
-/** In these roles a member makes API keys, and keeps those that work (D11). */
+/** Roles that may create API keys and keep them working (D11). */
 export const makesKeys = (role: Role): boolean => role === 'owner' || role === 'admin'

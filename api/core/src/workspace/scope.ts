@@ -1,4 +1,4 @@
-/** What a key may do (D12); a key made without a list gets all. */
+/** Scopes of API keys (D12); a key created without a list gets all. */
 export const scopes = [
   'uploads:write',
   'tasks:read',

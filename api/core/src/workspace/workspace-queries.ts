@@ -5,7 +5,7 @@ export function insertWorkspace(db: Db, { name, plan }: { name: string; plan: st
   return db.insertInto('workspace').values({ name, plan }).returning('id').executeTakeFirstOrThrow()
 }
 
-/** True when there is no workspace at all; until the transaction ends nobody else makes the first one. */
+/** True if no workspace exists. Concurrent transactions that create the first one wait for each other. */
 export async function holdsNoWorkspace(tx: Db): Promise<boolean> {
   await sql`select pg_advisory_xact_lock(hashtext('matte.workspace.first'))`.execute(tx)
   return (await tx.selectFrom('workspace').select('id').limit(1).executeTakeFirst()) === undefined
@@ -16,8 +16,8 @@ export function findWorkspace(db: Db, id: string) {
 }
 
 /**
- * Locks the workspace's row for the caller's transaction: the first of D39's order, before batch, task and lots. A
- * statement after this one sees what every earlier holder of the lock has committed. Undefined: no such workspace.
+ * Locks the workspace's row, the first in the lock order (D39), before batch, task and lots. Later statements see what
+ * earlier holders committed. Undefined: no such workspace.
  */
 export function lockWorkspace(tx: Db, id: string) {
   return tx.selectFrom('workspace').select(['id', 'plan']).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()

@@ -29,14 +29,13 @@ export type Operation = {
   [idempotentMark]?: true
 }
 
-/** Parts of an OpenAPI document that this folder completes. */
 export type ApiDocument = {
   paths: Record<string, Record<string, Operation>>
   webhooks?: Record<string, unknown>
   components: Record<string, Record<string, unknown>> & { schemas: Record<string, JsonSchema> }
 }
 
-/** On an operation that takes `Idempotency-Key`; gone from the finished document. */
+/** Marks operations that take `Idempotency-Key`; removed from the finished document. */
 export const idempotentMark = 'x-idempotent'
 
 export const isReference = (part: object): part is Reference => '$ref' in part

@@ -1,9 +1,9 @@
-// Adds to the document what the routes' schemas do not say and the surface around them does: the headers of answers,
-// the codes and an example of each refusal, an example of each success and parameter, links from answer to next
-// request, the webhooks. Parts that several operations have are then written once. Nothing here changes what is served.
-import { type AnswerKind, answerHeaders, type HeaderName, headersOf } from '../../schemas/answer-headers.ts'
+// Completes the document with response headers, error codes, examples, links and webhooks, and moves shared parts into
+// components. Does not change what is served.
+
 import { errorExamples } from '../../schemas/error-examples.ts'
 import { links } from '../../schemas/links.ts'
+import { answerHeaders, type HeaderName, headersOf, type ResponseKind } from '../../schemas/response-headers.ts'
 import { codesOf } from '../../schemas/schema.ts'
 import {
   type ApiDocument,
@@ -14,23 +14,22 @@ import {
   type Response,
 } from './api-document.ts'
 import { buildExample, type JsonSchema } from './example.ts'
+import { writeOnce } from './shared-components.ts'
 import { describeWebhooks } from './webhooks.ts'
-import { writeOnce } from './write-once.ts'
 
 const exampleId = '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10'
 
-/** Completes the document in place. @throws Error when an error answer names something that is no code */
+/** Changes the document in place. @throws Error when an error response lists an unknown code */
 export function completeDocument(document: ApiDocument): void {
   const { components, paths } = document
   components.headers = {}
   components.examples = {}
-  const kinds = new Map<Response, AnswerKind>()
+  const kinds = new Map<Response, ResponseKind>()
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    // Where nothing is required, nothing has to be sent.
     const { requestBody } = operation
     if (requestBody) requestBody.required = requiresBody(requestBody.content)
     describeParameters(operation)
-    for (const [response, kind] of describeAnswers(components, operation)) kinds.set(response, kind)
+    for (const [response, kind] of describeResponses(components, operation)) kinds.set(response, kind)
     delete operation[idempotentMark]
   }
   document.webhooks = describeWebhooks(components)
@@ -48,11 +47,11 @@ function describeParameters({ parameters = [] }: Operation): void {
   }
 }
 
-function describeAnswers(components: ApiDocument['components'], operation: Operation): Map<Response, AnswerKind> {
+function describeResponses(components: ApiDocument['components'], operation: Operation): Map<Response, ResponseKind> {
   const { operationId, deprecated = false, responses } = operation
   const idempotent = operation[idempotentMark] === true
   const credential = credentialOf(operation)
-  const kinds = new Map<Response, AnswerKind>()
+  const kinds = new Map<Response, ResponseKind>()
   for (const [status, response] of Object.entries(responses)) {
     if (isReference(response)) continue
     const kind = { status: Number(status), idempotent, deprecated, credential }
@@ -68,12 +67,11 @@ function describeAnswers(components: ApiDocument['components'], operation: Opera
   return kinds
 }
 
-/** The credential that `security` names; an operation that needs none has an empty list. */
 const credentialOf = ({ security: [first] = [] }: Operation): 'key' | 'token' | 'none' =>
   first === undefined ? 'none' : Object.hasOwn(first, 'apiKey') ? 'key' : 'token'
 
-/** References to the shared headers, each of which has one entry for answers that always have it and one for others. */
-function nameHeaders(shared: Record<string, unknown>, kind: AnswerKind): Record<string, unknown> {
+/** Shared headers have two entries: one for responses that always have the header, one for the others. */
+function nameHeaders(shared: Record<string, unknown>, kind: ResponseKind): Record<string, unknown> {
   const entries = [...headersOf(kind)].map(([name, required]: [HeaderName, boolean]) => {
     const key = required ? name : `${name}.Optional`
     shared[key] = { ...answerHeaders[name], ...(required && { required }) }
@@ -82,11 +80,10 @@ function nameHeaders(shared: Record<string, unknown>, kind: AnswerKind): Record<
   return Object.fromEntries(entries)
 }
 
-/** The description of an error answer is the list of its codes, see `responses` in schemas/schema.ts. */
+/** The description of an error response is the list of its codes, see `responses` in schemas/schema.ts. */
 function describeRefusals(shared: Record<string, unknown>, response: Response, media: Media): void {
   const codes = codesOf(response)
-  // The members without a rule are named because the linter takes what a part does not name for an error of the
-  // example.
+  // Lists members without a rule too, because the linter rejects unlisted members of an example.
   const narrowed: JsonSchema = { properties: { code: { enum: codes }, message: {}, details: {} } }
   media.schema = { allOf: [media.schema, { properties: { error: narrowed } }] }
   delete media.example

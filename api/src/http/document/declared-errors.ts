@@ -1,5 +1,4 @@
-// A route names the codes that it can answer beside it (schemas/schema.ts). Two of them follow from the rest of its
-// declaration and are settled here: AUTH_FORBIDDEN from the roles that it asks for, INVALID_PARAMS from what it reads.
+// Adds AUTH_FORBIDDEN to routes that require a role, and removes INVALID_PARAMS from routes that read no input.
 import { roles } from '@matte/core/workspace/role'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { isOperation } from '../../access.ts'
@@ -7,8 +6,7 @@ import { codesOf, errorAnswers } from '../../schemas/schema.ts'
 
 type Answers = Readonly<Record<string, { readonly description: string }>>
 
-/** To be called before the document is made of the routes. */
-export function settleDeclaredErrors(app: FastifyInstance): void {
+export function completeErrorCodes(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { schema, config } = route
     if (schema?.response === undefined || !isOperation(config ?? {})) return
@@ -22,7 +20,6 @@ export function settleDeclaredErrors(app: FastifyInstance): void {
   })
 }
 
-/** Every member is in one of all roles. */
 function asksForRole({ config }: RouteOptions): boolean {
   const { access } = config ?? {}
   return typeof access === 'object' && 'roles' in access && access.roles.length < roles.length

@@ -1,4 +1,3 @@
-/** Parts of a schema that an example needs; references lead to `#/components/schemas/`. */
 export type JsonSchema = {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -16,8 +15,8 @@ export type JsonSchema = {
 export const schemaPrefix = '#/components/schemas/'
 
 /**
- * A value of the schema: its own example, or one made of its parts. Numbers are 1, nullable values are null, and lists
- * have one item. Optional members are left out unless they have an example.
+ * An example of the schema: its own, or built from its parts. Numbers are 1, nullable values null, lists have one item.
+ * Optional members without an example are omitted.
  */
 export function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
   const { $ref, type, items = {}, examples, enum: values, anyOf } = schema

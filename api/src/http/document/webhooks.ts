@@ -1,16 +1,15 @@
-// The webhooks of the document: each event as the POST that a receiver gets, with its signature headers and its body.
-// Bodies, examples and descriptions come from the catalog that the dispatcher's bodies are made of.
+// Webhooks of the document: each event as the POST that a receiver gets, from the catalog that the dispatcher uses.
 import { bodySchemaOf, eventCatalog, testBodySchema, testEvent } from '@matte/core/webhook/event-catalog'
 import { webhookEvents } from '@matte/core/webhook/events'
 import type { ApiDocument } from './api-document.ts'
 import { type JsonSchema, schemaPrefix } from './example.ts'
 
-/** The headers of each attempt (D62, D63), signed by `api/core/src/webhook/signature.ts`. */
+/** Headers of each attempt (D62, D63), signed by `api/core/src/webhook/signature.ts`. */
 const signatureHeaders = {
   'X-Service-Signature': {
     description:
-      'Unix time in seconds and the HMAC-SHA256, in lower-case hex, of `<t>.<raw body>`, keyed by the whole signing ' +
-      'secret. Compare signatures in constant time.',
+      'Unix time in seconds and the HMAC-SHA256, in lower-case hex, of `<t>.<raw body>`; the key is the whole ' +
+      'signing secret. Compare signatures in constant time.',
     schema: { type: 'string', pattern: '^t=[0-9]+,v1=[0-9a-f]{64}$' },
     example: 't=1795253400,v1=6f1c0b1a9f0e4d0f8a53b2d7c9e14a77d0b6f0b7f3a1c5e2948d6b7a0c1e2f34',
   },
@@ -26,16 +25,16 @@ const signatureHeaders = {
   },
   'webhook-signature': {
     description:
-      'The signatures of Standard Webhooks, keyed by the decoded part of the secret: one, or during a rotation two, ' +
+      'Standard Webhooks signatures; the key is the decoded part of the secret. One, or during a rotation two, ' +
       'separated by a space.',
     schema: { type: 'string', pattern: '^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)?$' },
     example: 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
   },
 } as const
 
-const receiverAnswers = {
-  EventReceived: { description: 'The event is delivered. Answer within 15 seconds.' },
-  EventNotReceived: { description: 'The attempt failed, like one that ends in a redirect. The event is sent again.' },
+const receiverResponses = {
+  EventReceived: { description: 'The event is delivered. Respond within 15 seconds.' },
+  EventNotReceived: { description: 'The attempt failed, like a redirect. The event is sent again.' },
 }
 
 const events = [
@@ -43,12 +42,11 @@ const events = [
   { name: testEvent, description: 'The owner of an endpoint asked for a test.', body: testBodySchema },
 ]
 
-/** Adds the bodies and headers to the components. */
 export function describeWebhooks(components: ApiDocument['components']): Record<string, unknown> {
   components.parameters = Object.fromEntries(
     Object.entries(signatureHeaders).map(([name, header]) => [name, { name, in: 'header', required: true, ...header }]),
   )
-  components.responses = { ...receiverAnswers }
+  components.responses = { ...receiverResponses }
   return Object.fromEntries(
     events.map(({ name, description, body }) => {
       const bodyName = `${toPascal(name)}Event`

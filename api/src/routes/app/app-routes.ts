@@ -1,32 +1,28 @@
-// The App API, below /api/v1/app, as a table of contents: one file a module of the interface.
-import type { FindSubscription } from '@matte/core/identity/personal/subscription'
-import type { PaymentMetrics } from '@matte/core/payment/payment-metrics'
-import { findSubscription } from '@matte/core/payment/rows/find-subscription'
-import { openPayments } from '@matte/core/payment/settings'
+// The App API: everything below /api/v1/app.
+import type { FindSubscription } from '@matte/people/identity/account/own-workspaces'
+import type { PaymentMetrics } from '@matte/people/payment/payment-deps'
+import { openPayments } from '@matte/people/payment/settings'
+import { findSubscription } from '@matte/people/payment/subscription-queries'
 import type { FastifyPluginAsync } from 'fastify'
 import type { RateLimiter } from '../../limit/rate-limiter.ts'
-import type { SurfaceDeps } from '../both/surface.ts'
-import { appFront } from '../task/front.ts'
-import { type TaskOperationDeps, taskOperations } from '../task/task-operations.ts'
+import { type SharedRouteDeps, sharedRoutes } from '../shared/shared-routes.ts'
+import { appSurface } from './app-surface.ts'
 import { type AuthRouteDeps, authRoutes, toAuthDeps } from './auth/auth-routes.ts'
 import { creditRoutes } from './credits.ts'
 import { developerRoutes } from './developer.ts'
-import { imageRoutes } from './images.ts'
+import { imageRoutes, type StreamRouteDeps, taskStreamRoutes } from './images.ts'
 import { notificationRoutes } from './notifications.ts'
 import { pageRoutes } from './pages/page-routes.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import { referralRoutes } from './referral.ts'
-import { type StreamRouteDeps, taskStreamRoutes } from './task-stream.ts'
 import { teamRoutes } from './teams/teams.ts'
 import { userRoutes } from './users/users.ts'
 
-/** What the modules are made of; each takes what it needs. */
-type AppDeps = Omit<TaskOperationDeps, 'front'> &
+type AppDeps = SharedRouteDeps &
   StreamRouteDeps &
-  AuthRouteDeps &
-  SurfaceDeps & { readonly limiter: RateLimiter; readonly paymentMetrics: PaymentMetrics }
+  AuthRouteDeps & { readonly limiter: RateLimiter; readonly paymentMetrics: PaymentMetrics }
 
-/** What an account has to know of a subscription: identity lies below payment and does not ask it. */
+/** Passed to identity, which is below payment and must not import it. */
 const findOwnSubscription: FindSubscription = async (db, workspaceId) => {
   const found = await findSubscription(db, workspaceId)
   if (found === undefined) return undefined
@@ -35,29 +31,21 @@ const findOwnSubscription: FindSubscription = async (db, workspaceId) => {
 }
 
 export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
-  const { masterKeys, plans, publicUrl, appUrl } = deps.config
-  const issuer = { signingKeys: deps.signingKeys, issuer: publicUrl }
-  await app.register(authRoutes, { ...deps, prefix: '/auth' })
-  await app.register(userRoutes, {
-    ...deps,
-    masterKeys,
-    plans,
-    issuer,
-    findSubscription: findOwnSubscription,
-    prefix: '/users',
-  })
-  await app.register(taskOperations, { ...deps, prefix: '/tasks', front: appFront })
-  await app.register(imageRoutes, { ...deps, prefix: '/tasks' })
-  await app.register(taskStreamRoutes, { ...deps, prefix: '/tasks' })
-  await app.register(creditRoutes, { ...deps, prefix: '/credits' })
-  const ofPayments = { ...deps.config, db: deps.db, metrics: deps.paymentMetrics }
-  const payments = await openPayments(deps.config, ofPayments)
-  const returnUrl = `${appUrl}/billing`
-  await app.register(paymentRoutes, { ...deps, payments, returnUrl, prefix: '/payments' })
-  await app.register(teamRoutes, { ...deps, prefix: '/teams' })
-  await app.register(notificationRoutes, { ...deps, prefix: '/notifications' })
-  await app.register(developerRoutes, { ...deps, prefix: '/developer' })
-  await app.register(referralRoutes, { ...deps, prefix: '/referral' })
   const { config, metrics } = deps
-  await app.register(pageRoutes, { ...toAuthDeps(deps), config, metrics, payments, returnUrl, prefix: '/pages' })
+  const { plans, publicUrl, appUrl } = config
+  const issuer = { signingKeys: deps.signingKeys, issuer: publicUrl }
+  const payments = await openPayments(config, { ...config, db: deps.db, metrics: deps.paymentMetrics })
+  const returnUrl = `${appUrl}/billing`
+  await app.register(authRoutes, deps)
+  await app.register(userRoutes, { ...deps, plans, issuer, findSubscription: findOwnSubscription })
+  await app.register(sharedRoutes, { ...deps, surface: appSurface })
+  await app.register(imageRoutes, deps)
+  await app.register(taskStreamRoutes, deps)
+  await app.register(creditRoutes, deps)
+  await app.register(paymentRoutes, { ...deps, payments, returnUrl })
+  await app.register(teamRoutes, deps)
+  await app.register(notificationRoutes, deps)
+  await app.register(developerRoutes, deps)
+  await app.register(referralRoutes, deps)
+  await app.register(pageRoutes, { ...toAuthDeps(deps), config, metrics, payments, returnUrl })
 }

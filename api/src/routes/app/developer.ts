@@ -1,21 +1,34 @@
-// The developer centre: what the Developer API has of webhooks and usage, and what only people may do: make, roll and
-// revoke keys (D13), and rotate the secret of callbacks.
+// Operations of the developer centre that need a signed-in person: API keys (D13), the callback secret, the events.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { rotateCallbackSecret } from '@matte/core/workspace/secret/callback-secret'
-import { eventSchema, rotatedSigningSecretSchema, secretRotationRequest } from '../../schemas/app/developer.ts'
+import type { Db } from '@matte/core/db/database'
+import type { MasterKeys } from '@matte/core/runtime/seal'
+import { rotateCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { apiKeyNotFound, endApiKey, readApiKey } from '@matte/core/workspace/key/end-key'
+import { makeKey, rollKey } from '@matte/core/workspace/key/make-key'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { toWholeList } from '../../paging.ts'
+import { toApiKeyView } from '../../schemas/api-key.ts'
+import {
+  apiKeyRequest,
+  eventSchema,
+  newApiKeySchema,
+  rollRequest,
+  rotatedSigningSecretSchema,
+  secretRotationRequest,
+  toEventViews,
+} from '../../schemas/app/developer.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../schemas/schema.ts'
-import { toEventViews } from '../../views/event-view.ts'
-import { toWholeList } from '../../views/whole-list.ts'
-import { appSurface, type SurfaceDeps } from '../both/surface.ts'
-import { centre, centreTags as tags } from '../task/front.ts'
-import { keyRoutes } from './developer-keys.ts'
+import { deletedSchema } from '../../schemas/webhook.ts'
+import { normalizeId } from '../../uuid.ts'
+import { developerCentre, developerCentreTags as tags } from './app-surface.ts'
 
 const rotate = {
   operationId: 'appRotateSigningSecret',
-  summary: 'Give the workspace a new secret for its callbacks',
+  summary: 'Rotate the secret that signs callbacks of the workspace',
   description:
-    'While the secrets overlap, `X-Service-Signature` is keyed by the one before and `webhook-signature` carries both.',
+    'During the overlap, `X-Service-Signature` uses the previous secret and `webhook-signature` carries both signatures.',
   tags,
   body: secretRotationRequest,
   response: memberResponses(200, success('The new secret.', refer(rotatedSigningSecretSchema)), []),
@@ -27,19 +40,114 @@ const catalog = {
   response: memberResponses(200, success('All events.', pageOf(refer(eventSchema))), []),
 }
 
-export const developerRoutes: FastifyPluginAsyncTypebox<SurfaceDeps> = async (app, deps) => {
-  const { db, masterKeys } = deps
-  await app.register(appSurface, { ...deps, prefix: '' })
-  await app.register(keyRoutes, { db })
+type DeveloperDeps = { readonly db: Db; readonly masterKeys: MasterKeys }
 
-  app.post('/signing-secret/rotate', { schema: rotate, config: centre }, async ({ caller, body }) => {
-    const { signingSecret, previousUntil } = await rotateCallbackSecret(db, masterKeys, {
-      workspaceId: caller.workspaceId,
-      overlapSeconds: body.overlapSeconds,
-    })
-    return { signingSecret, previousSecretExpiresAt: previousUntil?.toISOString() ?? null }
-  })
+export const developerRoutes: FastifyPluginAsyncTypebox<DeveloperDeps> = async (app, { db, masterKeys }) => {
+  await keyRoutes(app, { db })
+
+  app.post(
+    '/api/v1/app/developer/signing-secret/rotate',
+    { schema: rotate, config: developerCentre },
+    async ({ caller, body }) => {
+      const { signingSecret, previousUntil } = await rotateCallbackSecret(db, masterKeys, {
+        workspaceId: caller.workspaceId,
+        overlapSeconds: body.overlapSeconds,
+      })
+      return { signingSecret, previousSecretExpiresAt: previousUntil?.toISOString() ?? null }
+    },
+  )
 
   const events = toEventViews()
-  app.get('/event-catalog', { schema: catalog, config: centre }, async () => toWholeList(events))
+  app.get('/api/v1/app/developer/event-catalog', { schema: catalog, config: developerCentre }, async () =>
+    toWholeList(events),
+  )
+}
+
+const apiKeyId = Type.Object({ apiKeyId: Type.String() })
+
+const create = {
+  operationId: 'appCreateApiKey',
+  summary: 'Create an API key',
+  description: 'Allowed on every plan; the plan decides whether keys can call the Developer API.',
+  tags,
+  body: apiKeyRequest,
+  response: memberResponses(201, success('The key, shown this once.', refer(newApiKeySchema)), ['CONFLICT']),
+}
+const roll = {
+  operationId: 'appRollApiKey',
+  summary: 'Replace an API key',
+  description:
+    'The new key has the name, scopes and lifetime of the old one, which also works during the overlap. A key can be ' +
+    'rolled once. `CONFLICT` for a key that was already rolled, was revoked or has expired.',
+  tags,
+  params: apiKeyId,
+  body: rollRequest,
+  response: memberResponses(201, success('The new key, shown this once.', refer(newApiKeySchema)), [
+    'NOT_FOUND',
+    'CONFLICT',
+  ]),
+}
+const revoke = {
+  operationId: 'appRevokeApiKey',
+  summary: 'Revoke an API key',
+  description: 'Takes effect within 5 seconds. The key stays in the list, as revoked.',
+  tags,
+  params: apiKeyId,
+  response: memberResponses(200, success('The key is revoked.', refer(deletedSchema)), ['NOT_FOUND']),
+}
+
+/** Only people manage keys: a key cannot create a key. */
+const keyRoutes: FastifyPluginAsyncTypebox<Pick<DeveloperDeps, 'db'>> = async (app, { db }) => {
+  const replay = async ({ caller }: FastifyRequest, id: string) =>
+    toApiKeyView(await readApiKey(db, caller.workspaceId, id))
+  const createConfig = { ...developerCentre, idempotent: replay } as const
+
+  app.post(
+    '/api/v1/app/developer/api-keys',
+    { schema: create, config: createConfig },
+    async ({ caller, member, body, once }, reply) => {
+      const { name, expiresAt } = body
+      const { key, ...created } = await makeKey(db, {
+        workspaceId: caller.workspaceId,
+        userId: member.userId,
+        name,
+        scopes: [...new Set(body.scopes)],
+        expiresAt: expiresAt == null ? null : new Date(expiresAt),
+        once,
+      })
+      reply.code(201)
+      return { ...toApiKeyView(created), key }
+    },
+  )
+
+  /** Runs before the body is read: an unknown id is reported first. */
+  const exists = async ({ caller, params }: FastifyRequest): Promise<void> => {
+    await readApiKey(db, caller.workspaceId, normalizeId((params as { apiKeyId: string }).apiKeyId, apiKeyNotFound))
+  }
+  const rollOptions = { schema: roll, config: createConfig, onRequest: exists }
+  app.post(
+    '/api/v1/app/developer/api-keys/:apiKeyId/roll',
+    rollOptions,
+    async ({ caller, member, params, body, once }, reply) => {
+      const { key, ...created } = await rollKey(db, {
+        workspaceId: caller.workspaceId,
+        userId: member.userId,
+        id: normalizeId(params.apiKeyId, apiKeyNotFound),
+        overlapSeconds: body.overlapSeconds,
+        once,
+      })
+      reply.code(201)
+      return { ...toApiKeyView(created), key }
+    },
+  )
+
+  app.delete(
+    '/api/v1/app/developer/api-keys/:apiKeyId',
+    { schema: revoke, config: { ...developerCentre, exists } },
+    async ({ caller, params }) => {
+      const id = normalizeId(params.apiKeyId, apiKeyNotFound)
+      await endApiKey(db, caller.workspaceId, id)
+      return { id, deleted: true as const }
+    },
+  )
 }

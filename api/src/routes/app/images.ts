@@ -1,19 +1,19 @@
-// What members can ask of a task beyond the operations that both fronts have: its history and a link to its result.
+// Operations on tasks that only the App API has: history, download link, and the stream of changes.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import { resultFileName } from '@matte/core/storage/result-key'
-import { listTaskEvents } from '@matte/core/task/history/list-task-events'
+import { resultFileName } from '@matte/core/storage/object-key'
+import { listTaskEvents } from '@matte/core/task/list-task-events'
 import { findTask, type TaskRow, taskNotFound } from '@matte/core/task/task-queries'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
-import { downloadSchema, taskEventSchema } from '../../schemas/app/task-event.ts'
+import { downloadSchema, taskChangeSchema, taskEventSchema, toTaskEventView } from '../../schemas/app/task-event.ts'
+import { type ResultLinks, timedLink } from '../../schemas/result-links.ts'
 import { memberResponses, oneOf, refer, success, withDefault } from '../../schemas/schema.ts'
+import type { TaskStreams } from '../../stream/task-streams.ts'
 import { isUuid } from '../../uuid.ts'
-import { toTaskEventView } from '../../views/app/task-event-view.ts'
-import { type ResultLinks, timedLink } from '../../views/result-links.ts'
-import { findTaskIn } from '../task/find-task.ts'
+import { findTaskIn } from '../shared/tasks.ts'
 
 type ImageDeps = { readonly db: Db; readonly links: ResultLinks }
 
@@ -22,8 +22,8 @@ const params = Type.Object({ taskId: Type.String() })
 
 const eventsSchema = {
   operationId: 'listTaskEvents',
-  summary: 'List what happened to a task, oldest first',
-  description: 'Whoever polls stops at `succeeded`, `failed`, `canceled`, `dead_letter` or `dead_lettered`.',
+  summary: 'List the history of a task, oldest first',
+  description: 'Stop polling at `succeeded`, `failed`, `canceled`, `dead_letter` or `dead_lettered`.',
   tags,
   params,
   querystring: Type.Object({
@@ -46,21 +46,29 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { d
   const { exists } = findTaskIn(db)
   const config = { access: { roles }, exists }
 
-  app.get('/images/:taskId/events', { schema: eventsSchema, config }, async ({ caller, params, query }) => {
-    const { workspaceId } = caller
-    const { taskId } = params
-    const { runs } = query
-    const events = isUuid(taskId) ? await listTaskEvents(db, { workspaceId, taskId, runs }) : []
-    if (events.length === 0) throw taskNotFound() // each run begins with an event
-    return events.map(toTaskEventView)
-  })
+  app.get(
+    '/api/v1/app/tasks/images/:taskId/events',
+    { schema: eventsSchema, config },
+    async ({ caller, params, query }) => {
+      const { workspaceId } = caller
+      const { taskId } = params
+      const { runs } = query
+      const events = isUuid(taskId) ? await listTaskEvents(db, { workspaceId, taskId, runs }) : []
+      if (events.length === 0) throw taskNotFound() // each run starts with an event
+      return events.map(toTaskEventView)
+    },
+  )
 
-  app.get('/images/:taskId/download', { schema: downloadLinkSchema, config }, async ({ caller, params }) => {
-    const { taskId } = params
-    const task = isUuid(taskId) ? await findTask(db, caller.workspaceId, taskId) : undefined
-    if (task === undefined) throw taskNotFound()
-    return toDownload(task, links)
-  })
+  app.get(
+    '/api/v1/app/tasks/images/:taskId/download',
+    { schema: downloadLinkSchema, config },
+    async ({ caller, params }) => {
+      const { taskId } = params
+      const task = isUuid(taskId) ? await findTask(db, caller.workspaceId, taskId) : undefined
+      if (task === undefined) throw taskNotFound()
+      return toDownload(task, links)
+    },
+  )
 }
 
 /** @throws MatteError CONFLICT while there is no result */
@@ -79,4 +87,59 @@ function toDownload(task: TaskRow, links: ResultLinks) {
     contentType: mimeTypes[format as OutputFormat],
     size,
   }
+}
+
+export type StreamRouteDeps = { readonly streams: Pick<TaskStreams, 'open'> }
+
+const streamSchema = {
+  operationId: 'streamTaskChanges',
+  summary: 'Stream the task changes of the workspace',
+  description:
+    'Server-sent events, one for each entry in the history of any task: `id`, `event: task`, and `data`, a ' +
+    'TaskChange as JSON. No entry is skipped or reordered. When the stream ends, at the latest when the access ' +
+    'token expires, open it again with the last `id` in `Last-Event-ID` to resume, as long as the tasks are ' +
+    'retained. Without the header it starts with the next entry and sends the current `id` first. A comment ' +
+    'follows after 15 s of silence. Send the token in the header, never in the URL; browsers use `fetch` ' +
+    'instead of `EventSource`.',
+  tags: ['Images'],
+  headers: Type.Object({
+    'Last-Event-ID': Type.Optional(
+      Type.String({
+        pattern: '^([0-9]{1,15})?$',
+        description: 'The `id` of the last event that you have.',
+        examples: ['1024'],
+      }),
+    ),
+  }),
+  response: memberResponses(
+    200,
+    Type.Unsafe<string>({
+      description: 'The stream.',
+      content: {
+        'text/event-stream': { schema: { type: 'string', contentSchema: refer(taskChangeSchema) } },
+      },
+    }),
+    [],
+  ),
+}
+
+/** `x-accel-buffering` disables buffering in nginx and other proxies. */
+const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+
+export const taskStreamRoutes: FastifyPluginAsyncTypebox<StreamRouteDeps> = async (app, { streams }) => {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/app/tasks/stream',
+    exposeHeadRoute: false, // HEAD would open a stream
+    schema: streamSchema,
+    config: { access: { roles }, envelope: false, endless: true },
+    handler: async (request, reply) => {
+      const { workspaceId, sessionId } = request.member
+      const position = request.headers['last-event-id']
+      const { holders, tokenEndsAtMs } = request
+      const of = { workspaceId, sessionId, holders, tokenEndsAtMs, outgoing: reply.raw }
+      const stream = await streams.open({ ...of, after: position ? Number(position) : undefined })
+      return reply.headers(headers).send(stream)
+    },
+  })
 }

@@ -1,17 +1,30 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { invalidParams } from '@matte/core/invalid-params'
-import { isMailRequired } from '@matte/core/notification/event-rules'
-import { countUnread, listNotifications } from '@matte/core/notification/list-notifications'
-import { markAllRead, markRead, notificationNotFound } from '@matte/core/notification/mark-read'
-import { changePreferences, type PreferenceChange, readPreferences } from '@matte/core/notification/preference-queries'
+import {
+  countUnread,
+  listNotifications,
+  markAllRead,
+  markRead,
+  notificationNotFound,
+} from '@matte/people/notification/notification-queries'
+import {
+  changePreferences,
+  isMailRequired,
+  type PreferenceChange,
+  readPreferences,
+} from '@matte/people/notification/preferences'
 import { Type } from 'typebox'
-import { notificationPreferenceSchema, notificationSchema, preferencesRequest } from '../../schemas/app/notification.ts'
+import { readListQuery, readPage } from '../../paging.ts'
+import {
+  notificationPreferenceSchema,
+  notificationSchema,
+  preferencesRequest,
+  toNotificationView,
+} from '../../schemas/app/notification.ts'
 import { pageOf, pageQuery } from '../../schemas/page.ts'
 import { oneOf, refer, selfResponses, success, withDefault } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
-import { toNotificationView } from '../../views/app/notification-view.ts'
-import { buildPage, readTaskQuery } from '../../views/task-page.ts'
 
 type NotificationDeps = { readonly db: Db }
 
@@ -25,7 +38,7 @@ const listSchema = {
   tags,
   querystring: Type.Object({
     ...pageQuery,
-    unread: withDefault(oneOf(['true', 'false'], { description: '`true`: unread ones alone.' }), 'false'),
+    unread: withDefault(oneOf(['true', 'false'], { description: '`true`: only unread ones.' }), 'false'),
   }),
   response: selfResponses(200, success('One page.', pageOf(refer(notificationSchema))), []),
 }
@@ -48,7 +61,7 @@ const countSchema = {
 const readSchema = {
   operationId: 'readNotification',
   summary: 'Mark a notification as read',
-  description: 'One that is read already stays read since then.',
+  description: 'Marking it again changes nothing.',
   tags,
   params: Type.Object({ notificationId: Type.String() }),
   response: selfResponses(200, success('The notification.', refer(notificationSchema)), ['NOT_FOUND']),
@@ -56,69 +69,81 @@ const readSchema = {
 const readAllSchema = {
   operationId: 'readAllNotifications',
   summary: 'Mark all your notifications as read',
-  description: 'Those that come meanwhile stay unread.',
+  description: 'Notifications that arrive meanwhile stay unread.',
   tags,
   response: selfResponses(
     200,
-    success('How many were unread.', Type.Object({ marked: Type.Integer({ minimum: 0 }) })),
+    success('Number of notifications that were unread.', Type.Object({ marked: Type.Integer({ minimum: 0 }) })),
     [],
   ),
 }
 const getPreferencesSchema = {
   operationId: 'getNotificationPreferences',
-  summary: 'Get how you are told of each event',
+  summary: 'Get your notification preferences',
   tags,
   response: selfResponses(200, success('Every event.', preferences), []),
 }
 const putPreferencesSchema = {
   operationId: 'setNotificationPreferences',
-  summary: 'Change how you are told of events',
+  summary: 'Change your notification preferences',
   tags,
   body: preferencesRequest,
-  response: selfResponses(200, success('Every event, as it is now.', preferences), []),
+  response: selfResponses(200, success('All events with their current preferences.', preferences), []),
 }
 
 const config = { access: 'self' } as const
 
 export const notificationRoutes: FastifyPluginAsyncTypebox<NotificationDeps> = async (app, { db }) => {
-  app.get('', { schema: listSchema, config }, async ({ query: { unread, ...page }, member }) => {
-    const wanted = readTaskQuery(page)
-    const { pageSize, offset, after } = wanted
-    const filter = { userId: member.userId, unread: unread === 'true' }
-    // One more than the page shows whether another follows.
-    const { items, total } = await listNotifications(db, filter, { limit: pageSize + 1, offset, after })
-    const shown = items.slice(0, pageSize)
-    const last = items.length > pageSize ? shown.at(-1) : undefined
-    const position = last && { createdAtMicros: last.created_at_micros, id: last.id }
-    return buildPage(shown.map(toNotificationView), wanted, { total, next: position })
-  })
+  app.get(
+    '/api/v1/app/notifications',
+    { schema: listSchema, config },
+    async ({ query: { unread, ...page }, member }) => {
+      const filter = { userId: member.userId, unread: unread === 'true' }
+      return readPage(readListQuery(page), {
+        read: async (range) => {
+          const { items, total } = await listNotifications(db, filter, range)
+          return [items, total] as const
+        },
+        micros: (row) => row.created_at_micros,
+        view: toNotificationView,
+      })
+    },
+  )
 
-  app.get('/unread-count', { schema: countSchema, config }, async ({ member }) => {
+  app.get('/api/v1/app/notifications/unread-count', { schema: countSchema, config }, async ({ member }) => {
     const { total, isMinimum } = await countUnread(db, member.userId)
     return { unread: total, ...(isMinimum && { unreadIsMinimum: true }) }
   })
 
-  app.post('/:notificationId/read', { schema: readSchema, config }, async ({ params: { notificationId }, member }) => {
-    if (!isUuid(notificationId)) throw notificationNotFound()
-    return toNotificationView(await markRead(db, member.userId, notificationId))
-  })
+  app.post(
+    '/api/v1/app/notifications/:notificationId/read',
+    { schema: readSchema, config },
+    async ({ params: { notificationId }, member }) => {
+      if (!isUuid(notificationId)) throw notificationNotFound()
+      return toNotificationView(await markRead(db, member.userId, notificationId))
+    },
+  )
 
-  app.post('/read-all', { schema: readAllSchema, config }, async ({ member }) => ({
+  app.post('/api/v1/app/notifications/read-all', { schema: readAllSchema, config }, async ({ member }) => ({
     marked: await markAllRead(db, member.userId),
   }))
 
-  app.get('/preferences', { schema: getPreferencesSchema, config }, async ({ member }) => ({
+  app.get('/api/v1/app/notifications/preferences', { schema: getPreferencesSchema, config }, async ({ member }) => ({
     preferences: await readPreferences(db, member.userId),
   }))
 
-  app.put('/preferences', { schema: putPreferencesSchema, config }, async ({ body, member }) => {
-    refuseSilence(body.preferences)
-    return { preferences: await changePreferences(db, member.userId, body.preferences) }
-  })
+  app.put(
+    '/api/v1/app/notifications/preferences',
+    { schema: putPreferencesSchema, config },
+    async ({ body, member }) => {
+      checkRequiredMails(body.preferences)
+      return { preferences: await changePreferences(db, member.userId, body.preferences) }
+    },
+  )
 }
 
-/** @throws MatteError INVALID_PARAMS naming every mail that cannot be switched off */
-function refuseSilence(changes: readonly PreferenceChange[]): void {
+/** @throws MatteError INVALID_PARAMS naming every mail that cannot be disabled */
+function checkRequiredMails(changes: readonly PreferenceChange[]): void {
   const issues = changes.flatMap(({ event, email }, index) =>
     email === false && isMailRequired(event)
       ? [{ path: `/body/preferences/${index}/email`, message: 'cannot be switched off for this event' }]

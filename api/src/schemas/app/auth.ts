@@ -1,19 +1,54 @@
-import { passwordLength } from '@matte/core/identity/password/new-password'
-import { Type } from 'typebox'
+import { passwordLength } from '@matte/people/identity/password/new-password'
+import type { ListedSession } from '@matte/people/identity/session/session-queries'
+import { type Static, Type } from 'typebox'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf, refer, withDefault } from '../schema.ts'
-import { tokensSchema } from './tokens.ts'
+import { count, named, nullable, oneOf, refer, time, uuid, withDefault } from '../schema.ts'
+import { optionalCode, passwordField } from './two-factor.ts'
 import { profileSchema } from './user.ts'
 
-const time = () => Type.String({ format: 'date-time' })
+const example = { accessToken: 'eyJ…', refreshToken: 'refresh_…', tokenType: 'Bearer', expiresIn: 900 }
+
+export const tokensSchema = named(
+  'Tokens',
+  {
+    accessToken: Type.String({ description: 'For `Authorization: Bearer`.', examples: [example.accessToken] }),
+    refreshToken: Type.String({ description: 'Works once, for the next pair.', examples: [example.refreshToken] }),
+    tokenType: oneOf(['Bearer']),
+    expiresIn: Type.Integer({
+      description: 'Seconds until the access token expires.',
+      examples: [example.expiresIn],
+    }),
+  },
+  example,
+)
+
+export const emailChangeRequest = Type.Object(
+  {
+    newEmail: Type.String({ minLength: 3, maxLength: 254, pattern: patterns.email }),
+    password: passwordField,
+    code: optionalCode,
+  },
+  { examples: [{ newEmail: 'anna@example.org', password: 'correct horse battery staple', code: '492039' }] },
+)
+
+export const emailConfirmRequest = Type.Object(
+  { token: Type.String({ minLength: 1, maxLength: 128, description: 'From the link in the mail.' }) },
+  { examples: [{ token: 'b2pZlq0qSx5nU6Zc8m5x1o9V1w3YyJr3k0dXc7T2eQ4' }] },
+)
+
+export const emailChangeSchema = named('EmailChange', {
+  status: oneOf(['confirmation_sent'], { description: 'Also returned if the address has an account.' }),
+})
+
+export const confirmedEmailSchema = named('ConfirmedEmail', { email: Type.String() }, { email: 'anna@example.org' })
 
 const email = Type.String({ minLength: 3, maxLength: 254, pattern: patterns.email })
-/** Any length up to the longest: whether a password is wrong is not said by its form. */
+/** No minimum beyond 1: the length must not reveal why a login fails. */
 const password = Type.String({ minLength: 1, maxLength: passwordLength.max })
 const newPassword = Type.String({
   minLength: passwordLength.min,
   maxLength: passwordLength.max,
-  description: 'Any characters. Refused if it is one that many people use, or is made of one or of your address.',
+  description: 'Any characters. Refused if it is common, or built from a common password or your address.',
 })
 const token = Type.String({ minLength: 1, maxLength: 200, description: 'From the link in the mail.' })
 const refreshToken = Type.String({ minLength: 1, maxLength: 200 })
@@ -28,7 +63,7 @@ export const registerRequest = Type.Object(
     email,
     password: newPassword,
     name: optionalText(200, 'What to call you.'),
-    referralCode: optionalText(64, 'Of whoever invited you.'),
+    referralCode: optionalText(64, 'Referral code of the person who invited you.'),
   },
   { examples: [{ email: exampleEmail, password: examplePassword, name: 'Jane Roe' }] },
 )
@@ -58,14 +93,13 @@ export const changePasswordRequest = Type.Object(
     currentPassword: password,
     newPassword,
     endOtherSessions: withDefault(
-      nullable(Type.Boolean({ description: 'True: a session that the former password opened ends.' })),
+      nullable(Type.Boolean({ description: 'True: ends sessions opened with the previous password.' })),
       true,
     ),
   },
   { examples: [{ currentPassword: 'amber kettle over slate', newPassword: examplePassword, endOtherSessions: true }] },
 )
 
-/** Said whether the address has an account or not. */
 export const verificationSentSchema = named('VerificationSent', {
   status: oneOf(['verification_sent'], { description: 'If there is something to verify, a mail is on its way.' }),
 })
@@ -75,10 +109,9 @@ export const resetSentSchema = named('ResetSent', {
 export const passwordChangedSchema = named('PasswordChanged', { status: oneOf(['password_changed']) })
 export const signedOutSchema = named('SignedOut', {
   status: oneOf(['signed_out']),
-  endedSessions: Type.Integer({ minimum: 0, description: 'Sessions that this ended.' }),
+  endedSessions: count('Number of ended sessions.'),
 })
 
-/** Tokens, and whose they are. */
 export const signedInSchema = named('SignedIn', {
   ...tokensSchema.properties,
   user: refer(profileSchema),
@@ -91,34 +124,28 @@ export const secondFactorAskedSchema = named('SecondFactorAsked', {
 export const sessionSchema = named(
   'Session',
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     createdAt: time(),
-    lastUsedAt: { ...time(), description: 'Last sign-in or refresh.' },
-    ipAddress: nullable(Type.String({ description: 'Where it began.' })),
+    lastUsedAt: time('Last sign-in or refresh.'),
+    ipAddress: nullable(Type.String({ description: 'Client address at sign-in.' })),
     userAgent: nullable(Type.String()),
-    current: Type.Boolean({ description: 'The one that this request belongs to.' }),
+    current: Type.Boolean({ description: 'The session of this request.' }),
   },
   {
-    examples: [
-      {
-        id: '6f1a5f0e-0a53-4c6e-8a0e-2f4f7a1f9a11',
-        createdAt: '2026-11-21T09:30:00.000Z',
-        lastUsedAt: '2026-11-21T10:00:00.000Z',
-        ipAddress: '203.0.113.7',
-        userAgent: 'Mozilla/5.0',
-        current: true,
-      },
-    ],
+    id: '6f1a5f0e-0a53-4c6e-8a0e-2f4f7a1f9a11',
+    createdAt: '2026-11-21T09:30:00.000Z',
+    lastUsedAt: '2026-11-21T10:00:00.000Z',
+    ipAddress: '203.0.113.7',
+    userAgent: 'Mozilla/5.0',
+    current: true,
   },
 )
 
-/** All of this file that have a name, for the document. */
-export const authSchemas = [
-  verificationSentSchema,
-  resetSentSchema,
-  passwordChangedSchema,
-  signedOutSchema,
-  signedInSchema,
-  secondFactorAskedSchema,
-  sessionSchema,
-]
+export const toSessionView = (session: ListedSession, currentId: string): Static<typeof sessionSchema> => ({
+  id: session.id,
+  createdAt: session.created_at.toISOString(),
+  lastUsedAt: session.last_used_at.toISOString(),
+  ipAddress: session.ip_address,
+  userAgent: session.user_agent,
+  current: session.id === currentId,
+})

@@ -1,12 +1,9 @@
-import { entryTypes } from '@matte/core/credit/list/ledger-queries'
-import { Type } from 'typebox'
-import { named, nullable, oneOf } from '../schema.ts'
+import { type EntryType, entryTypes, type LedgerEntry } from '@matte/core/credit/list/ledger-queries'
+import type { EndingLot, LotRow } from '@matte/core/credit/list/list-lots'
+import { type Static, Type } from 'typebox'
+import { count, named, nullable, oneOf, time, uuid } from '../schema.ts'
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
-const uuid = () => Type.String({ format: 'uuid' })
-const time = (description?: string) => Type.String({ format: 'date-time', ...(description && { description }) })
-const lotKind = () =>
-  Type.String({ description: 'Where its credits are from, such as `plan`, `pack`, `grant`, `referral`, `adjust`.' })
+const lotKind = () => Type.String({ description: 'Source, such as `plan`, `pack`, `grant`, `referral`, `adjust`.' })
 
 const lotId = '0c6b9a52-7f0e-4d6f-8f43-4a0a9a3f7c11'
 
@@ -14,28 +11,23 @@ export const balanceSchema = named(
   'CreditBalance',
   {
     available: count('Can be spent now.'),
-    held: count('Held for tasks that have not ended.'),
+    held: count('Held for open tasks.'),
     total: count('Available and held.'),
     expiringSoon: Type.Object({
-      amount: count('Of the available ones, those that expire before that time.'),
+      amount: count('Available credits that expire before that time.'),
       before: time('Seven days from now.'),
     }),
     lowBalanceThreshold: count('See the alert settings.'),
   },
   {
-    examples: [
-      {
-        available: 812,
-        held: 3,
-        total: 815,
-        expiringSoon: { amount: 112, before: '2026-11-28T09:30:00.000Z' },
-        lowBalanceThreshold: 10,
-      },
-    ],
+    available: 812,
+    held: 3,
+    total: 815,
+    expiringSoon: { amount: 112, before: '2026-11-28T09:30:00.000Z' },
+    lowBalanceThreshold: 10,
   },
 )
 
-/** An entry of the ledger: `amount` is what it did to the available credits, `balanceAfter` their number after it. */
 export const ledgerEntrySchema = named(
   'CreditLedgerEntry',
   {
@@ -43,71 +35,64 @@ export const ledgerEntrySchema = named(
     type: oneOf(entryTypes),
     amount: Type.Integer({
       description:
-        'What was added to the available credits, or, negative, taken from them: the `balanceAfter` of an entry is ' +
-        'that of the one before it plus this. 0 for a capture, whose credits were taken by the hold.',
+        "Change of the available credits: `balanceAfter` is the previous entry's plus this. 0 for a capture, " +
+        'because the hold already took the credits.',
     }),
-    credits: Type.Integer({ minimum: 1, description: 'How many credits the entry is about.' }),
-    balanceAfter: count('Available credits after this entry, those included that have ended and are not booked yet.'),
+    credits: Type.Integer({ minimum: 1, description: 'Number of credits.' }),
+    balanceAfter: count('Available credits after this entry, including lapsed ones not booked yet.'),
     lotId: uuid(),
-    taskId: nullable(Type.String({ format: 'uuid', description: 'Of a hold, a capture and a release.' })),
-    orderId: nullable(Type.String({ format: 'uuid', description: 'Of what was bought, and of its refund.' })),
+    taskId: nullable(uuid('Set on holds, captures and releases.')),
+    orderId: nullable(uuid('Set on purchases and refunds.')),
     description: Type.String({ description: 'For people; the words may change.' }),
     createdAt: time(),
   },
   {
-    examples: [
-      {
-        id: '48213',
-        type: 'hold',
-        amount: -1,
-        credits: 1,
-        balanceAfter: 812,
-        lotId,
-        taskId: 'b3f1a7c2-5d0e-4e63-9b42-7a1f6c0d2e90',
-        orderId: null,
-        description: 'Held for a task',
-        createdAt: '2026-11-21T09:30:00.000Z',
-      },
-    ],
+    id: '48213',
+    type: 'hold',
+    amount: -1,
+    credits: 1,
+    balanceAfter: 812,
+    lotId,
+    taskId: 'b3f1a7c2-5d0e-4e63-9b42-7a1f6c0d2e90',
+    orderId: null,
+    description: 'Held for a task',
+    createdAt: '2026-11-21T09:30:00.000Z',
   },
 )
 
-/** A lot: credits that were granted together, and where they are now. */
 export const lotSchema = named(
   'CreditLot',
   {
     id: uuid(),
     kind: lotKind(),
-    priority: Type.Integer({ description: 'The lowest is spent first, then what expires first, then the oldest.' }),
-    granted: count('The sum of the six that follow.'),
-    available: count('Can be spent, until the lot ends.'),
-    held: count('Held for tasks that have not ended.'),
+    priority: Type.Integer({
+      description: 'Lots with a lower priority are spent first, then earlier expiries, then older lots.',
+    }),
+    granted: count('Sum of available, held, spent, expired, refunded and adjusted.'),
+    available: count('Can be spent until the lot ends.'),
+    held: count('Held for open tasks.'),
     spent: count('Captured by tasks that succeeded.'),
     expired: count('Not spent in time.'),
-    refunded: count('Taken back for money.'),
-    adjusted: count('Taken away by an operator.'),
+    refunded: count('Refunded.'),
+    adjusted: count('Removed by an operator.'),
     expiresAt: nullable(time()),
     endsAt: nullable(time('Later than `expiresAt` when credits were released after it: they get 72 hours more.')),
     createdAt: time(),
   },
   {
-    examples: [
-      {
-        id: lotId,
-        kind: 'plan',
-        priority: 50,
-        granted: 1000,
-        available: 812,
-        held: 3,
-        spent: 185,
-        expired: 0,
-        refunded: 0,
-        adjusted: 0,
-        expiresAt: '2026-12-01T00:00:00.000Z',
-        endsAt: '2026-12-01T00:00:00.000Z',
-        createdAt: '2026-11-01T00:00:00.000Z',
-      },
-    ],
+    id: lotId,
+    kind: 'plan',
+    priority: 50,
+    granted: 1000,
+    available: 812,
+    held: 3,
+    spent: 185,
+    expired: 0,
+    refunded: 0,
+    adjusted: 0,
+    expiresAt: '2026-12-01T00:00:00.000Z',
+    endsAt: '2026-12-01T00:00:00.000Z',
+    createdAt: '2026-11-01T00:00:00.000Z',
   },
 )
 
@@ -116,14 +101,13 @@ export const expiryAlertSchema = named(
   {
     lotId: uuid(),
     kind: lotKind(),
-    amount: Type.Integer({ minimum: 1, description: 'Credits that end unless they are spent.' }),
+    amount: Type.Integer({ minimum: 1, description: 'Unspent credits that expire.' }),
     endsAt: time(),
-    daysLeft: count('Whole days until then.'),
+    daysLeft: count('Whole days until `endsAt`.'),
   },
-  { examples: [{ lotId, kind: 'plan', amount: 812, endsAt: '2026-12-01T00:00:00.000Z', daysLeft: 9 }] },
+  { lotId, kind: 'plan', amount: 812, endsAt: '2026-12-01T00:00:00.000Z', daysLeft: 9 },
 )
 
-/** Far from the column's 2^31. */
 const thresholdMax = 1_000_000_000
 
 const alertSettings = {
@@ -131,16 +115,75 @@ const alertSettings = {
     minimum: 0,
     maximum: thresholdMax,
     description:
-      '`credits.low_balance` is sent when fewer become available, by whatever change; once, until a grant brings the ' +
-      'balance back to the threshold. Until it is set: 3 on the plan Free, else 10. 0 sends none.',
+      '`credits.low_balance` is sent once when fewer are available, and again after a grant restores the ' +
+      'balance. Default 3 on the plan Free, else 10. 0 sends none.',
   }),
   expiryDaysBefore: Type.Integer({
     minimum: 1,
     maximum: 30,
-    description: '`credits.expiration_warning` is sent so many days before a lot expires. A new workspace has 7.',
+    description: '`credits.expiration_warning` is sent this many days before a lot expires. Default 7.',
   }),
 }
-const examples = [{ lowBalanceThreshold: 50, expiryDaysBefore: 14 }]
+const example = { lowBalanceThreshold: 50, expiryDaysBefore: 14 }
 
-export const alertSettingsSchema = named('CreditAlertSettings', alertSettings, { examples })
-export const newAlertSettings = Type.Object(alertSettings, { examples })
+export const alertSettingsSchema = named('CreditAlertSettings', alertSettings, example)
+export const newAlertSettings = Type.Object(alertSettings, { examples: [example] })
+
+const words: Readonly<Record<EntryType, string>> = {
+  grant: 'Granted',
+  hold: 'Held for a task',
+  capture: 'Spent on a task',
+  release: 'Released by a task that did not succeed',
+  expire: 'Expired',
+  refund: 'Refunded',
+  adjust: 'Adjusted',
+}
+
+const grants: Readonly<Record<string, string>> = {
+  plan: 'Credits of the plan',
+  pack: 'Credit pack',
+  referral: 'Reward for a referral',
+}
+
+function describe({ type, change, lotKind, reason }: LedgerEntry): string {
+  if (type === 'grant' && Object.hasOwn(grants, lotKind)) return grants[lotKind] ?? words.grant
+  if (type === 'adjust' && reason !== null) return reason
+  if (type === 'refund' && change > 0) return 'Returned by a failed refund'
+  return words[type]
+}
+
+export const toLedgerEntryView = (entry: LedgerEntry): Static<typeof ledgerEntrySchema> => ({
+  id: entry.id,
+  type: entry.type,
+  amount: entry.change,
+  credits: entry.amount,
+  balanceAfter: entry.balanceAfter,
+  lotId: entry.lotId,
+  taskId: entry.taskId,
+  orderId: entry.orderId,
+  description: describe(entry),
+  createdAt: entry.createdAt.toISOString(),
+})
+
+export const toLotView = ({ expires_at, created_at, endsAt, ...lot }: LotRow): Static<typeof lotSchema> => ({
+  id: lot.id,
+  kind: lot.kind,
+  priority: lot.priority,
+  granted: lot.granted,
+  available: lot.available,
+  held: lot.held,
+  spent: lot.spent,
+  expired: lot.expired,
+  refunded: lot.refunded,
+  adjusted: lot.adjusted,
+  expiresAt: expires_at?.toISOString() ?? null,
+  endsAt: endsAt?.toISOString() ?? null,
+  createdAt: created_at.toISOString(),
+})
+
+export const toExpiryAlertView = ({ id, available, endsAt, ...lot }: EndingLot): Static<typeof expiryAlertSchema> => ({
+  lotId: id,
+  amount: available,
+  endsAt: endsAt.toISOString(),
+  ...lot,
+})

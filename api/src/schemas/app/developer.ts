@@ -1,13 +1,13 @@
+import { bodySchemaOf, eventCatalog, testBodySchema, testEvent } from '@matte/core/webhook/event-catalog'
+import { webhookEvents } from '@matte/core/webhook/events'
 import { scopes } from '@matte/core/workspace/scope'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { apiKeySchema } from '../api-key.ts'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf, withDefault } from '../schema.ts'
+import { named, nullable, oneOf, time, withDefault } from '../schema.ts'
 
 const nameLengthMax = 200
-/** A day. */
 const overlapSecondsDefault = 86_400
-/** A week: who has not given the new one to its users by then has forgotten it. */
 const overlapSecondsMax = 7 * 24 * 60 * 60
 
 const example = {
@@ -22,14 +22,14 @@ const example = {
   revokedAt: null,
 }
 
-/** A new one, which is shown this once; the answer to a repeated request lacks it (D42). */
+/** The key is shown once; a replay lacks it (D42). */
 export const newApiKeySchema = named(
   'NewApiKey',
   {
     ...apiKeySchema.properties,
     key: Type.Optional(Type.String({ description: 'The key. Shown once, and not on a replay.' })),
   },
-  { examples: [{ ...example, key: 'service_live_0123456789abcdefghijABCDEFGHIJ01xK9xQ2' }] },
+  { ...example, key: 'service_live_0123456789abcdefghijABCDEFGHIJ01xK9xQ2' },
 )
 
 export const apiKeyRequest = Type.Object(
@@ -45,9 +45,7 @@ export const apiKeyRequest = Type.Object(
       ),
       [...scopes],
     ),
-    expiresAt: Type.Optional(
-      nullable(Type.String({ format: 'date-time', description: 'In the future; without it the key has no end.' })),
-    ),
+    expiresAt: Type.Optional(nullable(time('A time in the future; without it the key does not expire.'))),
   },
   { examples: [{ name: 'production', scopes: example.scopes, expiresAt: '2099-01-01T00:00:00Z' }] },
 )
@@ -56,13 +54,13 @@ const overlap = (description: string) =>
   withDefault(nullable(Type.Integer({ minimum: 0, maximum: overlapSecondsMax, description })), overlapSecondsDefault)
 
 export const rollRequest = Type.Object(
-  { overlapSeconds: overlap('The old key works for so long as well; 0 revokes it at once.') },
+  { overlapSeconds: overlap('Seconds in which the old key still works; 0 revokes it immediately.') },
   { examples: [{ overlapSeconds: 3_600 }] },
 )
 
 export const secretRotationRequest = Type.Object(
   {
-    overlapSeconds: overlap('The secret before stays in force for so long as well; 0 ends it at once.'),
+    overlapSeconds: overlap('Seconds in which the previous secret stays valid; 0 ends it immediately.'),
   },
   { examples: [{ overlapSeconds: 3_600 }] },
 )
@@ -72,19 +70,12 @@ export const rotatedSigningSecretSchema = named(
   {
     signingSecret: Type.String({ description: 'The new secret.' }),
     previousSecretExpiresAt: nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'Until then `X-Service-Signature` is keyed by the secret before; null: there is none.',
-      }),
+      time('`X-Service-Signature` uses the previous secret until then; null: there is none.'),
     ),
   },
   {
-    examples: [
-      {
-        signingSecret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=',
-        previousSecretExpiresAt: '2026-11-22T09:30:00.000Z',
-      },
-    ],
+    signingSecret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=',
+    previousSecretExpiresAt: '2026-11-22T09:30:00.000Z',
   },
 )
 
@@ -92,24 +83,43 @@ export const eventSchema = named(
   'WebhookEvent',
   {
     event: Type.String(),
-    description: Type.String({ description: 'When it comes.' }),
-    subscribable: Type.Boolean({ description: 'False: it is sent on request.' }),
+    description: Type.String({ description: 'When it is sent.' }),
+    subscribable: Type.Boolean({ description: 'False: it is sent only on request.' }),
     schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the body.' }),
-    example: Type.Object({}, { additionalProperties: true, description: 'A body.' }),
+    example: Type.Object({}, { additionalProperties: true, description: 'Example body.' }),
   },
   {
-    examples: [
-      {
-        event: 'welcome',
-        description: 'Your account is ready.',
-        subscribable: true,
-        schema: {
-          type: 'object',
-          properties: { event: { const: 'welcome' }, message: { type: 'string' } },
-          required: ['event', 'message'],
-        },
-        example: { event: 'welcome', message: 'Welcome!' },
-      },
-    ],
+    event: 'welcome',
+    description: 'Your account is ready.',
+    subscribable: true,
+    schema: {
+      type: 'object',
+      properties: { event: { const: 'welcome' }, message: { type: 'string' } },
+      required: ['event', 'message'],
+    },
+    example: { event: 'welcome', message: 'Welcome!' },
   },
 )
+
+type EventView = Static<typeof eventSchema>
+
+export function toEventViews(): EventView[] {
+  const test = {
+    event: testEvent,
+    description: 'Sent by the Test button of an endpoint, with the same signature. Its body is not flat.',
+    subscribable: false,
+    ...toBody(testBodySchema),
+  }
+  return [
+    ...webhookEvents.map((event) => {
+      const { description } = eventCatalog[event]
+      return { event, description, subscribable: true, ...toBody(bodySchemaOf(event)) }
+    }),
+    test,
+  ]
+}
+
+const toBody = ({ examples, ...schema }: { readonly examples: readonly object[] }) => ({
+  schema,
+  example: examples[0] ?? {},
+})

@@ -1,12 +1,12 @@
-import { Type } from 'typebox'
+import type { findOwn, OrderRow } from '@matte/people/payment/order-queries'
+import type { findSubscription } from '@matte/people/payment/subscription-queries'
+import { type Static, Type } from 'typebox'
+import type { InvoiceForPdf } from '../../invoice/invoice-pdf.ts'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf, withDefault } from '../schema.ts'
+import { named, nullable, oneOf, time, uuid, withDefault } from '../schema.ts'
 
-const id = () => Type.String({ format: 'uuid' })
-const time = (description?: string) =>
-  Type.String({ format: 'date-time', ...(description !== undefined && { description }) })
 const minor = (description: string) => Type.Integer({ minimum: 0, description })
-/** An amount that the provider may have credited to the customer. */
+/** Negative when the provider credited the customer. */
 const signed = (description: string) =>
   Type.Integer({ description: `${description} Below zero: credited by the provider.` })
 const currency = () => Type.String({ description: 'ISO 4217, such as USD.' })
@@ -30,26 +30,22 @@ export const planOfferSchema = named(
     interval: interval(),
     amount: minor(amountText),
     currency: currency(),
-    monthlyCredits: Type.Integer({ description: 'Granted for each month, and ending with it.' }),
+    monthlyCredits: Type.Integer({ description: 'Granted each month; they expire at its end.' }),
     requestsPerMinute: Type.Integer(),
     concurrentTasks: Type.Integer(),
     batchLimit: Type.Integer({ description: '0: no batches.' }),
     apiAccess: Type.Boolean({ description: 'API keys of the workspace may be used.' }),
   },
   {
-    examples: [
-      {
-        plan: 'pro',
-        interval: 'month',
-        amount: 2_900,
-        currency: 'USD',
-        monthlyCredits: 1_000,
-        requestsPerMinute: 1_200,
-        concurrentTasks: 2,
-        batchLimit: 5,
-        apiAccess: true,
-      },
-    ],
+    plan: 'pro',
+    interval: 'month',
+    amount: 2_900,
+    currency: 'USD',
+    monthlyCredits: 1_000,
+    requestsPerMinute: 1_200,
+    concurrentTasks: 2,
+    batchLimit: 5,
+    apiAccess: true,
   },
 )
 
@@ -63,9 +59,7 @@ export const creditPackSchema = named(
     currency: currency(),
     expiresAfterDays: nullable(Type.Integer({ description: 'From the payment; null: the credits do not expire.' })),
   },
-  {
-    examples: [{ id: 'small', name: 'Small pack', credits: 100, amount: 900, currency: 'USD', expiresAfterDays: 365 }],
-  },
+  { id: 'small', name: 'Small pack', credits: 100, amount: 900, currency: 'USD', expiresAfterDays: 365 },
 )
 
 const orderStatuses = ['pending', 'failed', 'canceled', 'paid', 'partially_refunded', 'refunded'] as const
@@ -73,48 +67,44 @@ const orderStatuses = ['pending', 'failed', 'canceled', 'paid', 'partially_refun
 export const orderSchema = named(
   'Order',
   {
-    id: id(),
+    id: uuid(),
     kind: oneOf(['pack', 'subscription']),
     reason: oneOf(['purchase', 'renewal', 'change'], {
-      description: 'Renewals and changes of a subscription are orders of their own, which nobody has to place.',
+      description: 'Renewals and changes of a subscription are orders that the service creates.',
     }),
     status: oneOf(orderStatuses, {
-      description: '`failed`: a charge failed; the checkout may be tried again until the order is canceled.',
+      description: '`failed`: a charge failed; the checkout can be retried until the order is canceled.',
     }),
     description: Type.String(),
     amount: signed(amountText),
     currency: currency(),
     refundedAmount: minor('Refunded, or about to be.'),
-    credits: Type.Integer({ description: 'All that it buys; of a year twelve months.' }),
+    credits: Type.Integer({ description: 'Credits that the order buys; for a year, those of twelve months.' }),
     packId: nullable(Type.String()),
     plan: nullable(Type.String()),
     interval: intervalOrNull(),
-    checkoutUrl: nullable(Type.String({ description: 'Where it is paid; null once nothing is to be paid.' })),
-    failure: nullable(Type.String({ description: 'What the provider said of the latest charge that failed.' })),
+    checkoutUrl: nullable(Type.String({ description: 'Payment page; null when nothing is to be paid.' })),
+    failure: nullable(Type.String({ description: 'Message of the provider for the latest failed charge.' })),
     createdAt: time(),
     paidAt: nullable(time()),
   },
   {
-    examples: [
-      {
-        id: ids.order,
-        kind: 'pack',
-        reason: 'purchase',
-        status: 'pending',
-        description: 'Small pack',
-        amount: 900,
-        currency: 'USD',
-        refundedAmount: 0,
-        credits: 100,
-        packId: 'small',
-        plan: null,
-        interval: null,
-        checkoutUrl: 'https://checkout.stripe.com/c/pay/cs_live_a1b2c3',
-        failure: null,
-        createdAt: '2026-11-22T09:30:00.000Z',
-        paidAt: null,
-      },
-    ],
+    id: ids.order,
+    kind: 'pack',
+    reason: 'purchase',
+    status: 'pending',
+    description: 'Small pack',
+    amount: 900,
+    currency: 'USD',
+    refundedAmount: 0,
+    credits: 100,
+    packId: 'small',
+    plan: null,
+    interval: null,
+    checkoutUrl: 'https://checkout.stripe.com/c/pay/cs_live_a1b2c3',
+    failure: null,
+    createdAt: '2026-11-22T09:30:00.000Z',
+    paidAt: null,
   },
 )
 
@@ -131,34 +121,30 @@ export const orderRequest = Type.Object(
 export const refundSchema = named(
   'Refund',
   {
-    id: id(),
-    orderId: id(),
+    id: uuid(),
+    orderId: uuid(),
     status: oneOf(['pending', 'succeeded', 'failed'], {
-      description: '`pending`: the provider has not confirmed it yet. `failed`: the credits are back.',
+      description: '`pending`: not confirmed by the provider yet. `failed`: the credits were returned.',
     }),
     amount: minor(amountText),
     currency: currency(),
-    credits: minor('Taken back with it.'),
+    credits: minor('Credits removed by the refund.'),
     reason: Type.String(),
     failure: nullable(Type.String()),
     createdAt: time(),
     completedAt: nullable(time()),
   },
   {
-    examples: [
-      {
-        id: ids.refund,
-        orderId: ids.order,
-        status: 'succeeded',
-        amount: 450,
-        currency: 'USD',
-        credits: 50,
-        reason: 'Not needed',
-        failure: null,
-        createdAt: '2026-11-22T10:00:00.000Z',
-        completedAt: '2026-11-22T10:00:01.000Z',
-      },
-    ],
+    id: ids.refund,
+    orderId: ids.order,
+    status: 'succeeded',
+    amount: 450,
+    currency: 'USD',
+    credits: 50,
+    reason: 'Not needed',
+    failure: null,
+    createdAt: '2026-11-22T10:00:00.000Z',
+    completedAt: '2026-11-22T10:00:01.000Z',
   },
 )
 
@@ -172,7 +158,7 @@ export const refundRequest = Type.Object(
         Type.Integer({
           minimum: 1,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: `${amountText} Without it all that can be refunded: the share of the credits that are left.`,
+          description: `${amountText} Default: the whole refundable amount.`,
         }),
       ),
     ),
@@ -190,17 +176,17 @@ const seller = {
 export const invoiceSchema = named(
   'Invoice',
   {
-    id: id(),
-    number: Type.String({ description: 'Without gaps within its year.' }),
+    id: uuid(),
+    number: Type.String({ description: 'Sequential within its year, without gaps.' }),
     kind: oneOf(['invoice', 'credit_note', 'correction'], {
       description:
-        'A credit note gives back; its amounts are positive. A correction cancels the credit note of a refund that ' +
-        'failed after all; its amounts are positive as well.',
+        'Amounts of a credit note are positive. A correction cancels the credit note of a refund that failed ' +
+        'later; its amounts are positive as well.',
     }),
-    orderId: id(),
-    refundId: nullable(id()),
-    creditNoteFor: nullable({ ...id(), description: 'Of a credit note: the invoice that it corrects.' }),
-    corrects: nullable({ ...id(), description: 'Of a correction: the credit note that it cancels.' }),
+    orderId: uuid(),
+    refundId: nullable(uuid()),
+    creditNoteFor: nullable(uuid('On a credit note: the invoice that it corrects.')),
+    corrects: nullable(uuid('On a correction: the credit note that it cancels.')),
     seller: Type.Object(seller),
     buyer: Type.Object({ ...seller, email: nullable(Type.String()) }),
     lines: Type.Array(
@@ -219,58 +205,50 @@ export const invoiceSchema = named(
     paidAt: time(),
   },
   {
-    examples: [
-      {
-        id: ids.invoice,
-        number: '2026-000042',
-        kind: 'invoice',
-        orderId: ids.order,
-        refundId: null,
-        creditNoteFor: null,
-        corrects: null,
-        seller: { name: 'Matte', addressLines: ['1 Main Street', 'Springfield'], taxId: null },
-        buyer: { name: 'Ada Example', addressLines: [], taxId: null, email: 'ada@example.com' },
-        lines: [{ description: 'Small pack', quantity: 1, unitAmount: 900, amount: 900 }],
-        subtotal: 900,
-        tax: 0,
-        total: 900,
-        currency: 'USD',
-        issuedAt: '2026-11-22T09:31:00.000Z',
-        paidAt: '2026-11-22T09:31:00.000Z',
-      },
-    ],
+    id: ids.invoice,
+    number: '2026-000042',
+    kind: 'invoice',
+    orderId: ids.order,
+    refundId: null,
+    creditNoteFor: null,
+    corrects: null,
+    seller: { name: 'Matte', addressLines: ['1 Main Street', 'Springfield'], taxId: null },
+    buyer: { name: 'Ada Example', addressLines: [], taxId: null, email: 'ada@example.com' },
+    lines: [{ description: 'Small pack', quantity: 1, unitAmount: 900, amount: 900 }],
+    subtotal: 900,
+    tax: 0,
+    total: 900,
+    currency: 'USD',
+    issuedAt: '2026-11-22T09:31:00.000Z',
+    paidAt: '2026-11-22T09:31:00.000Z',
   },
 )
 
 export const subscriptionSchema = named(
   'Subscription',
   {
-    id: nullable(id()),
+    id: nullable(uuid()),
     status: oneOf(['none', 'active', 'past_due', 'canceled'], {
-      description: '`past_due`: a renewal was not paid; the plan goes on for 7 days after its period.',
+      description: '`past_due`: a renewal is unpaid; the plan continues for 7 days after its period.',
     }),
-    plan: Type.String({ description: 'In force; without a subscription the plan of the workspace.' }),
+    plan: Type.String({ description: 'Current plan; without a subscription, the plan of the workspace.' }),
     interval: intervalOrNull(),
     periodStart: nullable(time()),
     periodEnd: nullable(time()),
     cancelAtPeriodEnd: Type.Boolean(),
-    nextPlan: nullable(Type.String({ description: 'From the next period, where that is another.' })),
+    nextPlan: nullable(Type.String({ description: 'Plan of the next period if it differs.' })),
     endedAt: nullable(time()),
   },
   {
-    examples: [
-      {
-        id: ids.subscription,
-        status: 'active',
-        plan: 'pro',
-        interval: 'month',
-        periodStart: '2026-11-22T09:31:00.000Z',
-        periodEnd: '2026-12-22T09:31:00.000Z',
-        cancelAtPeriodEnd: false,
-        nextPlan: null,
-        endedAt: null,
-      },
-    ],
+    id: ids.subscription,
+    status: 'active',
+    plan: 'pro',
+    interval: 'month',
+    periodStart: '2026-11-22T09:31:00.000Z',
+    periodEnd: '2026-12-22T09:31:00.000Z',
+    cancelAtPeriodEnd: false,
+    nextPlan: null,
+    endedAt: null,
   },
 )
 
@@ -283,8 +261,8 @@ export const sandboxRequest = Type.Object(
   {
     outcome: oneOf(['succeed', 'fail', 'delay', 'duplicate', 'reorder'], {
       description:
-        '`fail`: the charge is declined, and may be tried again. `delay`: its events come 30 s later. ' +
-        '`duplicate`: each comes twice. `reorder`: they come last first.',
+        '`fail`: the charge is declined and can be retried. `delay`: events arrive 30 s later. `duplicate`: ' +
+        'each arrives twice. `reorder`: they arrive in reverse order.',
     }),
     declineRenewals: withDefault(
       nullable(Type.Boolean({ description: 'Later charges of the subscription are declined.' })),
@@ -293,7 +271,7 @@ export const sandboxRequest = Type.Object(
     failRefunds: withDefault(
       nullable(
         Type.Boolean({
-          description: 'Refunds of it come back an hour after they have succeeded, as from a closed account.',
+          description: 'Refunds are reversed an hour after they succeed, as with a closed account.',
         }),
       ),
       false,
@@ -306,8 +284,90 @@ export const eventReceiptSchema = named(
   'EventReceipt',
   {
     outcome: oneOf(['applied', 'ignored', 'repeated'], {
-      description: '`repeated`: it was stored before. `ignored`: it is about nothing of ours.',
+      description: '`repeated`: already stored. `ignored`: unrelated to this service.',
     }),
   },
-  { examples: [{ outcome: 'applied' }] },
+  { outcome: 'applied' },
 )
+
+type RefundRow = NonNullable<Awaited<ReturnType<typeof findOwn<'refund'>>>>
+type InvoiceRow = NonNullable<Awaited<ReturnType<typeof findOwn<'invoice'>>>>
+type ShownSubscription = Awaited<ReturnType<typeof findSubscription>>
+
+export const toOrderView = (order: OrderRow): Static<typeof orderSchema> => ({
+  id: order.id,
+  kind: order.kind,
+  reason: order.reason,
+  status: order.status,
+  description: order.description,
+  amount: order.amount,
+  currency: order.currency,
+  refundedAmount: order.refunded_amount,
+  credits: order.credits,
+  packId: order.pack_id,
+  plan: order.plan,
+  interval: order.billing_interval,
+  checkoutUrl: order.status === 'pending' || order.status === 'failed' ? order.checkout_url : null,
+  failure: order.failure,
+  createdAt: order.created_at.toISOString(),
+  paidAt: order.paid_at?.toISOString() ?? null,
+})
+
+export const toRefundView = (refund: RefundRow): Static<typeof refundSchema> => ({
+  id: refund.id,
+  orderId: refund.order_id,
+  status: refund.status,
+  amount: refund.amount,
+  currency: refund.currency,
+  credits: refund.credits,
+  reason: refund.reason,
+  failure: refund.failure,
+  createdAt: refund.created_at.toISOString(),
+  completedAt: refund.completed_at?.toISOString() ?? null,
+})
+
+export const toInvoiceView = (invoice: InvoiceRow): Static<typeof invoiceSchema> => ({
+  id: invoice.id,
+  number: invoice.number,
+  kind: invoice.corrects !== null ? 'correction' : invoice.credit_note_for !== null ? 'credit_note' : 'invoice',
+  orderId: invoice.order_id,
+  refundId: invoice.refund_id,
+  creditNoteFor: invoice.credit_note_for,
+  corrects: invoice.corrects,
+  seller: { ...invoice.seller, addressLines: [...invoice.seller.addressLines] },
+  buyer: { ...invoice.buyer, addressLines: [...invoice.buyer.addressLines] },
+  lines: [...invoice.lines],
+  subtotal: invoice.subtotal,
+  tax: invoice.tax,
+  total: invoice.total,
+  currency: invoice.currency,
+  issuedAt: invoice.issued_at.toISOString(),
+  paidAt: invoice.paid_at.toISOString(),
+})
+
+/** `corrected`: number of the invoice or credit note that this one corrects. */
+export const toInvoiceForPdf = (invoice: InvoiceRow, corrected: string | undefined): InvoiceForPdf => ({
+  number: invoice.number,
+  issuedAt: invoice.issued_at,
+  paidAt: invoice.paid_at,
+  seller: invoice.seller,
+  buyer: invoice.buyer,
+  lines: invoice.lines,
+  subtotal: invoice.subtotal,
+  tax: invoice.tax,
+  total: invoice.total,
+  currency: invoice.currency,
+  ...(corrected !== undefined && { [invoice.corrects === null ? 'creditNoteFor' : 'corrects']: corrected }),
+})
+
+export const toSubscriptionView = (found: ShownSubscription, plan: string): Static<typeof subscriptionSchema> => ({
+  id: found?.id ?? null,
+  status: found?.status ?? 'none',
+  plan: found === undefined || found.status === 'canceled' ? plan : found.plan,
+  interval: found?.interval ?? null,
+  periodStart: found?.periodStart.toISOString() ?? null,
+  periodEnd: found?.periodEnd.toISOString() ?? null,
+  cancelAtPeriodEnd: found?.cancelAtPeriodEnd ?? false,
+  nextPlan: found?.nextPlan ?? null,
+  endedAt: found?.endedAt?.toISOString() ?? null,
+})

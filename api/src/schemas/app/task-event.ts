@@ -1,22 +1,23 @@
 import { failureReasons } from '@matte/core/task/failure'
-import { eventTypes } from '@matte/core/task/history/list-task-events'
-import { Type } from 'typebox'
-import { named, nullable, oneOf } from '../schema.ts'
+import { eventTypes, type TaskEvent } from '@matte/core/task/list-task-events'
+import type { TaskChange } from '@matte/core/task/read-changes'
+import { type Static, Type } from 'typebox'
+import { named, nullable, oneOf, time, uuid } from '../schema.ts'
 
 const payload = Type.Object(
   {
-    run: Type.Integer({ description: '1, and one more with each retry.' }),
-    attempt: Type.Optional(Type.Integer({ description: 'Of the run; where work had begun.' })),
+    run: Type.Integer({ description: '1 for the first run; each retry adds 1.' }),
+    attempt: Type.Optional(Type.Integer({ description: 'Attempt of the run; absent before processing starts.' })),
     reason: Type.Optional(oneOf(failureReasons, { description: 'On `attempt_failed` and `failed`.' })),
-    message: Type.Optional(Type.String({ description: 'Of the reason, for people.' })),
+    message: Type.Optional(Type.String({ description: 'Human-readable reason.' })),
     duration_ms: Type.Optional(Type.Integer({ description: 'Processing time; on `succeeded`.' })),
-    at: Type.String({ format: 'date-time' }),
+    at: time(),
   },
-  { description: 'As far as it applies.' },
+  { description: 'Only the fields that apply.' },
 )
 
 const fields = {
-  id: Type.String({ description: 'Ascends over the history of the workspace.' }),
+  id: Type.String({ description: 'Ascending within the workspace.' }),
   event_type: oneOf(eventTypes),
   event_payload: payload,
 }
@@ -27,38 +28,56 @@ const example = {
   event_payload: { run: 1, attempt: 1, duration_ms: 812, at: '2026-11-21T09:30:01.204Z' },
 }
 
-/** The task event of the interface (D35). */
-export const taskEventSchema = named('TaskEvent', fields, { examples: [example] })
+export const taskEventSchema = named('TaskEvent', fields, example)
 
-/** The same in a stream of many tasks. */
 export const taskChangeSchema = named(
   'TaskChange',
-  { ...fields, taskId: Type.String({ format: 'uuid' }), batchId: nullable(Type.String({ format: 'uuid' })) },
-  {
-    description: 'The `data` of an event of the stream, as JSON.',
-    examples: [{ ...example, taskId: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1', batchId: null }],
-  },
+  { ...fields, taskId: uuid(), batchId: nullable(uuid()) },
+  { ...example, taskId: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1', batchId: null },
+  { description: 'The `data` of an event of the stream, as JSON.' },
 )
 
-/** A link to a result and what lies behind it (D37). */
 export const downloadSchema = named(
   'Download',
   {
-    url: Type.String({ format: 'uri', description: 'Needs no credential; whoever has it can download the image.' }),
-    expiresAt: Type.String({ format: 'date-time', description: 'Until when it works; ask again for a new one.' }),
+    url: Type.String({
+      format: 'uri',
+      description: 'Needs no credential: anyone with the link can download the image.',
+    }),
+    expiresAt: time('Expiry of the link; request a new one.'),
     fileName: Type.String(),
     contentType: Type.String({ description: 'image/png, image/webp or image/jpeg.' }),
     size: Type.Integer({ description: 'Bytes.' }),
   },
   {
-    examples: [
-      {
-        url: 'https://matte.example.com/matte/results/0d9f2f3c-7f5b.png?X-Amz-Signature=0f1e2d',
-        expiresAt: '2026-11-28T09:30:05.000Z',
-        fileName: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1.png',
-        contentType: 'image/png',
-        size: 734_201,
-      },
-    ],
+    url: 'https://matte.example.com/matte/results/0d9f2f3c-7f5b.png?X-Amz-Signature=0f1e2d',
+    expiresAt: '2026-11-28T09:30:05.000Z',
+    fileName: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1.png',
+    contentType: 'image/png',
+    size: 734_201,
   },
 )
+
+type TaskEventView = Static<typeof taskEventSchema>
+
+export function toTaskEventView({ id, type, payload, at, durationMs }: TaskEvent): TaskEventView {
+  const { run, attempt, reason, message } = payload as TaskEventView['event_payload']
+  return {
+    id: String(id),
+    event_type: type as TaskEventView['event_type'], // the table allows no other
+    event_payload: {
+      run,
+      ...(attempt !== undefined && { attempt }),
+      ...(reason !== undefined && { reason }),
+      ...(message !== undefined && { message }),
+      ...(durationMs !== null && { duration_ms: durationMs }),
+      at: at.toISOString(),
+    },
+  }
+}
+
+export const toTaskChangeView = (change: TaskChange): Static<typeof taskChangeSchema> => ({
+  ...toTaskEventView(change),
+  taskId: change.taskId,
+  batchId: change.batchId,
+})

@@ -1,13 +1,12 @@
 import { roles } from '@matte/core/workspace/role'
-import { Type } from 'typebox'
+import type { listChanges } from '@matte/people/audit-log'
+import type { TeamBilling } from '@matte/people/team/billing'
+import type { InviteRow } from '@matte/people/team/invite-queries'
+import type { MemberRow, TeamRow } from '@matte/people/team/team-queries'
+import { type Static, Type } from 'typebox'
 import { patterns } from '../patterns.ts'
-import { named, nullable, oneOf, withDefault } from '../schema.ts'
+import { count, named, nullable, oneOf, time, uuid, withDefault } from '../schema.ts'
 
-const id = () => Type.String({ format: 'uuid' })
-const time = () => Type.String({ format: 'date-time' })
-const count = (description: string) => Type.Integer({ minimum: 0, description })
-
-/** Largest figure of the database's type. */
 const creditsMax = 2_147_483_647
 const textLengthMax = 200
 const addressLinesMax = 6
@@ -19,35 +18,35 @@ const teamName = Type.String({
   minLength: 1,
   maxLength: 80,
   pattern: patterns.plainName,
-  description: 'Stands in invitations, so it holds no web address.',
+  description: 'Shown in invitations, so it must hold no web address.',
 })
 
 export const teamSchema = named(
   'Team',
   {
-    id: id(),
+    id: uuid(),
     name: Type.String(),
     plan: Type.String(),
-    role: oneOf(roles, { description: 'Yours in this team.' }),
+    role: oneOf(roles, { description: 'Your role in this team.' }),
     memberCount: Type.Integer({ minimum: 1 }),
     createdAt: time(),
   },
-  {
-    examples: [
-      { id: teamId, name: 'Shop', plan: 'pro', role: 'owner', memberCount: 3, createdAt: '2026-11-21T09:30:00.000Z' },
-    ],
-  },
+  { id: teamId, name: 'Shop', plan: 'pro', role: 'owner', memberCount: 3, createdAt: '2026-11-21T09:30:00.000Z' },
 )
 
 export const teamRequest = Type.Object({ name: teamName }, { examples: [{ name: 'Shop' }] })
 
 export const teamDeletion = Type.Object(
   {
-    password: Type.String({ minLength: 1, maxLength: 1_024, description: 'Yours, as the owner.' }),
+    password: Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: 'Your password.',
+    }),
     confirmCreditLoss: withDefault(
       nullable(
         Type.Boolean({
-          description: 'The credits that are left are given up; without it they are a reason to refuse.',
+          description: 'True gives up the remaining credits; otherwise they block the deletion.',
         }),
       ),
       false,
@@ -59,25 +58,24 @@ export const teamDeletion = Type.Object(
 export const teamMemberSchema = named(
   'TeamMember',
   {
-    userId: id(),
+    userId: uuid(),
     email: Type.String(),
     name: nullable(Type.String()),
     role: oneOf(roles),
     joinedAt: time(),
   },
-  {
-    examples: [{ userId, email: 'ada@example.com', name: 'Ada', role: 'member', joinedAt: '2026-11-21T09:30:00.000Z' }],
-  },
+  { userId, email: 'ada@example.com', name: 'Ada', role: 'member', joinedAt: '2026-11-21T09:30:00.000Z' },
 )
 
 export const roleRequest = Type.Object(
   {
     role: oneOf(roles, {
-      description: 'Only an owner gives the roles owner and billing, and changes the role of an owner.',
+      description: 'Only an owner grants the roles owner and billing, and changes the role of an owner.',
     }),
     adoptKeys: withDefault(
       Type.Boolean({
-        description: 'An owner takes over the API keys of a member who loses the role; otherwise they are revoked.',
+        description:
+          'True transfers the API keys of a member who loses the role to an owner; otherwise they are revoked.',
       }),
       false,
     ),
@@ -88,42 +86,38 @@ export const roleRequest = Type.Object(
 export const removalQuery = Type.Object({
   adoptKeys: withDefault(
     oneOf(['true', 'false'], {
-      description: 'An owner takes over the API keys that the member made; otherwise they are revoked.',
+      description: 'True transfers the API keys of the member to an owner; otherwise they are revoked.',
     }),
     'false',
   ),
 })
 
 export const transferRequest = Type.Object(
-  { userId: Type.String({ format: 'uuid', description: 'A member, who becomes an owner; you become an admin.' }) },
+  { userId: uuid('A member, who becomes an owner; you become an admin.') },
   { examples: [{ userId }] },
 )
 
 const inviteRole = oneOf(['admin', 'billing', 'member'], {
-  description: 'Ownership is handed over, not offered. Only an owner invites to billing.',
+  description: 'Owners are made by transfer only. Only an owner can invite to billing.',
 })
 
 export const teamInviteSchema = named(
   'TeamInvite',
   {
-    id: id(),
+    id: uuid(),
     email: Type.String(),
     role: inviteRole,
-    invitedBy: Type.String({ format: 'uuid', description: 'The member who sent it.' }),
+    invitedBy: uuid('The inviting member.'),
     createdAt: time(),
     expiresAt: time(),
   },
   {
-    examples: [
-      {
-        id: 'f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31',
-        email: 'ben@example.com',
-        role: 'member',
-        invitedBy: userId,
-        createdAt: '2026-11-21T09:30:00.000Z',
-        expiresAt: '2026-11-28T09:30:00.000Z',
-      },
-    ],
+    id: 'f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31',
+    email: 'ben@example.com',
+    role: 'member',
+    invitedBy: userId,
+    createdAt: '2026-11-21T09:30:00.000Z',
+    expiresAt: '2026-11-28T09:30:00.000Z',
   },
 )
 
@@ -141,35 +135,31 @@ export const acceptRequest = Type.Object(
 )
 
 const memberUse = {
-  userId: id(),
+  userId: uuid(),
   email: Type.String(),
   name: nullable(Type.String()),
   used: count('Credits of this month that are held for tasks of the member, or were spent on them.'),
-  monthlyLimit: nullable(Type.Integer({ minimum: 0, description: 'Null: no limit.' })),
+  monthlyLimit: nullable(count('Null: no limit.')),
 }
 
 export const teamCreditsSchema = named(
   'TeamCredits',
   {
     available: count('Can be spent now.'),
-    held: count('Held for tasks that have not ended.'),
+    held: count('Held for open tasks.'),
     total: count('Available and held.'),
     period: Type.Object(
       { start: time(), end: time() },
       { description: 'The month that `used` and limits count, UTC.' },
     ),
     members: Type.Array(Type.Object(memberUse), {
-      description: 'What is made with a key counts to whoever made the key; keys of operators count to nobody.',
+      description: 'Tasks created with a key count to the creator of the key; keys of operators count to no member.',
     }),
   },
   {
-    examples: [
-      {
-        ...{ available: 940, held: 2, total: 942 },
-        period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
-        members: [{ userId, email: 'ada@example.com', name: 'Ada', used: 58, monthlyLimit: 100 }],
-      },
-    ],
+    ...{ available: 940, held: 2, total: 942 },
+    period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
+    members: [{ userId, email: 'ada@example.com', name: 'Ada', used: 58, monthlyLimit: 100 }],
   },
 )
 
@@ -177,10 +167,10 @@ export const limitsRequest = Type.Object(
   {
     limits: Type.Array(
       Type.Object({
-        userId: id(),
+        userId: uuid(),
         monthlyLimit: nullable(Type.Integer({ minimum: 0, maximum: creditsMax, description: 'Null: no limit.' })),
       }),
-      { maxItems: 500, description: 'The limits of all members: who is not named has none.' },
+      { maxItems: 500, description: 'Limits of all members; members not listed have none.' },
     ),
   },
   { examples: [{ limits: [{ userId, monthlyLimit: 100 }] }] },
@@ -190,7 +180,7 @@ const billingText = (description: string) =>
   nullable(Type.String({ maxLength: textLengthMax, pattern: patterns.storable, description }))
 const addressLines = Type.Array(Type.String({ maxLength: textLengthMax, pattern: patterns.storable }), {
   maxItems: addressLinesMax,
-  description: 'As they stand on an invoice; none: it has no address.',
+  description: 'As printed on invoices; empty: no address.',
 })
 
 export const teamBillingSchema = named(
@@ -206,42 +196,38 @@ export const teamBillingSchema = named(
           periodEnd: time(),
           cancelAtPeriodEnd: Type.Boolean(),
         },
-        { description: 'Null: nothing is paid for regularly.' },
+        { description: 'Null: no subscription.' },
       ),
     ),
-    name: nullable(Type.String({ description: 'Whom invoices name; null: the team.' })),
+    name: nullable(Type.String({ description: 'Name on invoices; null: the name of the team.' })),
     addressLines: Type.Array(Type.String()),
     taxId: nullable(Type.String()),
-    email: nullable(Type.String({ description: 'Stands on invoices.' })),
+    email: nullable(Type.String({ description: 'Printed on invoices.' })),
     invoices: Type.Array(
       Type.Object({
-        id: id(),
+        id: uuid(),
         number: Type.String(),
         issuedAt: time(),
         total: Type.Integer({ description: 'In minor units of the currency.' }),
         currency: Type.String({ description: 'ISO 4217.' }),
-        isCreditNote: Type.Boolean({ description: 'The total was given back.' }),
+        isCreditNote: Type.Boolean({ description: 'The total was refunded.' }),
       }),
-      { description: 'The latest 20; all of them are below `/payments/invoices`.' },
+      { description: 'The latest 20; see `/payments/invoices` for all.' },
     ),
   },
   {
-    examples: [
+    plan: 'pro',
+    subscription: {
+      ...{ plan: 'pro', interval: 'month', status: 'active' },
+      ...{ periodEnd: '2026-12-21T09:30:00.000Z', cancelAtPeriodEnd: false },
+    },
+    ...{ name: 'Shop Ltd', addressLines: ['1 Main Street', 'Springfield'], taxId: 'DE123456789' },
+    email: 'books@example.com',
+    invoices: [
       {
-        plan: 'pro',
-        subscription: {
-          ...{ plan: 'pro', interval: 'month', status: 'active' },
-          ...{ periodEnd: '2026-12-21T09:30:00.000Z', cancelAtPeriodEnd: false },
-        },
-        ...{ name: 'Shop Ltd', addressLines: ['1 Main Street', 'Springfield'], taxId: 'DE123456789' },
-        email: 'books@example.com',
-        invoices: [
-          {
-            id: '0f6b2d0e-43c4-4a43-9b0b-5b7a55c1f0a1',
-            ...{ number: '2026-000042', issuedAt: '2026-11-21T09:30:00.000Z' },
-            ...{ total: 2_900, currency: 'USD', isCreditNote: false },
-          },
-        ],
+        id: '0f6b2d0e-43c4-4a43-9b0b-5b7a55c1f0a1',
+        ...{ number: '2026-000042', issuedAt: '2026-11-21T09:30:00.000Z' },
+        ...{ total: 2_900, currency: 'USD', isCreditNote: false },
       },
     ],
   },
@@ -249,11 +235,11 @@ export const teamBillingSchema = named(
 
 export const billingPatch = Type.Object(
   {
-    name: Type.Optional(billingText('Whom invoices name; empty: the team.')),
+    name: Type.Optional(billingText('Name on invoices; empty: the name of the team.')),
     addressLines: Type.Optional(nullable(addressLines)),
-    taxId: Type.Optional(billingText('Empty takes it away.')),
+    taxId: Type.Optional(billingText('Empty removes it.')),
     email: Type.Optional(
-      nullable(Type.String({ maxLength: 254, pattern: patterns.emailOrEmpty, description: 'Empty takes it away.' })),
+      nullable(Type.String({ maxLength: 254, pattern: patterns.emailOrEmpty, description: 'Empty removes it.' })),
     ),
   },
   { examples: [{ name: 'Shop Ltd', addressLines: ['1 Main Street', 'Springfield'], taxId: 'DE123456789' }] },
@@ -262,28 +248,57 @@ export const billingPatch = Type.Object(
 export const auditEntrySchema = named(
   'AuditEntry',
   {
-    id: id(),
+    id: uuid(),
     at: time(),
-    actorId: nullable(Type.String({ format: 'uuid' })),
+    actorId: nullable(uuid()),
     actorName: nullable(
       Type.String({
-        description: 'Or the address, where there is no name; null: the account is gone, or it was an operator.',
+        description: 'Name or address; null: an operator, or a deleted account.',
       }),
     ),
     action: Type.String({ description: 'The `operationId` of the request, or the command of an operator.' }),
-    target: nullable(Type.String({ description: 'The id that the path or the answer names.' })),
-    reason: nullable(Type.String({ description: 'That an operator gave.' })),
+    target: nullable(Type.String({ description: 'Id from the path or the response.' })),
+    reason: nullable(Type.String({ description: 'Given by an operator.' })),
     ipAddress: nullable(Type.String()),
     requestId: nullable(Type.String()),
   },
   {
-    examples: [
-      {
-        id: 'c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81',
-        ...{ at: '2026-11-21T09:30:00.000Z', actorId: userId, actorName: 'Ada' },
-        ...{ action: 'createTeamInvite', target: 'f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31' },
-        ...{ reason: null, ipAddress: '192.0.2.7', requestId: '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10' },
-      },
-    ],
+    id: 'c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81',
+    ...{ at: '2026-11-21T09:30:00.000Z', actorId: userId, actorName: 'Ada' },
+    ...{ action: 'createTeamInvite', target: 'f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31' },
+    ...{ reason: null, ipAddress: '192.0.2.7', requestId: '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10' },
   },
 )
+
+export const toTeamView = ({ createdAt, ...team }: TeamRow): Static<typeof teamSchema> => ({
+  ...team,
+  createdAt: createdAt.toISOString(),
+})
+
+export const toMemberView = ({ joinedAt, ...member }: MemberRow): Static<typeof teamMemberSchema> => ({
+  ...member,
+  joinedAt: joinedAt.toISOString(),
+})
+
+export const toInviteView = ({ createdAt, expiresAt, ...invite }: InviteRow): Static<typeof teamInviteSchema> => ({
+  ...invite,
+  createdAt: createdAt.toISOString(),
+  expiresAt: expiresAt.toISOString(),
+})
+
+export const toBillingView = (billing: TeamBilling): Static<typeof teamBillingSchema> => ({
+  ...billing,
+  addressLines: [...billing.addressLines],
+  subscription: billing.subscription && {
+    ...billing.subscription,
+    periodEnd: billing.subscription.periodEnd.toISOString(),
+  },
+  invoices: billing.invoices.map((invoice) => ({ ...invoice, issuedAt: invoice.issuedAt.toISOString() })),
+})
+
+type Change = Awaited<ReturnType<typeof listChanges>>[number]
+
+export const toAuditEntryView = ({ atMicros: _, at, ...change }: Change): Static<typeof auditEntrySchema> => ({
+  ...change,
+  at: at.toISOString(),
+})

@@ -7,25 +7,20 @@ const text = (maxLength: number, description: string) =>
 
 const codeWords = 'Six digits of the authenticator app, or a recovery code; each works once.'
 const codeField = text(64, codeWords)
-export const optionalCode = Type.Optional(nullable(text(64, `When two-factor login is on. ${codeWords}`)))
+export const optionalCode = Type.Optional(nullable(text(64, `Required if two-factor login is on. ${codeWords}`)))
 export const passwordField = text(1_024, 'Your password.')
 
-/** What an authenticator app takes. */
 export const twoFactorSetupSchema = named(
   'TwoFactorSetup',
   {
-    secret: Type.String({ description: 'For typing it in: base32.' }),
-    otpauthUrl: Type.String({ description: 'What the QR code says.' }),
-    qrCodeSvg: Type.String({ description: 'A picture of it, as SVG.' }),
+    secret: Type.String({ description: 'Base32, for typing it in.' }),
+    otpauthUrl: Type.String({ description: 'Content of the QR code.' }),
+    qrCodeSvg: Type.String({ description: 'The QR code as SVG.' }),
   },
   {
-    examples: [
-      {
-        secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
-        otpauthUrl: 'otpauth://totp/Matte:anna%40example.com?issuer=Matte&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
-        qrCodeSvg: '<svg xmlns="http://www.w3.org/2000/svg"></svg>',
-      },
-    ],
+    secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    otpauthUrl: 'otpauth://totp/Matte:anna%40example.com?issuer=Matte&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    qrCodeSvg: '<svg xmlns="http://www.w3.org/2000/svg"></svg>',
   },
 )
 
@@ -34,12 +29,11 @@ const recoveryCode = '7K2M-9QXD-4TBE-W8HN-3FZC-6RYA'
 export const recoveryCodesSchema = named(
   'RecoveryCodes',
   { recoveryCodes: Type.Array(Type.String(), { description: 'Ten, shown once; each works once.' }) },
-  { examples: [{ recoveryCodes: [recoveryCode] }] },
+  { recoveryCodes: [recoveryCode] },
 )
 
 export const twoFactorStateSchema = named('TwoFactorState', { mfaEnabled: Type.Boolean() })
 
-/** What confirms a change of the second factor, or of the account. */
 export const passwordRequest = Type.Object(
   { password: passwordField },
   { examples: [{ password: 'correct horse battery staple' }] },

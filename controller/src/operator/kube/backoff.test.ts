@@ -7,20 +7,20 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it('doubles from the base to the limit, and stays there however long it lasts', () => {
+it('doubles from the base to the limit and stays there', () => {
   randomIs(1)
   const longest = [0, 1, 2, 3, 4, 5, 6, 2_000].map((failures) => backoffMs(failures, backoff))
   expect(longest).toEqual([0, 100, 200, 400, 800, 1_000, 1_000, 1_000])
 })
 
-it('lies anywhere in the upper half', () => {
+it('is random in the upper half', () => {
   randomIs(0)
   expect(backoffMs(2, backoff)).toBe(100)
   randomIs(0.5)
   expect(backoffMs(2, backoff)).toBe(150)
 })
 
-it('spreads regular times by a tenth', () => {
+it('varies an interval by a tenth', () => {
   const spread = [0, 0.5, 1].map((random) => {
     randomIs(random)
     return jittered(1_000)

@@ -1,12 +1,11 @@
-// The API server as this process uses it: one namespace, JSON, a deadline for every request. It never tries again by
-// itself (but for a question on a dead idle connection): who asked knows whether the question still stands.
+// Client of the API server: one namespace, JSON, a deadline for each request. It never retries, because only the caller
+// knows whether the request still makes sense. The exception is a read on a stale connection (transport.ts).
 import type { Logger } from 'pino'
-import type { ClusterMetrics } from './cluster-metrics.ts'
 import { type Call, createCaller } from './http/call.ts'
 import { readJsonLines } from './http/json-lines.ts'
 import { KubeError, localError } from './http/kube-error.ts'
-import { type ApiServerAccess, createTransport, type OpenAnswer } from './http/transport.ts'
-import { requestOf } from './http/verbs.ts'
+import { type ApiServerAccess, createTransport, type OpenAnswer, requestOf } from './http/transport.ts'
+import type { ClusterMetrics } from './kube-metrics.ts'
 import type {
   Deployment,
   EndpointSlice,
@@ -22,14 +21,12 @@ import type {
 export { KubeError }
 
 export type Resource<T extends KubeObject> = {
-  /** Empty for the core group. */
   readonly group: string
   readonly version: string
   readonly plural: string
   readonly kind: string
-  /** Its objects lie in no namespace. */
   readonly clusterScoped?: true
-  /** Never there: it ties the resource to the type of its objects. */
+  /** Ties the resource to the type of its objects; the value is never set. */
   readonly object?: T
 }
 
@@ -50,7 +47,6 @@ export const leases = v1<Lease>('coordination.k8s.io', 'leases', 'Lease')
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  /** `object` has nothing but `metadata.resourceVersion`: all events up to it have been sent. */
   | { readonly type: 'BOOKMARK'; readonly object: KubeObject }
   | { readonly type: 'ERROR'; readonly object: Status }
 
@@ -60,7 +56,6 @@ type Subresource = { readonly subresource?: 'status' | 'scale' }
 export type ListOptions = {
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string
-  /** Objects a page. */
   readonly limit?: number | undefined
   readonly continue?: string | undefined
 }
@@ -69,48 +64,46 @@ export type ListPage<T> = { readonly items: T[]; readonly resourceVersion: strin
 type WatchOptions = {
   readonly resourceVersion: string
   readonly labelSelector?: string | undefined
-  /** When the server shall end the watch. */
   readonly timeoutSeconds: number
   readonly signal: AbortSignal
-  /** Called when the server has begun to answer, and with every piece that arrives, be it half a line. */
+  /** Called when the response begins and for each chunk, even without a complete line. */
   readonly onData?: () => void
 }
 
-/** Every method throws KubeError. */
+/** Client of one namespace. Every method throws KubeError. */
 export type KubeClient = {
   readonly namespace: string
   readonly fieldManager: string
-  /** A client of another namespace over the same connections; closing one closes all. */
+  /** A client of another namespace over the same connections. Closing one closes all. */
   in(namespace: string): KubeClient
-  /** Undefined: there is none (404). */
+  /** Undefined on 404. */
   get<T extends KubeObject>(resource: Resource<T>, name: string, options?: CallOptions): Promise<T | undefined>
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions & CallOptions): Promise<ListPage<T>>
-  /** Ends when the server ends it; throws when it is cut, when `signal` is aborted, or when it is refused. */
+  /** Returns when the server ends the watch. Throws if the connection breaks or `signal` is aborted. */
   watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>
   /**
-   * Server-side apply. What this manager applied before and now leaves out is removed. With `force`, the default,
-   * fields that somebody else has set become ours. `metadata.resourceVersion`, when given, must still be current (else
-   * 409), and `metadata.uid` must come with it: without one the API server would make a deleted object again. The
-   * version '0' alone creates a custom resource and never changes one: if there is one, the answer is 422.
-   * `fieldManager`: another manager than that of this client.
+   * Server-side apply. Fields that this manager applied before and now omits are removed. With `force` (the default) it
+   * takes over fields of other managers. A given `metadata.resourceVersion` must be current (else 409) and needs
+   * `metadata.uid`; without the uid the API server would recreate a deleted object. Version '0' only creates a custom
+   * resource, and gets 422 if it exists. `fieldManager` replaces the client's own.
    */
   apply<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
     options?: Subresource & CallOptions & { readonly force?: boolean; readonly fieldManager?: string },
   ): Promise<T>
-  /** 409 (AlreadyExists) when there is one. */
+  /** 409 (AlreadyExists) if the object exists. */
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
-  /** JSON merge patch; a `metadata.resourceVersion` in it must still be current (else 409). */
+  /** JSON merge patch. A `metadata.resourceVersion` in it must be current (else 409). */
   mergePatch<T extends KubeObject>(
     resource: Resource<T>,
     name: string,
     patch: object,
     options?: Subresource & CallOptions,
   ): Promise<T>
-  /** PUT of the whole object; 409 unless its `metadata.resourceVersion` is current. */
+  /** PUT of the whole object. 409 unless `metadata.resourceVersion` is current. */
   replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>
-  /** False: there was none, so it is deleted already. 409 when `uid` or `resourceVersion` is not that of today. */
+  /** False if the object does not exist. 409 if `uid` or `resourceVersion` does not match. */
   delete<T extends KubeObject>(
     resource: Resource<T>,
     name: string,
@@ -118,27 +111,23 @@ export type KubeClient = {
       readonly uid?: string
       readonly resourceVersion?: string
       readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
-      /** In place of a pod's own; 0 deletes it at once, whatever it is doing. */
+      /** Replaces the pod's own grace period; 0 deletes at once. */
       readonly gracePeriodSeconds?: number
     },
   ): Promise<boolean>
   close(): void
 }
 
-/**
- * Deadlines of requests in milliseconds. A read takes milliseconds, and a list of thousands of pods takes seconds. A
- * write waits for admission webhooks, whose `timeoutSeconds` is 10 by default and 30 at most; the API server answers
- * after it.
- */
+/** Milliseconds. A write waits for admission webhooks, whose `timeoutSeconds` is at most 30. */
 const timeouts = { read: 10_000, list: 30_000, write: 35_000 }
 
-/** etcd keeps at most 1.5 MiB of an object; as JSON with its managed fields it may be some times as long. */
+/** etcd stores at most 1.5 MiB per object; its JSON with managed fields can be several times as long. */
 const lineMaxBytes = 8 * 1024 * 1024
 
 type KubeClientOptions = {
   readonly config: ApiServerAccess
   readonly namespace: string
-  /** Of every write, and the user agent: what we own in an object is what we last applied under this name. */
+  /** Field manager of every write, and the user agent. */
   readonly fieldManager: string
   readonly metrics: ClusterMetrics
   readonly logger: Logger
@@ -151,7 +140,7 @@ type Target = {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
 }
 
-/** @throws Error when the configuration has no cluster that can be spoken to. */
+/** @throws Error if the configuration has no usable cluster */
 export function createKubeClient(
   options: KubeClientOptions,
   transport = createTransport(options.config, options.fieldManager),
@@ -165,7 +154,7 @@ export function createKubeClient(
     resource: [target.resource.plural, target.subresource].filter(Boolean).join('/'),
     name: target.name,
     timeoutMs: requestOf[verb].method === 'GET' ? timeouts.read : timeouts.write,
-    // Leases are renewed on the connections of reads, which no admission webhook can occupy.
+    // Lease renewals use the connections of reads, which no admission webhook can occupy.
     isSlow: requestOf[verb].method !== 'GET' && target.resource.plural !== leases.plural,
   })
 
@@ -207,7 +196,7 @@ export function createKubeClient(
   return client
 }
 
-/** Of a group that is not installed the API server answers 404 in plain text: that is an error and not an absence. */
+/** 404 of an API group that is not installed is plain text, and an error. */
 const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error: unknown) => {
     if (error instanceof KubeError && error.status === 404 && error.reason === 'NotFound') return undefined
@@ -226,7 +215,7 @@ function buildPath(namespace: string, { resource, name, subresource, query = {} 
 
 type RawList<T> = { items?: T[] | null; metadata?: { resourceVersion?: string; continue?: string } }
 
-/** Objects in a list come without kind and version; they get those of the resource. */
+/** Listed objects lack kind and version, so they get those of the resource. */
 function toPage<T extends KubeObject>(resource: Resource<T>, { items, metadata }: RawList<T>): ListPage<T> {
   const { group, version, kind, plural } = resource
   if (metadata?.resourceVersion === undefined) throw localError('BadAnswer', `list ${plural}: no resourceVersion`)
@@ -256,7 +245,49 @@ const eventTypes: readonly unknown[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMAR
 function toEvent<T>(line: unknown): WatchEvent<T> {
   const { type, object } = (line ?? {}) as { type?: unknown; object?: unknown }
   if (!eventTypes.includes(type) || typeof object !== 'object' || object === null) {
-    throw localError('BadAnswer', 'a line is no watch event')
+    throw localError('BadAnswer', 'a line is not a watch event')
   }
   return line as WatchEvent<T>
+}
+
+type ListAllOptions = {
+  readonly labelSelector?: string | undefined
+  readonly pageSize?: number | undefined
+  readonly signal: AbortSignal
+}
+
+/** The page size of kubectl; about 3 MB of pods. */
+const defaultPageSize = 500
+
+/** Paged tries, each of which fails if the server compacts its history meanwhile. */
+const pagedTriesMax = 2
+
+/** Lists all objects at one moment. Starts over if the server has discarded the version of the pages (410). */
+export async function listAll<T extends KubeObject>(
+  kube: KubeClient,
+  resource: Resource<T>,
+  { pageSize = defaultPageSize, ...options }: ListAllOptions,
+): Promise<ListPage<T>> {
+  for (let tries = 0; ; tries += 1) {
+    const paged = tries < pagedTriesMax
+    try {
+      return await listPages(kube, resource, { ...options, limit: paged ? pageSize : undefined })
+    } catch (error) {
+      if (!paged || !(error instanceof KubeError) || error.status !== 410) throw error
+    }
+  }
+}
+
+async function listPages<T extends KubeObject>(
+  kube: KubeClient,
+  resource: Resource<T>,
+  options: ListOptions & CallOptions,
+): Promise<ListPage<T>> {
+  const items: T[] = []
+  for (let next: string | undefined; ; ) {
+    const page = await kube.list(resource, { ...options, continue: next })
+    items.push(...page.items)
+    next = page.continue
+    if (next === undefined) return { items, resourceVersion: page.resourceVersion }
+  }
 }

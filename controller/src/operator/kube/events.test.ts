@@ -47,7 +47,7 @@ function given(options: Partial<EventRecorderOptions> & { answer?: () => Promise
     pass: (ms: number) => {
       now += ms
     },
-    /** Waits until what was recorded is written. */
+    /** Waits until all recorded Events are written. */
     written: async () => {
       for (let n = 0; n < 2_000; n += 1) await Promise.resolve()
     },
@@ -82,7 +82,7 @@ describe('the recorder of Events', () => {
     expect(all()).toMatchObject([{ metadata: { namespace: 'team' }, involvedObject: { namespace: 'team' } }])
   })
 
-  it('counts what it wrote within ten minutes, and writes it again later', async () => {
+  it('counts a repeated Event within ten minutes, and writes a new one later', async () => {
     const { subject, all, pass, written, outcomes } = given()
     for (const passes of [0, 599_999, 599_999, 600_000]) {
       pass(passes)
@@ -94,7 +94,7 @@ describe('the recorder of Events', () => {
     expect(await outcomes()).toMatchObject({ created: 2, counted: 2, dropped: 0, failed: 0 })
   })
 
-  it('takes another message, type, reason or object for another Event', async () => {
+  it('writes a new Event for another message, type, reason or object', async () => {
     const { subject, all } = given()
     subject.record(object, scaled)
     subject.record(object, { ...scaled, message: 'Scaled from 3 to 5 pods.' })
@@ -105,7 +105,7 @@ describe('the recorder of Events', () => {
     expect(all()).toHaveLength(5)
   })
 
-  it('writes an Event again that is gone', async () => {
+  it('writes a deleted Event again', async () => {
     const { subject, kept, all, written } = given()
     subject.record(object, scaled)
     await written()
@@ -115,7 +115,7 @@ describe('the recorder of Events', () => {
     expect(all()).toMatchObject([{ count: 1 }])
   })
 
-  it('drops what is too much for one object', async () => {
+  it('drops Events above the rate limit of an object', async () => {
     const { subject, all, outcomes } = given()
     for (let n = 0; n < 50; n += 1) subject.record(object, { ...scaled, message: `Scaled to ${n}.` })
     await subject.stop()
@@ -123,7 +123,7 @@ describe('the recorder of Events', () => {
     expect(await outcomes()).toMatchObject({ created: 20, counted: 0, dropped: 30, failed: 0 })
   })
 
-  it('never throws and never waits, whatever the API server says, and keeps a bounded number', async () => {
+  it('never throws or waits, and bounds its queue', async () => {
     const { subject, outcomes } = given({ answer: () => Promise.reject(new KubeError(403, 'Forbidden', 'no')) })
     for (let n = 0; n < 1_000; n += 1) subject.record({ ...object, metadata: { name: `pool-${n}` } }, scaled)
     await subject.stop()
@@ -135,7 +135,7 @@ describe('the recorder of Events', () => {
 })
 
 describe('cutText', () => {
-  it('leaves what fits, and cuts the rest at a whole character', () => {
+  it('cuts at a whole character, and only a text that is too long', () => {
     expect(cutText('äöü', 6)).toBe('äöü')
     expect(cutText('äöüä', 7)).toBe('äö…')
     expect(Buffer.byteLength(cutText('😀'.repeat(1_000), 1_024))).toBeLessThanOrEqual(1_024)

@@ -1,23 +1,20 @@
-// Events show people what was decided, in `kubectl describe` and `kubectl get events`. They are a courtesy: recording
-// one never throws and never waits, what cannot be written is counted and forgotten, and an object that flaps cannot
-// flood the API server. An Event that repeats within ten minutes is not written again but counted, in the one there is.
-
+// Emits Events for `kubectl describe` and `kubectl get events`, best effort: `record` never throws or waits, and
+// failures are counted and dropped. Each object has a rate limit. A repeated Event within ten minutes increments the
+// count of the first.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import type { Logger } from 'pino'
 import { events, type KubeClient } from './client.ts'
-import { createEventLimit } from './events/event-limit.ts'
 import { KubeError } from './http/kube-error.ts'
 import type { EventOutcome, KubeMetrics } from './kube-metrics.ts'
 import type { Event, KubeObject } from './objects.ts'
 
 export type Note = {
   readonly type: 'Normal' | 'Warning'
-  /** UpperCamelCase, from a closed list. */
   readonly reason: string
-  /** A sentence for a person; cut at 1,024 bytes. */
+  /** Sentence for a person; cut at 1,024 bytes. */
   readonly message: string
 }
 
@@ -30,21 +27,18 @@ export type EventRecorderOptions = {
   readonly clock?: Clock
 }
 
-/** So many wait to be written; with an API server that answers that is a second's worth. */
 const queueMax = 200
 
 const timeoutMs = 5_000
-/** What waits at a stop is written within so long, or never. */
+/** At a stop, pending Events have this long to be written. */
 const lastWordsMs = 2_000
 
-/** The API server refuses more. */
 const messageMaxBytes = 1_024
 
-/** An Event that was written, and how often. Events live for an hour, so it is there for long enough. */
+/** A written Event and its count. Kubernetes keeps Events for an hour, so it still exists within the window. */
 type Written = { readonly name: string; count: number; at: number }
 
 const sameWithinMs = 600_000
-/** Different Events that are remembered; the oldest is forgotten, and written again if it comes again. */
 const writtenMax = 1_000
 
 type Pending = { readonly object: KubeObject; readonly note: Note; readonly at: string }
@@ -64,7 +58,7 @@ export function eventRecorder(options: EventRecorderOptions) {
         metrics.events.inc({ outcome: await write(next) })
       } catch (error) {
         metrics.events.inc({ outcome: 'failed' satisfies EventOutcome })
-        logger.debug({ err: error, reason: next.note.reason }, 'an Event could not be written')
+        logger.debug({ err: error, reason: next.note.reason }, 'Event not written')
       }
     }
     writing = undefined
@@ -79,7 +73,7 @@ export function eventRecorder(options: EventRecorderOptions) {
       await writing
       clearTimeout(timer)
     },
-    /** Emits an Event about `object`, soon and if it can. */
+    /** Queues an Event about `object`, or drops it. */
     record: (object: KubeObject, note: Note): void => {
       if (stopped || waiting.length >= queueMax || !limit.take(object.metadata.uid ?? object.metadata.name)) {
         metrics.events.inc({ outcome: 'dropped' satisfies EventOutcome })
@@ -91,13 +85,12 @@ export function eventRecorder(options: EventRecorderOptions) {
   }
 }
 
-/** Writes an Event, or counts it in the one that was written shortly before. @throws KubeError */
+/** Writes an Event, or increments the count of an equal recent one. @throws KubeError */
 function eventWriter(kube: KubeClient, clock: Clock, signal: AbortSignal) {
   const call = { timeoutMs, signal }
   const written = new BoundedMap<string, Written>(writtenMax)
   const from = { component: kube.fieldManager, instance: hostname() }
 
-  /** False: the Event is gone. */
   async function count(home: KubeClient, { name, count: times }: Written, at: string): Promise<boolean> {
     try {
       await home.mergePatch(events, name, { count: times, lastTimestamp: at }, call)
@@ -110,7 +103,7 @@ function eventWriter(kube: KubeClient, clock: Clock, signal: AbortSignal) {
 
   return async ({ object, note, at }: Pending): Promise<Extract<EventOutcome, 'created' | 'counted'>> => {
     const { kind, metadata } = object
-    // The API server takes an Event only in the namespace of its object.
+    // The API server accepts an Event only in the namespace of its object.
     const home = metadata.namespace === undefined ? kube : kube.in(metadata.namespace)
     const key = [kind, metadata.uid ?? metadata.name, note.type, note.reason, note.message].join('\n')
     const before = written.get(key)
@@ -154,10 +147,28 @@ function buildEvent(object: KubeObject, note: Note, { name, at, namespace, compo
   }
 }
 
-/** At most so many bytes, and no half character at the end. */
+/** Cuts at a character boundary, at most `maxBytes` long. */
 export function cutText(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= maxBytes) return text
   const room = maxBytes - Buffer.byteLength('…')
   return `${new TextDecoder().decode(bytes.subarray(0, room), { stream: true })}…`
+}
+
+/** Enough for a rollout with all its steps and a scaling in between. */
+const burst = 20
+const everyMs = 10_000
+const objectsMax = 1_000
+
+export function createEventLimit(clock: Clock) {
+  const buckets = new BoundedMap<string, { left: number; at: number }>(objectsMax)
+  return {
+    take: (object: string): boolean => {
+      const now = clock.monotonicMs()
+      const bucket = buckets.get(object) ?? { left: burst, at: now }
+      const left = Math.min(burst, bucket.left + (now - bucket.at) / everyMs)
+      buckets.set(object, { left: left < 1 ? left : left - 1, at: now })
+      return left >= 1
+    },
+  }
 }

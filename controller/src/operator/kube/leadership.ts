@@ -1,9 +1,8 @@
-// Leadership by a Lease (lease/lease-state.ts): renews or tries to acquire it every `retryMs`.
+// Leadership by a Lease (lease-state.ts), renewed or acquired every `retryMs`.
 //
-// A process that was stopped in between (SIGSTOP) finds out by the clock, which `isLeader` reads at every call. The
-// clock of a machine that was suspended as a whole stands still meanwhile: there, and for what is already on its way,
-// fencing holds. It is `confirm` before each write, and the resourceVersion (with the uid) that the write carries,
-// which a successor has moved on by writing its fencing token before it writes anything else.
+// A stopped process (SIGSTOP) notices by the clock, which `isLeader` reads at every call. The clock of a suspended
+// machine stands still; there, and for requests in flight, fencing protects: `confirm` before each write, and the
+// resourceVersion in the write, which a successor changes by writing its fencing token first.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
@@ -11,7 +10,6 @@ import { repeat } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { type KubeClient, KubeError, leases } from './client.ts'
-import type { Term } from './fencing-token.ts'
 import type { KubeMetrics } from './kube-metrics.ts'
 import {
   acquiredLease,
@@ -28,20 +26,20 @@ import {
   type ObservedLease,
   releasedLease,
   renewedLease,
-} from './lease/lease-state.ts'
+} from './lease-state.ts'
 import { createListeners } from './listeners.ts'
 import type { Lease } from './objects.ts'
 
 export type Leadership = Service & {
-  /** By the clock, now: false as soon as the deadline is over, even when nothing has run since. */
+  /** Reads the clock: false as soon as the deadline has passed. */
   isLeader(): boolean
-  /** Reads the lease. @throws NotLeaderError unless it is still ours, KubeError when it cannot be read. */
+  /** Reads the Lease. @throws NotLeaderError unless this replica still holds it, KubeError if it cannot be read */
   confirm(): Promise<{ term: number }>
-  /** Called with true when we begin to lead and with false when we cease to. What it throws is logged. */
+  /** Called with true when this replica begins to lead and false when it stops. Exceptions are logged. */
   onChange(listener: (leads: boolean) => void): void
-  /** The term we lead in, greater each time the lease is acquired; the highest that we have seen while we do not. */
+  /** The current term while leading, else the highest term seen. */
   term(): number
-  /** The term that we lead in, with the Lease; undefined while we do not lead. */
+  /** The current term with the uid of its Lease; undefined while not leading. */
   current(): Term | undefined
 }
 
@@ -51,7 +49,6 @@ export class NotLeaderError extends Error {
 
 export type LeadershipOptions = {
   readonly kube: KubeClient
-  /** Name of the Lease in the client's namespace. */
   readonly name: string
   readonly leaseDurationMs?: number
   readonly renewDeadlineMs?: number
@@ -61,40 +58,39 @@ export type LeadershipOptions = {
   readonly clock?: Clock
 }
 
-/** @throws RangeError when the three times leave no room for one another. */
+/** @throws RangeError if the three times do not fit together */
 export function leadership(options: LeadershipOptions): Leadership {
   const { kube, name, metrics, clock = systemClock } = options
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 } = options
-  // One renewal that fails must not cost the leadership.
+  // A single failed renewal must not lose the Lease.
   if (!(leaseDurationMs > renewDeadlineMs && renewDeadlineMs > 2 * retryMs && retryMs > 0)) {
     throw new RangeError('a lease needs leaseDurationMs > renewDeadlineMs > 2 x retryMs > 0')
   }
-  // A pod's name is not enough, since its container may be started again.
+  // Includes random bytes, because a container restarts under the same pod name.
   const identity = `${hostname()}-${randomBytes(4).toString('hex')}`
   const candidate = { name, identity, leaseDurationMs, renewDeadlineMs }
   const logger = options.logger.child({ lease: name, identity })
   const listeners = createListeners<[leads: boolean]>(logger)
   let notified = false
 
-  /** Calls the listeners when the answer of `isLeader` has changed since they were called. */
   function notify(): void {
     const leads = held.isLeader()
     if (leads === notified) return
     notified = leads
     metrics.leader.set(leads ? 1 : 0)
-    logger.info({ term: held.now().term }, leads ? 'leading from now on' : 'leading no more')
+    logger.info({ term: held.now().term }, leads ? 'leading started' : 'leading stopped')
     listeners.notify(leads)
   }
 
   const held = heldState(clock, notify)
-  // A request that is not answered must leave time for another one before the deadline.
+  // Leaves time for a second request before the deadline.
   const call = { timeoutMs: renewDeadlineMs / 3 }
   const parts: Parts = { kube, candidate, call, clock, logger, held }
   const trying = repeat({
     name: `lease-${name}`,
     pass: async (signal) => {
       await renewOrAcquire(parts, signal)
-      // Up to a fifth longer, so that candidates do not keep meeting.
+      // Up to a fifth longer, so candidates do not stay in step.
       return retryMs * (1 + Math.random() * 0.2)
     },
   })
@@ -117,7 +113,6 @@ export function leadership(options: LeadershipOptions): Leadership {
   }
 }
 
-/** The state, which ends by itself at the deadline; `changed` is called whenever it is set. */
 function heldState(clock: Clock, changed: () => void) {
   let state: LeaseState = following()
   let deadline: NodeJS.Timeout | undefined
@@ -128,7 +123,7 @@ function heldState(clock: Clock, changed: () => void) {
     if (next.state === 'leading') deadline = setTimeout(expire, Math.max(0, next.untilMs - clock.monotonicMs()))
     changed()
   }
-  /** Does nothing when the state is no longer `from`. */
+  /** No effect unless `from` is the current state. */
   function giveUp(from: LeaseState): void {
     if (state === from && state.state === 'leading') set(following(state.term))
   }
@@ -149,13 +144,13 @@ async function read(parts: Parts, signal: AbortSignal): Promise<ObservedLease> {
   return { lease, monotonicMs: parts.clock.monotonicMs(), wallMs: parts.clock.nowMs() }
 }
 
-/** A stop does not cut the request short: the lease could not be released without knowing what became of it. */
+/** Not aborted by a stop: releasing the Lease needs the outcome of this write. */
 async function write(parts: Parts, verb: 'create' | 'replace', lease: Lease): Promise<void> {
   const { kube, candidate, clock, held } = parts
   const before = held.now()
   const sentAtMs = clock.monotonicMs()
   const written = await kube[verb](leases, lease, parts.call)
-  // Else our time ran out meanwhile and everybody was notified: we begin again, in a term of its own.
+  // Otherwise the deadline passed in the meantime and listeners know; the next pass acquires a new term.
   if (held.now() === before) held.set(afterWrite(written, sentAtMs, candidate))
 }
 
@@ -167,9 +162,9 @@ async function renewOrAcquire(parts: Parts, signal: AbortSignal): Promise<void> 
     if (state.state === 'leading') await renew(parts, state, signal)
     else await acquire(parts, state, signal)
   } catch (error) {
-    // Somebody else acquired it, or it is tried again in the next pass, as long as our time lasts.
+    // Another candidate acquired it, or the next pass retries before the deadline.
     if (!signal.aborted && !isConflict(error)) {
-      logger.warn({ err: error, leads: held.isLeader() }, 'the lease could not be written')
+      logger.warn({ err: error, leads: held.isLeader() }, 'Lease not written')
     }
   }
 }
@@ -202,21 +197,30 @@ async function confirm(parts: Parts): Promise<{ term: number }> {
   const { term } = before
   const lease = await kube.get(leases, candidate.name, parts.call)
   const isStillOurs = isOurs(lease, before, candidate)
-  // Known now and not at the next renewal only, so that no more work is begun for nothing.
+  // Ends the term now, so no further work begins.
   if (!isStillOurs) held.giveUp(before)
-  // The clock once more: we may have been stopped while the answer was on its way.
+  // Reads the clock again, because this process may have been stopped during the request.
   if (!isStillOurs || !held.isLeader() || held.now().term !== term)
-    throw new NotLeaderError('the lease is no longer ours')
+    throw new NotLeaderError('another replica holds the Lease')
   return { term }
 }
 
-/** The next one need not wait; when this fails it waits for the duration instead. */
+/** Lets a successor lead at once. If it fails, the successor waits for the lease duration. */
 async function release(parts: Parts): Promise<void> {
   const { kube, candidate, clock, logger, held } = parts
   const last = held.now()
   held.giveUp(last)
   if (!isLeading(last, clock.monotonicMs())) return
   await kube.replace(leases, releasedLease(last, candidate, clock.nowMs()), parts.call).catch((error: unknown) => {
-    logger.warn({ err: error }, 'the lease could not be released')
+    logger.warn({ err: error }, 'Lease not released')
   })
 }
+
+/** One term of a leader. It includes the Lease's uid because a deleted Lease is recreated with a count of 1. */
+export type Term = {
+  readonly count: number
+  readonly lease: string
+}
+
+/** The term as an annotation value; unique per term. */
+export const fencingTokenOf = ({ count, lease }: Term): string => `${count}/${lease}`

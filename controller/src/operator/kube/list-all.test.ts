@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { KubeClient, ListOptions, ListPage } from './client.ts'
-import { pods } from './client.ts'
+import { type KubeClient, type ListOptions, type ListPage, listAll, pods } from './client.ts'
 import { KubeError } from './http/kube-error.ts'
-import { listAll } from './list-all.ts'
 
-/** An API server of seven pods that forgets the history of its first `forgets` lists after their first page. */
+/** An API server with seven pods; the continue tokens of its first `forgets` lists expire. */
 function given({ forgets = 0 } = {}) {
   const asked: ListOptions[] = []
   let lists = 0
@@ -24,7 +22,7 @@ function given({ forgets = 0 } = {}) {
 }
 
 describe('listAll', () => {
-  it('puts the pages of one moment together', async () => {
+  it('joins the pages of one list', async () => {
     const { run, asked } = given()
     const { items, resourceVersion } = await run()
     expect(items.map(({ metadata }) => metadata.name)).toEqual([0, 1, 2, 3, 4, 5, 6].map((n) => `pod-${n}`))
@@ -36,7 +34,7 @@ describe('listAll', () => {
     ])
   })
 
-  it('begins again when the moment is forgotten between two pages, at last in one piece', async () => {
+  it('restarts when the continue token expires, and finally lists without pages', async () => {
     const { run, asked } = given({ forgets: 2 })
     const { items, resourceVersion } = await run()
     expect(items).toHaveLength(7)

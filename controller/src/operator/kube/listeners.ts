@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-/** What one listener throws is logged, and does not keep the others from being called. */
+/** An exception of a listener is logged and does not affect the others. */
 export function createListeners<Args extends readonly unknown[]>(logger: Logger) {
   const listeners: ((...args: Args) => void)[] = []
   return {
@@ -10,7 +10,7 @@ export function createListeners<Args extends readonly unknown[]>(logger: Logger)
         try {
           listener(...args)
         } catch (error) {
-          logger.error({ err: error }, 'a listener failed')
+          logger.error({ err: error }, 'listener failed')
         }
       }
     },

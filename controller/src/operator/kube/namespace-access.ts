@@ -1,16 +1,14 @@
-// Whether this process may read each namespace that it watches. A refusal in one namespace concerns no other: its lists
-// are repeated with backoff, and meanwhile the log and a gauge name the namespace.
+// Tracks whether this process may read each watched namespace. A refusal affects only its namespace: the log and a
+// gauge name it, and its lists are retried with backoff.
 import type { Logger } from 'pino'
-import type { ClusterMetrics } from './cluster-metrics.ts'
 import { KubeError } from './http/kube-error.ts'
+import type { ClusterMetrics } from './kube-metrics.ts'
 
-/** Answer of the API server to a list or a watch: a missing right, or a namespace that was deleted with its Roles. */
 const isForbidden = (error: unknown): boolean => error instanceof KubeError && error.status === 403
 
 export type NamespaceAccess = {
-  /** Records the answer to a list or a watch; `error` is undefined for a success. */
+  /** Records the result of a list or watch; `error` is undefined on success. */
   record(namespace: string, resource: string, error?: unknown): void
-  /** Whether the last answer was a refusal. */
   isRefused(namespace: string, resource: string): boolean
 }
 
@@ -29,7 +27,7 @@ export function namespaceAccess({ namespaces, metrics, logger }: Options): Names
   return {
     record: (namespace, resource, error) => {
       const resources = refused.get(namespace)
-      // A server that fails says nothing about the right.
+      // A server failure says nothing about rights.
       if (resources === undefined || (error !== undefined && !isForbidden(error))) return
       const before = resources.size
       if (error === undefined) resources.delete(resource)
@@ -38,10 +36,10 @@ export function namespaceAccess({ namespaces, metrics, logger }: Options): Names
       if (before === 0 && resources.size > 0) {
         logger.error(
           { namespace, resource, err: error },
-          'the API server refuses to list a watched namespace, so its pools stay as they are: create the namespace, ' +
+          'the API server refuses to list a watched namespace, so its pools are not changed: create the namespace, ' +
             "grant the Roles of the chart in it, or remove it from the chart's value operator.namespaces",
         )
-      } else if (before > 0 && resources.size === 0) logger.info({ namespace }, 'a watched namespace is readable again')
+      } else if (before > 0 && resources.size === 0) logger.info({ namespace }, 'watched namespace readable again')
     },
     isRefused: (namespace, resource) => refused.get(namespace)?.has(resource) ?? false,
   }

@@ -2,8 +2,8 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { KubeClient, Resource } from './client.ts'
-import { createClusterMetrics } from './cluster-metrics.ts'
 import { KubeError } from './http/kube-error.ts'
+import { createClusterMetrics } from './kube-metrics.ts'
 import { namespaceAccess } from './namespace-access.ts'
 import { type NamespacedReflector, namespacedReflector } from './namespaced-reflector.ts'
 import type { KubeObject } from './objects.ts'
@@ -59,7 +59,7 @@ const keysOf = (joined: NamespacedReflector<KubeObject>): string[] =>
   joined.items().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
 
 describe('reflectors of several namespaces', () => {
-  it('keep objects of one name apart', async () => {
+  it('keep objects with the same name apart', async () => {
     const { joined, heard, start } = given({ home: { names: ['a'] }, team: { names: ['a', 'b'] } })
     start()
     await joined.known()
@@ -71,7 +71,7 @@ describe('reflectors of several namespaces', () => {
     expect(joined.isComplete()).toBe(true)
   })
 
-  it('drop an object that is gone from its namespace alone, and show those of the release apart', async () => {
+  it('drop a deleted object in its namespace only, and list the release’s own objects separately', async () => {
     const { joined, heard, start } = given({ home: { names: ['a'] }, team: { names: ['a'] } })
     start()
     await joined.known()
@@ -84,7 +84,7 @@ describe('reflectors of several namespaces', () => {
     expect(keysOf(joined)).toEqual(['home/a'])
   })
 
-  it('know the others when one may not be listed, and hear of it when it may', async () => {
+  it('are ready although one namespace is forbidden, and pick it up once it is allowed', async () => {
     const team: Namespace = { names: ['b'], failure: forbidden }
     const { joined, start, readable } = given({ home: { names: ['a'] }, team })
     let isComplete = false
@@ -104,7 +104,7 @@ describe('reflectors of several namespaces', () => {
     expect(await readable()).toEqual({ home: 1, team: 1 })
   })
 
-  it('wait for a server that fails, since it says nothing about a right', async () => {
+  it('wait while the server fails, which says nothing about rights', async () => {
     const team: Namespace = { names: ['b'], failure: new KubeError(503, 'ServiceUnavailable', 'away') }
     const { joined, start, readable } = given({ home: { names: ['a'] }, team })
     let isKnown = false
@@ -120,7 +120,7 @@ describe('reflectors of several namespaces', () => {
     expect(keysOf(joined)).toEqual(['home/a', 'team/b'])
   })
 
-  it('are stopped before the first list', async () => {
+  it('reject if stopped before the first list', async () => {
     const { joined, start } = given({ home: { names: [], failure: forbidden } })
     const known = joined.known()
     start()

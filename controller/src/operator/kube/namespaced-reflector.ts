@@ -1,41 +1,30 @@
-// One reflector for each watched namespace, joined into one. Objects are keyed by namespace and name. A namespace that
-// cannot be listed keeps the others from nothing: `known` leaves it out.
+// One reflector per watched namespace, combined. Objects are keyed by namespace and name. A namespace that cannot be
+// listed does not block `known`.
 import { deferred, type Service } from '@matte/core/runtime/service'
 import { createListeners } from './listeners.ts'
 import type { NamespaceAccess } from './namespace-access.ts'
-import { keyOfObject, objectKey } from './object-key.ts'
-import type { KubeObject } from './objects.ts'
+import { type KubeObject, keyOfObject, objectKey } from './objects.ts'
 import { type Reflector, type ReflectorOptions, reflector } from './reflector.ts'
 
 export type NamespacedReflector<T extends KubeObject> = Service & {
-  /** The release's namespace first. */
+  /** The release's namespace is first. */
   readonly namespaces: readonly string[]
-  /** Namespace and name (object-key.ts). */
   keyOf(object: T): string
   get(key: string): T | undefined
-  /** In no order; the same array as long as nothing changes. */
   items(): readonly T[]
-  /** Drops an object of which the API server says that it is gone (reflector.ts). */
   forget(object: T): void
-  /** The objects of the release's namespace alone, by name. Started and stopped with the others. */
+  /** The reflector of the release's namespace, keyed by name. It is started and stopped with the others. */
   readonly home: Reflector<T>
-  /** Called after each change; the object is undefined when it is gone. */
   onChange(listener: (key: string, object: T | undefined) => void): void
-  /** Resolves after the first complete list of the namespace. @throws Error when stopped before. */
+  /** Resolves after the first complete list of the namespace. @throws Error if stopped before */
   synced(namespace: string): Promise<void>
-  /** Whether every namespace was listed at least once. */
   isComplete(): boolean
-  /** Calls `listener` each time that a namespace was listed for the first time. */
   onSynced(listener: () => void): void
-  /**
-   * Resolves when the release's namespace was listed, and each other one was listed or refused.
-   * @throws Error when stopped before.
-   */
+  /** Resolves when the release's namespace is listed, and each other one is listed or refused. */
   known(): Promise<void>
 }
 
 type NamespacedOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, 'onAnswer'> & {
-  /** The release's namespace first. */
   readonly namespaces: readonly string[]
   readonly access: NamespaceAccess
 }
@@ -47,7 +36,7 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
   const pending = new Set(namespaces)
   const members = openMembers(options, listeners.notify)
   const [home] = members
-  if (home === undefined) throw new Error('there is no namespace to watch')
+  if (home === undefined) throw new Error('no namespace to watch')
   const find = (namespace: string): Reflector<T> | undefined =>
     members.find((member) => member.namespace === namespace)?.reflector
   const items = joinLists(members.map((member) => member.reflector.items))
@@ -64,7 +53,7 @@ export function namespacedReflector<T extends KubeObject>(options: NamespacedOpt
     start: () => {
       for (const { namespace, reflector: one } of members) {
         void one.start()
-        // Rejected by a stop before the first list.
+        // Rejects if stopped before the first list.
         follow(namespace, one).catch(() => undefined)
       }
     },
@@ -111,7 +100,6 @@ function openMembers<T extends KubeObject>(
   })
 }
 
-/** Concatenates the lists, again only after one of them has changed. */
 function joinLists<T>(lists: readonly (() => readonly T[])[]): () => readonly T[] {
   let parts: readonly (readonly T[])[] = []
   let joined: readonly T[] = []

@@ -1,8 +1,6 @@
-// The Kubernetes objects that this process reads and writes, with the members that it uses and no others. What the API
-// server sends besides stays in the object and is not read. Members are absent, never null.
-//
-// The members are those of the client library, imported as types alone, in the form that they have in JSON. Written by
-// hand is what the library leaves open: which members are always there, and words from a closed list.
+// Kubernetes objects that this process reads and writes, with the members that it uses. They are type-only imports of
+// the client library, in JSON form. Handwritten parts say which members are always present, and list closed sets of
+// values.
 import type {
   CoreV1Event,
   V1ContainerState,
@@ -23,7 +21,7 @@ import type {
   V1Status,
 } from '@kubernetes/client-node'
 
-/** As JSON has it: a time is text. */
+/** JSON form of a library type: times are strings. */
 type Json<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -70,7 +68,7 @@ export type Pod = KubeObject & {
   }
 }
 
-/** What a Deployment makes its pods from; its spec is built as data and only ever compared as a whole. */
+/** Pod template of a Deployment. Its spec is built as data and compared as a whole. */
 type PodTemplate = {
   metadata?: Members<V1ObjectMeta, 'labels' | 'annotations'>
   spec: { readonly [member: string]: unknown }
@@ -94,7 +92,7 @@ export type EndpointSlice = KubeObject & {
   ports?: Json<NonNullable<V1EndpointSlice['ports']>> | null
 }
 
-/** An absent condition is unknown: ready counts as true then, terminating as false. */
+/** Absent conditions are unknown: ready then counts as true, terminating as false. */
 export type Endpoint = Members<V1Endpoint, 'addresses' | 'conditions' | 'targetRef'>
 
 export type PodDisruptionBudget = KubeObject & {
@@ -102,10 +100,7 @@ export type PodDisruptionBudget = KubeObject & {
   status?: Partial<Members<V1PodDisruptionBudgetStatus, 'expectedPods'>>
 }
 
-/**
- * A Lease is free when `holderIdentity` is empty or absent. Times are by the holder's clock, for people to read and
- * never to compare. `leaseTransitions` is the leader's term.
- */
+/** Free if `holderIdentity` is empty. `leaseTransitions` is the leader's term. Times are never compared. */
 export type Lease = KubeObject & {
   spec?: Members<
     V1LeaseSpec,
@@ -124,5 +119,12 @@ export type Event = KubeObject & { type: 'Normal' | 'Warning'; reason: string; m
     | 'reportingInstance'
   >
 
-/** What the API server answers instead of an object when it refuses, also as the object of a watch's ERROR. */
+/** The API server's response to a refused request, and the object of a watch's ERROR. */
 export type Status = { kind: 'Status' } & Members<V1Status, 'code' | 'reason' | 'message' | 'details'>
+
+export const objectKey = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`
+
+export const keyOfObject = ({ metadata: { namespace, name } }: KubeObject): string => objectKey(namespace, name)
+
+/** Neither part contains a slash. */
+export const nameInKey = (key: string): string => key.slice(key.indexOf('/') + 1)

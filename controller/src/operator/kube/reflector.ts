@@ -1,40 +1,39 @@
-// A copy in memory of the objects of one resource, kept by list and watch. It never ends by itself: every error leads
-// back to a watch from where the last one was, or to a new list when that is not possible (watch/reflector-state.ts).
-// What it holds may be late by the length of an outage, and is never wrong for good: every few minutes a list is
-// compared with it, and what the watch had missed is counted as drift and mended.
+// In-memory copy of the objects of one resource, kept by list and watch. Every error leads to a new watch from the last
+// version, or to a new list (reflector-state.ts). The copy may be stale during an outage. Every few minutes a list is
+// compared with it; missed changes are counted as drift and repaired.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import { repeat } from '@matte/core/runtime/loop'
 import { type Deferred, deferred, pause, type Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { jittered } from './backoff.ts'
-import type { KubeClient, Resource } from './client.ts'
-import type { ClusterMetrics } from './cluster-metrics.ts'
-import { listAll } from './list-all.ts'
+import { type KubeClient, listAll, type Resource, type WatchEvent } from './client.ts'
+import { refusal } from './http/kube-error.ts'
+import type { ClusterMetrics } from './kube-metrics.ts'
 import { createListeners } from './listeners.ts'
+import { createStore, type ObjectStore } from './object-store.ts'
 import type { KubeObject } from './objects.ts'
 import {
   afterEvent,
   afterFailedList,
   afterList,
   afterWatch,
+  type Ending,
+  endingOf,
   pauseMs,
   type ReflectorState,
   startListing,
   type Watching,
-} from './watch/reflector-state.ts'
-import { createStore, type ObjectStore } from './watch/store.ts'
-import type { Ending } from './watch/watch-ending.ts'
-import { type ObjectEvent, type WatchSession, watchOnce } from './watch/watch-once.ts'
+} from './reflector-state.ts'
 
 export type Reflector<T extends KubeObject> = Service & {
   get(name: string): T | undefined
-  /** In no order; the same array as long as nothing changes. Neither it nor its objects may be changed. */
+  /** Unordered; the same array until an object changes. Callers must not modify it or its objects. */
   items(): readonly T[]
-  /** Resolves after the first complete list. @throws Error when stopped before. */
+  /** Resolves after the first complete list. @throws Error if stopped before */
   synced(): Promise<void>
-  /** Drops an object of which the API server says that it is gone, unless the copy has another one by that name. */
+  /** Removes an object that the API server reports as gone, unless the copy has a newer one of that name. */
   forget(object: T): void
-  /** Called after each change; the object is undefined when it is gone. What it throws is logged. */
+  /** Called after each change; the object is undefined when deleted. Exceptions are logged. */
   onChange(listener: (name: string, object: T | undefined) => void): void
 }
 
@@ -45,32 +44,25 @@ export type ReflectorOptions<T extends KubeObject> = {
   readonly logger: Logger
   readonly metrics: ClusterMetrics
   readonly clock?: Clock
-  /** A watch that is silent for so long is cut. */
+  /** A watch without data for this long is cut. */
   readonly idleMs?: number
-  /** Pause between two comparing lists. */
   readonly relistEveryMs?: number
-  /** How long what a comparing list knows may be under way in the watch, before it counts as drift. */
+  /** Grace for events in flight, before a difference counts as drift. */
   readonly settleMs?: number
   readonly pageSize?: number
-  /** Called when the API server answers a list or a watch, and with the error when it does not. */
   readonly onAnswer?: (error?: unknown) => void
 }
 
-/**
- * The API server sends a bookmark every 60 s (60.1 to 60.6 s were measured), so that even a quiet watch of a quiet
- * resource shows a sign of life once a minute. Half as much again leaves room for a busy server. Where bookmarks do not
- * come, the cost is a needless watch request every 90 s, and every other time a list.
- */
+/** 1.5 times the API server's bookmark interval, so a quiet watch still shows activity. */
 const defaultIdleMs = 90_000
 const defaultRelistEveryMs = 600_000
-/** Events reach us within milliseconds; the watch cache of a busy API server may be seconds behind its own lists. */
+/** The watch cache of a busy API server may lag its lists by seconds. */
 const defaultSettleMs = 5_000
 
-/** What the two loops share: one keeps the copy, the other compares it. */
 type Reflection<T extends KubeObject> = ReflectorOptions<T> & {
   readonly clock: Clock
   readonly store: ObjectStore<T>
-  /** True after the first list, false when there is none before the stop. */
+  /** True after the first list, false if stopped before. */
   readonly first: Deferred<boolean>
   state: ReflectorState
   session: WatchSession | undefined
@@ -110,7 +102,7 @@ export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): R
     forget: ({ metadata: { name, uid } }) => {
       if (store.get(name)?.metadata.uid !== uid) return
       options.metrics.drift.inc({ resource: resource.plural })
-      logger.error({ object: name }, 'the watch had missed that an object is gone')
+      logger.error({ object: name }, 'the watch missed the deletion of an object')
       store.remove(name)
     },
     synced: async () => {
@@ -122,7 +114,7 @@ export function reflector<T extends KubeObject>(options: ReflectorOptions<T>): R
   }
 }
 
-/** Lists if need be, then watches until that ends; resolves with the pause before the next time. */
+/** Lists if needed, then watches until the watch ends. Resolves with the pause before the next round. */
 async function listAndWatch<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<number> {
   let error: unknown
   try {
@@ -184,10 +176,7 @@ function reportEnding<T extends KubeObject>(own: Reflection<T>, ending: Ending, 
   else own.logger.warn(fields, 'watch ended')
 }
 
-/**
- * Compares with a list. What an event touched since the list was asked for is on its way and no drift; and when the
- * watch was begun again meanwhile, all may be, so that this comparison says nothing.
- */
+/** Compares the copy with a list. Objects with an event since the list began are not drift. */
 async function compare<T extends KubeObject>(own: Reflection<T>, signal: AbortSignal): Promise<void> {
   const { kube, session, metrics, resource, labelSelector, pageSize, logger, settleMs = defaultSettleMs } = own
   if (session === undefined) return
@@ -199,6 +188,64 @@ async function compare<T extends KubeObject>(own: Reflection<T>, signal: AbortSi
   const drifted = own.store.differences(items).filter((name) => !touched.has(name))
   if (drifted.length === 0) return
   metrics.drift.inc({ resource: resource.plural }, drifted.length)
-  logger.error({ count: drifted.length, objects: drifted.slice(0, 5) }, 'the watch had missed changes')
+  logger.error({ count: drifted.length, objects: drifted.slice(0, 5) }, 'the watch missed changes')
   session.end({ reason: 'drift', relist: true })
+}
+
+export type WatchSession = {
+  /** Names with events since a comparison began; undefined without one. */
+  touched: Set<string> | undefined
+  end(ending: Ending): void
+}
+
+export type ObjectEvent<T> = Exclude<WatchEvent<T>, { type: 'ERROR' }>
+
+type WatchOnceOptions<T extends KubeObject> = {
+  readonly kube: KubeClient
+  readonly resource: Resource<T>
+  readonly labelSelector?: string
+  readonly resourceVersion: string
+  readonly idleMs: number
+  readonly onData: (session: WatchSession) => void
+  readonly onEvent: (event: ObjectEvent<T>) => void
+}
+
+/** Random between 240 and 300 s, so watches of many processes do not end together. */
+const watchSeconds = (): number => 240 + Math.floor(Math.random() * 61)
+
+/** Watches until the watch ends for any reason; never rejects. */
+export async function watchOnce<T extends KubeObject>(
+  { kube, resource, labelSelector, resourceVersion, idleMs, onData, onEvent }: WatchOnceOptions<T>,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const cut = new AbortController()
+  let ending: Ending | undefined
+  const end = (why: Ending): void => {
+    ending ??= why
+    cut.abort()
+  }
+  const watchdog = setTimeout(() => end({ reason: 'idle', relist: false }), idleMs)
+  const session: WatchSession = { touched: undefined, end }
+  try {
+    const events = kube.watch(resource, {
+      resourceVersion,
+      labelSelector,
+      timeoutSeconds: watchSeconds(),
+      signal: AbortSignal.any([signal, cut.signal]),
+      onData: () => {
+        onData(session)
+        watchdog.refresh()
+      },
+    })
+    for await (const event of events) {
+      if (event.type === 'ERROR') return endingOf(refusal(`watch ${resource.plural}`, event.object))
+      session.touched?.add(event.object.metadata.name)
+      onEvent(event)
+    }
+    return { reason: 'ended', relist: false }
+  } catch (error) {
+    return ending ?? endingOf(error)
+  } finally {
+    clearTimeout(watchdog)
+  }
 }

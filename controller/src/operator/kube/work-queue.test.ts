@@ -60,7 +60,7 @@ describe('a work queue', () => {
     vi.restoreAllMocks()
   })
 
-  it('remembers what is added before its start, once each, and works in the order of arrival', async () => {
+  it('remembers keys added before its start, once each, in order of arrival', async () => {
     const { subject, keys } = given()
     for (const key of ['a', 'b', 'a']) subject.add(key)
     await tick()
@@ -69,7 +69,7 @@ describe('a work queue', () => {
     expect(keys()).toEqual(['a', 'b'])
   })
 
-  it('does not begin within add: who adds may be in the middle of a change', async () => {
+  it('does not begin within add, because the caller may be in the middle of a change', async () => {
     const { subject, keys } = given()
     await subject.start()
     subject.add('a')
@@ -78,7 +78,7 @@ describe('a work queue', () => {
     expect(keys()).toEqual(['a'])
   })
 
-  it('works on so many keys at once and no more', async () => {
+  it('limits concurrent passes', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     for (const key of ['a', 'b', 'c', 'd']) subject.add(key)
@@ -88,7 +88,7 @@ describe('a work queue', () => {
     expect(keys()).toEqual(['a', 'b', 'c'])
   })
 
-  it('works on a key by one at a time, and once more however often it was added meanwhile', async () => {
+  it('runs one pass per key at a time, and one more if added meanwhile', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -103,7 +103,7 @@ describe('a work queue', () => {
     expect(keys()).toEqual(['a', 'a'])
   })
 
-  it('comes back after the time that the reconcile asks for', async () => {
+  it('requeues after the time that the pass returns', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -115,7 +115,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('keeps the earliest of several times, and does not lose a later one to a reconcile before it', async () => {
+  it('keeps the earliest of several times, and a later one across an earlier pass', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.addAfter('a', 5_000)
@@ -132,7 +132,7 @@ describe('a work queue', () => {
     expect(keys()).toEqual(['a', 'b', 'b'])
   })
 
-  it('refuses a time that is none, also from a reconcile, where it counts as a failure', async () => {
+  it('rejects an invalid time; from a pass it counts as a failure', async () => {
     const { subject, run, outcomes } = given()
     expect(() => subject.addAfter('a', -1)).toThrow(RangeError)
     expect(() => subject.addAfter('a', Number.NaN)).toThrow(RangeError)
@@ -143,7 +143,7 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ failed: 1 })
   })
 
-  it('backs off after failures, each time longer up to the limit, and starts again after a success', async () => {
+  it('backs off longer after each failure up to a limit, and resets after a success', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -163,7 +163,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(14)
   })
 
-  it('is not hurried while a key backs off, and reconciles once when that is over', async () => {
+  it('does not shorten a backoff, and runs once at its end', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -181,7 +181,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('backs off for as long as the API server asks', async () => {
+  it('backs off for the API server’s Retry-After', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -193,7 +193,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('spreads the backoff of those who failed together', async () => {
+  it('randomizes the backoff of keys that failed together', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const { subject, run, keys } = given()
     await subject.start()
@@ -204,7 +204,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('aborts a reconcile that takes too long, and does not begin another before it has ended', async () => {
+  it('aborts a pass that takes too long, and begins no other before it has ended', async () => {
     const { subject, run, keys, outcomes } = given()
     await subject.start()
     subject.add('a')
@@ -221,7 +221,7 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ timeout: 1 })
   })
 
-  it('counts a pass that ends by itself after its limit as one that took too long', async () => {
+  it('counts a pass that ends after its time limit as timed out', async () => {
     const { subject, run, outcomes } = given()
     await subject.start()
     subject.add('a')
@@ -230,7 +230,7 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ timeout: 1 })
   })
 
-  it('backs off to a second at most after conflicts, however many failures came before', async () => {
+  it('backs off at most a second after a conflict, despite earlier failures', async () => {
     const { subject, run, keys } = given()
     await subject.start()
     subject.add('a')
@@ -259,7 +259,7 @@ describe('a work queue', () => {
     expect(await outcomes()).toEqual({ done: 1, requeued: 1, failed: 1, conflict: 1, not_leader: 1 })
   })
 
-  it('takes the end of the leadership for no failure: no warning, no backoff, a reconcile a second later', async () => {
+  it('retries after a second, without a warning or backoff, when the leadership ends', async () => {
     const logger = { child: () => logger, debug: vi.fn(), warn: vi.fn(), error: vi.fn() }
     const { subject, run, keys } = given({ logger: logger as unknown as Logger })
     await subject.start()
@@ -278,7 +278,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(4)
   })
 
-  it('waits on stop for what runs, aborts it, and begins nothing more', async () => {
+  it('aborts running passes on stop, waits for them, and begins no more', async () => {
     const { subject, run, keys } = given({ concurrency: 1 })
     await subject.start()
     for (const key of ['a', 'b']) subject.add(key)

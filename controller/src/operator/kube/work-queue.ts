@@ -1,5 +1,5 @@
-// Keys that are to be reconciled: each by one at a time, and once more when it was added meanwhile, however often
-// (queue/queue-state.ts). A process that dies loses nothing: the next one adds all keys.
+// Work queue of keys. A key is reconciled by one pass at a time, and once more if added meanwhile (queue-state.ts).
+// Nothing is lost with the process: the next one adds all keys.
 import { systemClock as clock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
@@ -7,28 +7,20 @@ import { type Backoff, backoffMs } from './backoff.ts'
 import { KubeError } from './http/kube-error.ts'
 import type { KubeMetrics, ReconcileOutcome } from './kube-metrics.ts'
 import { NotLeaderError } from './leadership.ts'
-import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue/queue-state.ts'
-import { createTurns } from './queue/turns.ts'
+import { add, addAt, begin, fail, type KeyState, nextRingMs, ring, succeed } from './queue-state.ts'
 
 type WorkQueue = Service & {
-  /** Reconcile this key now; before the start it is only remembered. */
+  /** Reconciles the key now. Before the start it is only remembered. */
   add(key: string): void
-  /**
-   * Reconcile it in `ms` milliseconds, at most a day. Of several such times the earliest counts; a reconcile before it,
-   * for whatever reason, does not take it away.
-   */
+  /** Reconciles the key in `ms` milliseconds, at most a day. The earliest request counts. */
   addAfter(key: string, ms: number): void
 }
 
 export type WorkQueueOptions = {
-  /** Label of the metrics. */
   readonly name: string
-  /**
-   * Observes the world and makes one step. Milliseconds until the next pass, or undefined when only a change needs one.
-   * `signal` is aborted on stop and after 100 s.
-   */
+  /** Returns milliseconds until the next pass, or undefined. `signal` is aborted on stop and after 100 s. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<number | undefined>
-  /** Keys worked on at once, without those whose pass takes longer than 5 s. */
+  /** Concurrent passes, not counting those that take longer than 5 s. */
   readonly concurrency: number
   readonly logger: Logger
   readonly metrics: KubeMetrics
@@ -37,15 +29,12 @@ export type WorkQueueOptions = {
 const backoffs: Readonly<Record<'failures' | 'conflicts', Backoff>> = {
   /** A failure often needs a person. */
   failures: { baseMs: 100, maxMs: 30_000 },
-  /** The next pass reads the other writer's version. A second is enough for the watch to report it. */
+  /** A second is enough for the watch to deliver the other writer's version. */
   conflicts: { baseMs: 100, maxMs: 1_000 },
 }
-/**
- * After so long a reconcile is aborted. Its key waits until it has ended, for it must never run twice at once. A pass
- * begins writes for 10 s (reconcile/apply.ts); the last of them and the status may wait 35 s each.
- */
+/** A pass begins writes for 10 s (reconcile/apply.ts); the last one and the status may wait 35 s each. */
 const timeoutMs = 100_000
-/** A lost lease is known as such at its next renewal; until then a reconcile may be for nothing, and no more often. */
+/** A lost Lease is noticed at the next renewal. */
 const notLeaderMs = 1_000
 const dayMs = 86_400_000
 
@@ -54,12 +43,12 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
   const logger = options.logger.child({ queue: name })
   const stopping = new AbortController()
   const { signal } = stopping
-  const due = new Set<string>() // in the order of arrival
-  const turns = createTurns(concurrency, runDue)
+  const due = new Set<string>() // in order of arrival
+  const turns = createConcurrencyLimit(concurrency, runDue)
   let started = false
   const keys = keyStates((key) => {
     due.add(key)
-    // Not at once: who adds may be in the middle of a change that the reconcile must see whole, or not at all.
+    // Deferred, because the caller may be in the middle of a change.
     queueMicrotask(runDue)
   })
 
@@ -80,7 +69,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
     stopTimer()
     metrics.reconciles.inc({ queue: name, outcome })
     const state = keys.get(key)
-    if (state?.state !== 'running') return // closed
+    if (state?.state !== 'running') return
     const inMs = (ms: number): number => clock.monotonicMs() + ms
     const after = (pauseMs: number): number => inMs(Math.max(requeueMs, pauseMs))
     if (outcome === 'done') keys.set(key, succeed(state))
@@ -110,7 +99,6 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
   }
 }
 
-/** The state of each key, with its timer; `onDue` is called when a key becomes due. */
 function keyStates(onDue: (key: string) => void) {
   const entries = new Map<string, { readonly state: KeyState; readonly timer: NodeJS.Timeout | undefined }>()
   let closed = false
@@ -138,18 +126,16 @@ function keyStates(onDue: (key: string) => void) {
 
 type AttemptOptions = Pick<WorkQueueOptions, 'reconcile' | 'logger'> & {
   readonly key: string
-  /** Before this attempt, in a row. */
   readonly failures: number
   readonly signal: AbortSignal
 }
 
 type Attempted = { readonly outcome: ReconcileOutcome; readonly requeueMs: number }
 
-/** Never rejects. */
 async function attempt({ reconcile, logger, key, failures, signal }: AttemptOptions): Promise<Attempted> {
   const limit = new AbortController()
   const timer = setTimeout(() => {
-    logger.error({ key, timeout_ms: timeoutMs }, 'a reconcile takes too long and is aborted')
+    logger.error({ key, timeout_ms: timeoutMs }, 'reconcile aborted after its time limit')
     limit.abort()
   }, timeoutMs)
   try {
@@ -161,10 +147,10 @@ async function attempt({ reconcile, logger, key, failures, signal }: AttemptOpti
   } catch (error) {
     const outcome = limit.signal.aborted ? 'timeout' : outcomeOf(error)
     const fields = { key, failures: failures + 1, err: error }
-    if (outcome === 'not_leader') logger.debug({ key, err: error }, 'a reconcile ended with the leadership')
-    // Somebody else was faster, which is everyday; the next pass sees what they did.
-    else if (outcome === 'conflict') logger.debug(fields, 'a reconcile met a conflict')
-    else if (!signal.aborted) logger.warn(fields, 'a reconcile failed')
+    if (outcome === 'not_leader') logger.debug({ key, err: error }, 'reconcile stopped with the leader term')
+    // Conflicts are normal; the next pass sees the other writer's change.
+    else if (outcome === 'conflict') logger.debug(fields, 'reconcile conflict')
+    else if (!signal.aborted) logger.warn(fields, 'reconcile failed')
     if (outcome === 'not_leader') return { outcome, requeueMs: notLeaderMs }
     return { outcome, requeueMs: error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0 }
   } finally {
@@ -172,8 +158,37 @@ async function attempt({ reconcile, logger, key, failures, signal }: AttemptOpti
   }
 }
 
-/** `not_leader` is no failure: the key is another's to reconcile, and should the lease come back nothing has failed. */
 function outcomeOf(error: unknown): 'not_leader' | 'conflict' | 'failed' {
   if (error instanceof NotLeaderError) return 'not_leader'
   return error instanceof KubeError && error.status === 409 ? 'conflict' : 'failed'
+}
+
+/** A slower pass waits for a slow write and stops counting, so it does not block other keys. */
+const slowAfterMs = 5_000
+
+/** Runs at most `atOnceMax` jobs at once, not counting slow ones. Calls `onRoom` when capacity may be free. */
+export function createConcurrencyLimit(atOnceMax: number, onRoom: () => void) {
+  const running = new Set<Promise<void>>()
+  let slow = 0
+  return {
+    hasRoom: (): boolean => running.size - slow < atOnceMax,
+    run: (work: () => Promise<void>): void => {
+      let isSlow = false
+      const timer = setTimeout(() => {
+        isSlow = true
+        slow += 1
+        onRoom()
+      }, slowAfterMs)
+      const run = work().finally(() => {
+        clearTimeout(timer)
+        if (isSlow) slow -= 1
+        running.delete(run)
+        onRoom()
+      })
+      running.add(run)
+    },
+    ended: async (): Promise<void> => {
+      await Promise.all(running)
+    },
+  }
 }

@@ -13,11 +13,11 @@ const first = setCondition([], ready('False'), { now: new Date('2026-11-21T08:00
 const later = { now: new Date('2026-11-21T08:05:00Z'), generation: 2 }
 
 describe('setCondition', () => {
-  it('dates a new condition with now, in whole seconds', () => {
+  it('dates a new condition in whole seconds', () => {
     expect(first).toEqual([{ ...ready('False'), observedGeneration: 1, lastTransitionTime: '2026-11-21T08:00:00Z' }])
   })
 
-  it('keeps the time of the last transition while the status is the same, whatever the message', () => {
+  it('keeps the time of the last transition if only the message changes', () => {
     const [condition] = setCondition(first, ready('False', 'Two.'), later)
     expect(condition).toMatchObject({
       message: 'Two.',
@@ -30,7 +30,7 @@ describe('setCondition', () => {
     expect(setCondition(first, ready('True'), later)[0]?.lastTransitionTime).toBe('2026-11-21T08:05:00Z')
   })
 
-  it('keeps other conditions, in the order in which they are read', () => {
+  it('keeps other conditions in their order', () => {
     const degraded: ConditionAnswer = { type: 'Degraded', status: 'False', reason: 'NothingWrong', message: 'Fine.' }
     const both = setCondition(setCondition([], degraded, later), ready('True'), later)
     expect(both.map(({ type }) => type)).toEqual(['Ready', 'Degraded'])
@@ -38,12 +38,12 @@ describe('setCondition', () => {
 })
 
 describe('the reasons', () => {
-  it.each(Object.entries(reasons))('%s says what it means and what to do, in sentences', (reason, { means, act }) => {
+  it.each(Object.entries(reasons))('%s has its meaning and advice in sentences', (reason, { means, act }) => {
     expect(reason).toMatch(/^[A-Z][A-Za-z]+$/)
     for (const words of [means, act]) expect(words).toMatch(/^[A-Z].*\.$/)
   })
 
-  it('are not the names of other conditions, but for RolledBack, which points to its own', () => {
+  it('are no condition types, except RolledBack', () => {
     expect(conditionTypes.filter((type) => type in reasons)).toEqual(['RolledBack'])
   })
 })

@@ -1,14 +1,9 @@
-// The conditions of a pool, by Kubernetes' conventions.
 import type { Condition } from './pool-status.ts'
 import { type ConditionType, conditionTypes } from './reasons.ts'
 
-/** A condition without the fields that `setCondition` adds. */
 export type ConditionAnswer = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-/**
- * The list with this answer, in the order of `conditionTypes`. By Kubernetes' convention `lastTransitionTime` changes
- * only with the status, not with reason and message.
- */
+/** Replaces the condition. `lastTransitionTime` changes only with the status. */
 export function setCondition(
   conditions: readonly Condition[],
   answer: ConditionAnswer,
@@ -21,10 +16,9 @@ export function setCondition(
   return [...others, after].sort((a, b) => rank(a.type) - rank(b.type))
 }
 
-/** A time as Kubernetes writes it: UTC, whole seconds. */
+/** Kubernetes time format: UTC, whole seconds. */
 export const toKubeTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`
 
-/** A type of another version, which is not in the list, comes last. */
 function rank(type: ConditionType): number {
   const index = conditionTypes.indexOf(type)
   return index < 0 ? conditionTypes.length : index

@@ -34,11 +34,11 @@ describe('the definition of TritonPool', () => {
     expect(resolve(column.jsonPath)).toMatchObject({ type: column.type })
   })
 
-  it('takes the age from the metadata that every object has', () => {
+  it('reads the age from metadata', () => {
     expect(printerColumns.find(({ type }) => type === 'date')?.jsonPath).toBe('.metadata.creationTimestamp')
   })
 
-  it('notices a column whose field is gone', () => {
+  it('detects a column without its field', () => {
     expect(resolve('.status.gone')).toBeUndefined()
     expect(resolve('.status.conditions[?(@.gone=="Ready")].status')).toBeUndefined()
   })
@@ -55,7 +55,7 @@ describe('the definition of TritonPool', () => {
     expect(silent.map(({ path }) => path)).toEqual([])
   })
 
-  it('says the range of every number that a user writes, and its default', () => {
+  it('documents range and default of every number in spec', () => {
     const numbers = fieldsOf('spec').filter(({ schema }) => schema.type === 'integer' || schema.type === 'number')
     const wrong = numbers.filter(({ schema: { description = '', minimum, maximum, default: fallback } }) => {
       const range = description.includes(`${minimum} to ${maximum}`)
@@ -64,12 +64,12 @@ describe('the definition of TritonPool', () => {
     expect(wrong.map(({ path, schema }) => `${path}: ${schema.description}`)).toEqual([])
   })
 
-  it('requires models alone of a user', () => {
+  it('requires only models', () => {
     expect(schema.properties?.spec?.required).toEqual(['models'])
     expect(schema.properties?.spec?.properties?.models?.items?.required).toEqual(['name', 'modelVersion', 'source'])
   })
 
-  it('requires nothing of a status but the keys of its lists', () => {
+  it('requires only the list keys in a status', () => {
     const asked = fieldsOf('status').filter(({ schema }) => schema.required)
     expect(asked.map(({ path, schema }) => [path, schema.required])).toEqual([
       ['status.conditions.[]', ['type']],
@@ -77,7 +77,7 @@ describe('the definition of TritonPool', () => {
     ])
   })
 
-  it('gives every parent with a default that of all its fields, which its rules need', () => {
+  it('expands the default of every parent to all its fields, which its rules need', () => {
     const parents = fieldsOf('spec').filter(({ schema }) => schema.properties && schema.default !== undefined)
     expect(parents.map(({ path }) => path)).toContain('spec.scaling.fallback')
     for (const { schema } of parents) {
@@ -90,7 +90,7 @@ describe('the definition of TritonPool', () => {
 const model = { name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }
 
 describe('withDefaults', () => {
-  it('fills in what a user omits, beside what they wrote', () => {
+  it('fills in omitted fields and keeps the others', () => {
     const spec = withDefaults({ models: [model], scaling: { minReplicas: 0, target: { p95Seconds: 5 } } })
     expect(spec.scaling).toMatchObject({
       owner: 'matte',

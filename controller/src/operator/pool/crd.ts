@@ -1,8 +1,8 @@
-// The CustomResourceDefinition: `make gen` writes it to charts/matte/files/crds/tritonpools.matte.dev.yaml.
+// The CustomResourceDefinition. `make gen` writes it to charts/matte/files/crds/tritonpools.matte.dev.yaml.
 import { type PodPatchForm, restrictedFields, secretRule } from './spec/pod-patch.ts'
 import { group, kind, plural, tritonPoolSchema, version } from './triton-pool.ts'
 
-/** A column of `kubectl get tritonpools`; those of priority 1 are shown with `-o wide`. */
+/** A column of `kubectl get tritonpools`; priority 1 needs `-o wide`. */
 type PrinterColumn = {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'date'
@@ -16,7 +16,7 @@ export const printerColumns: readonly PrinterColumn[] = [
     name: 'Ready',
     type: 'string',
     jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-    description: 'Whether the pool serves requests; True also for a pool at zero because no requests wait.',
+    description: 'Whether the pool serves requests; also True for a pool at zero because no requests wait.',
   },
   {
     name: 'Reason',
@@ -55,22 +55,18 @@ export const scalePaths = {
   labelSelectorPath: '.status.selector',
 } as const
 
-/**
- * Deployment and Service are called `<pool>-<revision>`: a Service's name has at most 63 characters, less a hyphen and
- * eight digits here, and begins with a letter.
- */
+/** A Service's name has at most 63 characters: `<pool>-<revision>`, with eight digits. */
 const nameMax = 54
 
 const nameRules = [
   {
     rule: `self.metadata.name.size() <= ${nameMax} && self.metadata.name.matches('^[a-z][-a-z0-9]*$')`,
     message:
-      `the name of a pool begins its Services' names: use at most ${nameMax} characters, lower-case letters, digits ` +
-      'and hyphens, a letter first',
+      `the name of a pool is the prefix of its Services' names: use at most ${nameMax} characters, lower-case letters, ` +
+      'digits and hyphens, and begin with a letter',
   },
 ]
 
-/** A JSON Schema as Kubernetes takes it (OpenAPI v3, structural). */
 export type Schema = {
   type?: string
   description?: string
@@ -83,7 +79,6 @@ export type Schema = {
   [keyword: string]: unknown
 }
 
-/** `podPatch`: what a pool may do with its pods (spec/pod-patch.ts). */
 export function buildCrd(podPatch: PodPatchForm = 'restricted') {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -115,7 +110,6 @@ export function buildCrd(podPatch: PodPatchForm = 'restricted') {
 }
 
 function buildSchema(podPatch: PodPatchForm): Schema {
-  // TypeBox's own properties are not enumerable, so JSON has JSON Schema alone.
   const { properties = {}, description } = JSON.parse(JSON.stringify(tritonPoolSchema)) as Schema
   const { spec = {}, status = {} } = properties
   return {
@@ -125,7 +119,7 @@ function buildSchema(podPatch: PodPatchForm): Schema {
     properties: {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
-      // Kubernetes' own bound of a name. It keeps the estimated cost of the CEL rule small.
+      // Kubernetes' own bound of a name. It lowers the estimated cost of the CEL rule.
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
       spec: withRequired(podPatch === 'any' ? spec : restrictPodPatch(spec), requireOfUsers),
       status: { ...withRequired(status, requireOfController), default: unobserved },
@@ -134,10 +128,10 @@ function buildSchema(podPatch: PodPatchForm): Schema {
   }
 }
 
-/** The API server shows it until the operator has written a status: kstatus takes an object without one for current. */
+/** Default until the operator writes a status; kstatus takes an object without observedGeneration as current. */
 const unobserved = { observedGeneration: 0 }
 
-/** Server-side apply would make null of a patch that becomes empty, were its declared fields merged one by one. */
+/** Merged field by field, server-side apply would turn an emptied patch into null. */
 const whole = { 'x-kubernetes-map-type': 'atomic' }
 
 function restrictPodPatch(spec: Schema): Schema {
@@ -152,17 +146,13 @@ function restrictPodPatch(spec: Schema): Schema {
 
 type RequiredRule = (schema: Schema, keys: readonly string[]) => readonly string[]
 
-/** What has a default need not be written. */
 const requireOfUsers: RequiredRule = ({ required = [], properties = {} }) =>
   required.filter((name) => properties[name]?.default === undefined)
 
-/**
- * Of a status only the keys of lists: a new leader writes its term before there is a status, and the status of a
- * controller of another version than the definition must not be refused.
- */
+/** Only list keys: a new leader writes its term first, and a status of another version must be accepted. */
 const requireOfController: RequiredRule = (_, keys) => keys
 
-/** The schema with `required` set by `rule`, at every depth. `keys`: of the list that the schema is an item of. */
+/** Sets `required` by `rule` at every depth. `keys`: map keys of the list that contains the schema. */
 function withRequired(schema: Schema, rule: RequiredRule, keys: readonly string[] = []): Schema {
   const { required: _, properties, items, additionalProperties, ...rest } = schema
   const required = rule(schema, keys)

@@ -4,7 +4,7 @@ import { type ElapsedTimes, elapsedSince, keepTimes } from './elapsed-times.ts'
 const since = '2026-11-23T12:00:00Z'
 const at = (second: number, nowMs: number) => ({ now: new Date(Date.parse(since) + second * 1_000), nowMs })
 
-it('continues from the time in status, and then follows the monotonic clock alone', () => {
+it('continues from the time in status, by the monotonic clock only', () => {
   const known: ElapsedTimes = new Map()
   expect(elapsedSince(known, since, at(40, 5_000))).toBe(40)
   expect(elapsedSince(known, since, at(41, 6_000))).toBe(41)
@@ -12,11 +12,11 @@ it('continues from the time in status, and then follows the monotonic clock alon
   expect(elapsedSince(known, since, at(-90_000, 8_000))).toBe(43)
 })
 
-it('takes no time for one that lies ahead, as of a former leader whose clock was', () => {
+it('is zero for a time in the future, as from a former leader with a fast clock', () => {
   expect(elapsedSince(new Map(), since, at(-30, 5_000))).toBe(0)
 })
 
-it('measures from the moment in which a time is written, and forgets it with the status', () => {
+it('measures from the write of a time, and forgets it when the status drops it', () => {
   const known: ElapsedTimes = new Map()
   keepTimes(known, [since, undefined], at(0, 5_000))
   expect(elapsedSince(known, since, at(3_600, 6_000))).toBe(1)

@@ -1,12 +1,11 @@
-// Elapsed time since the times in a pool's status. Within a leader's term it follows the monotonic clock, so a wall
-// clock that jumps neither promotes nor rolls back a revision; a new leader continues from the times in status.
+// Elapsed time since times in a pool's status. Within a leader's term it uses the monotonic clock, so clock jumps
+// neither promote nor roll back a revision. A new leader continues from the times in status.
 
-/** By time as status has it: seconds that had passed when this process first read it, and that moment. */
+/** By status time: seconds that had passed when this process first read it, and the monotonic time of that read. */
 export type ElapsedTimes = Map<string, { readonly seconds: number; readonly atMs: number }>
 
 type Clocks = {
   readonly now: Date
-  /** Milliseconds of the monotonic clock. */
   readonly nowMs: number
 }
 
@@ -16,7 +15,7 @@ export function elapsedSince(known: ElapsedTimes, time: string, { now, nowMs }: 
   return first.seconds + (nowMs - first.atMs) / 1000
 }
 
-/** Forgets all other times, and begins to measure from those that are new. */
+/** Forgets all other times and starts measuring new ones. */
 export function keepTimes(known: ElapsedTimes, times: readonly (string | undefined)[], clocks: Clocks): void {
   for (const time of known.keys()) if (!times.includes(time)) known.delete(time)
   for (const time of times) if (time !== undefined) elapsedSince(known, time, clocks)

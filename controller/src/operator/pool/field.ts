@@ -1,19 +1,17 @@
-// Builders of the TritonPool's schema. A field with a default is not optional: every reader of a pool finds it filled
-// in, by the API server or by `withDefaults`. Only crd.ts knows that a user may omit it.
+// Builders of the TritonPool's schema. A field with a default is never absent for readers: the API server or
+// `withDefaults` fills it in. crd.ts makes it optional for users.
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { Default } from 'typebox/value'
 
-/** One CEL rule. `rule` sees the value as `self`; `message` says what to do. */
+/** A CEL rule. `rule` reads the value as `self`; `message` says what to do. */
 type Rule = {
   readonly rule: string
   readonly message: string
-  /** Path of the wrong field, relative to `self`, such as `.minReplicas`. */
   readonly fieldPath?: string
 }
 
 type Ruled = { readonly rules?: readonly Rule[] }
 
-/** Kubernetes keeps CEL rules beside the JSON Schema keywords. */
 const keywords = (description: string, { rules, ...rest }: Ruled = {}) => ({
   description,
   ...rest,
@@ -35,25 +33,18 @@ type TextOptions = Ruled & {
 
 export const text = (description: string, options: TextOptions) => Type.String(keywords(description, options))
 
-/** A time as Kubernetes writes it, such as `2026-11-21T07:16:00Z`. */
 export const time = (description: string) => Type.String({ format: 'date-time', description })
 
-/** One of a closed list, for what users write: anything else is refused. */
+/** Closed list for fields that users write: other values are rejected. */
 export const choice = <const T extends readonly string[]>(description: string, values: T, defaultValue: T[number]) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description, default: defaultValue })
 
-/**
- * One of a closed list for TypeScript and any text for the API server, for what the operator writes. Otherwise the
- * whole status of a controller that is newer than the installed definition would be refused for one new word.
- */
+/** For fields that the operator writes: an older definition must accept a newer operator's status. */
 export const word = <T extends string>(description: string) => Type.Unsafe<T>({ type: 'string', description })
 
 type ObjectOptions = Ruled & { readonly default?: object }
 
-/**
- * `default: {}` fills in the fields of a parent that the user omits. It is expanded here to the defaults of those
- * fields, since the API server checks a parent's default by the CEL rules before it would fill in its fields.
- */
+/** Expands `default: {}`, because the API server checks CEL rules of a parent before filling in its fields. */
 export function object<P extends TProperties>(description: string, properties: P, options: ObjectOptions = {}) {
   const schema: TObject<P> = Type.Object(properties, keywords(description, options))
   if (options.default === undefined) return schema
@@ -64,7 +55,7 @@ type ListOptions = Ruled & {
   readonly maxItems: number
   readonly minItems?: number
   readonly default?: readonly unknown[]
-  /** The fields that identify an item: server-side apply merges by them, and duplicates are refused. */
+  /** Fields that identify an item: server-side apply merges by them, and duplicates are rejected. */
   readonly keys?: readonly string[]
 }
 
@@ -77,11 +68,10 @@ export const list = <S extends TSchema>(description: string, items: S, { keys, .
 
 type MapOptions = { readonly maxProperties: number; readonly default?: object }
 
-/** An object whose keys are the user's. */
 export const map = <S extends TSchema>(description: string, values: S, options: MapOptions) =>
   Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, description, ...options })
 
-/** A Kubernetes quantity, such as `500m`, `2Gi` or 1. The pattern is that of Kubernetes' own definitions. */
+/** A Kubernetes quantity, such as `500m`, `2Gi` or 1, with the pattern of Kubernetes' own definitions. */
 export const quantity = () =>
   Type.Unsafe<string | number>({
     anyOf: [{ type: 'integer' }, { type: 'string' }],
@@ -91,6 +81,5 @@ export const quantity = () =>
     'x-kubernetes-int-or-string': true,
   })
 
-/** A part of Kubernetes' own API, which the API server checks when the pods are created. */
 export const kubernetes = <T extends object>(description: string) =>
   Type.Unsafe<T>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description })

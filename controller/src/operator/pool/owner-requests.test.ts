@@ -23,19 +23,19 @@ describe('the annotations of a pool', () => {
     ['matte.dev/rebuild', 'now'],
     ['matte.dev/rebuild', '2026-11-23'],
     ['matte.dev/rebuild', '2026-13-40T12:00:00Z'],
-  ])('%s without a meaning, "%s", are reported and ignored', (annotation, value) => {
+  ])('%s with the invalid value "%s" is reported and ignored', (annotation, value) => {
     const { ignored, ...requests } = readRequests({ [annotation]: value })
     expect(requests).toEqual({ isPaused: false, promote: undefined, rebuild: undefined })
     expect(ignored).toMatchObject([{ annotation, message: expect.stringContaining(`"${value}"`) }])
   })
 
   it.each([
-    ['is fine for the canary', { ...serving, canary: 'aaaaaaaa' }, 0],
-    ['is fine after its promotion', { ...serving, stable: 'aaaaaaaa' }, 0],
-    ['is stale while another is tried', { ...serving, canary: 'bbbbbbbb' }, 1],
-    ['is stale while none is', serving, 1],
+    ['is valid for the canary', { ...serving, canary: 'aaaaaaaa' }, 0],
+    ['is valid after its promotion', { ...serving, stable: 'aaaaaaaa' }, 0],
+    ['is stale while another canary is tried', { ...serving, canary: 'bbbbbbbb' }, 1],
+    ['is stale without a canary', serving, 1],
     [
-      'is stale while it is rolled back',
+      'is stale for a revision that is rolled back',
       {
         ...serving,
         canary: 'aaaaaaaa',

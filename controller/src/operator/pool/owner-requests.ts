@@ -1,30 +1,27 @@
-// Annotations by which the owner of a pool steers its rollout (docs/operations/rollouts.md).
+// Annotations that control a pool's rollout (docs/operations/rollouts.md).
 import type { RolloutStatus } from './pool-status.ts'
 
-/** `true` holds the rollout where it is. */
+/** `true` pauses the rollout. */
 const pauseAnnotation = 'matte.dev/pause'
-/** The canary that is to take over now. */
+/** The canary to promote now. */
 const promoteAnnotation = 'matte.dev/promote'
-/** Today's builder is to build the pods; a time in RFC 3339. */
+/** Requests a build by the newest builder; a time in RFC 3339. */
 const rebuildAnnotation = 'matte.dev/rebuild'
 
-/** Requests and turns: input of a rollout beside its observations. */
 export type Controls = {
   readonly isPaused: boolean
-  /** Revision that its owner wants to take over now. */
   readonly promote: string | undefined
-  /** Set while other rollouts go first: which, as the end of a sentence. */
+  /** Other rollouts that go first, as the end of a sentence; set while waiting for them. */
   readonly turn?: string | undefined
 }
 
-/** Why a rollout does not go on; `message` is a whole sentence. */
+/** Why a rollout does not proceed; `message` is a complete sentence. */
 export type Held = { readonly reason: 'RolloutPaused' | 'RolloutQueued'; readonly message: string }
 
 export type IgnoredAnnotation = { readonly annotation: string; readonly message: string }
 
 export type OwnerRequests = Pick<Controls, 'isPaused' | 'promote'> & {
   readonly rebuild: string | undefined
-  /** Values without a meaning. */
   readonly ignored: readonly IgnoredAnnotation[]
 }
 
@@ -47,7 +44,7 @@ export function readRequests(annotations: Readonly<Record<string, string>> = {})
 const isTime = (value: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value))
 
-/** A promotion of a revision that is neither tried nor serving: it came too late, or has a typing error. */
+/** Reports a promotion of a revision that is neither tried nor serving: late or mistyped. */
 export function findStalePromotion(
   { promote }: Pick<OwnerRequests, 'promote'>,
   { stable, canary, failed }: Partial<RolloutStatus>,
@@ -56,3 +53,42 @@ export function findStalePromotion(
   const tried = canary === undefined ? 'no revision is being tried' : `the revision that is being tried is ${canary}`
   return [{ annotation: promoteAnnotation, message: `it names revision ${promote}, and ${tried}` }]
 }
+
+export const retryAnnotation = 'matte.dev/retry'
+
+const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
+
+const charactersMax = 64
+
+function parseTime(value: string): number | undefined {
+  const ms = form.test(value) && value.length <= charactersMax ? Date.parse(value) : Number.NaN
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+type Rollout = Pick<RolloutStatus, 'failed' | 'retried'> | undefined
+
+/** Each value acts once, even a time in the future. */
+export function isRetryAsked(value: string | undefined, rollout: Rollout): boolean {
+  const { failed, retried } = rollout ?? {}
+  const ms = value === undefined || value === retried ? undefined : parseTime(value)
+  return ms !== undefined && failed !== undefined && ms > Date.parse(failed.time)
+}
+
+/** The value to record in status: the last one that acted, or that was present before a failure. */
+export function retriedOf(value: string | undefined, rollout: Rollout): Pick<RolloutStatus, 'retried'> {
+  const isRead = value !== undefined && parseTime(value) !== undefined
+  const retried = isRead && (rollout?.failed === undefined || isRetryAsked(value, rollout)) ? value : rollout?.retried
+  return retried === undefined ? {} : { retried }
+}
+
+export function findBadRetry(value: string | undefined, rollout: Rollout): IgnoredAnnotation[] {
+  if (value === undefined) return []
+  const shown = value.slice(0, charactersMax)
+  const ms = parseTime(value)
+  if (ms === undefined) return ignore(`its value "${shown}" is not a time in RFC 3339, such as 2026-11-23T12:00:00Z`)
+  const { failed, retried } = rollout ?? {}
+  if (failed === undefined || value === retried || ms > Date.parse(failed.time)) return []
+  return ignore(`its time ${shown} is not after the rollback at ${failed.time}`)
+}
+
+const ignore = (message: string): IgnoredAnnotation[] => [{ annotation: retryAnnotation, message }]

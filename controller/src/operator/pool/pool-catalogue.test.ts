@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { poolCatalogue } from './pool-catalogue.ts'
 import type { RolloutStatus } from './pool-status.ts'
+import { poolCatalogue } from './served-pools.ts'
 import { type TritonPool, withDefaults } from './triton-pool.ts'
 
 const begun = Date.UTC(2026, 10, 21, 12)
@@ -18,8 +18,8 @@ const poolOf = (rollout?: Partial<RolloutStatus>): TritonPool => ({
 const askedOf = (pool: TritonPool, seconds: number) =>
   poolCatalogue({ items: () => [pool] }, { nowMs: () => begun + seconds * 1000, monotonicMs: () => 0 }).asked()[0]
 
-describe('what is read about a pool', () => {
-  it('is its last minute without a canary', () => {
+describe('the demand window of a pool', () => {
+  it('is the last minute without a canary', () => {
     expect(askedOf(poolOf(), 9)).toEqual({ pool: 'standard', modelVersions: ['fast'] })
     expect(askedOf(poolOf({}), 9)).not.toHaveProperty('revisionSeconds')
   })
@@ -28,12 +28,12 @@ describe('what is read about a pool', () => {
     [0, 5],
     [20, 25],
     [9_000, 3_600],
-    [-30, 5], // written by a leader whose clock is ahead
-  ])('is the step of a rollout with the window in which it began: after %d s, %d s', (seconds, asked) => {
+    [-30, 5], // written by a leader with a fast clock
+  ])('includes the whole step of a rollout: after %d s, %d s', (seconds, asked) => {
     expect(askedOf(poolOf({ canary: 'new' }), seconds)?.revisionSeconds).toBe(asked)
   })
 
-  it('is no other step when the wall clock jumps', () => {
+  it('does not change when the wall clock jumps', () => {
     const clock = { nowMs: begun, monotonicMs: 0 }
     const clocks = { nowMs: () => clock.nowMs, monotonicMs: () => clock.monotonicMs }
     const catalogue = poolCatalogue({ items: () => [poolOf({ canary: 'new' })] }, clocks)

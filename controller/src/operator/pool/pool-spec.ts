@@ -1,10 +1,7 @@
-// What a user asks for; each part has a file in spec/. Every number says where it comes from, and the API server checks
-// the rules, which are in CEL.
 import { type Static, Type } from 'typebox'
 import { flag, object } from './field.ts'
-import { drain } from './spec/drain.ts'
 import { models } from './spec/models.ts'
-import { podFields, podPatch } from './spec/pod.ts'
+import { drain, podFields, podPatch } from './spec/pod.ts'
 import { rollout } from './spec/rollout.ts'
 import { replicas, scaling } from './spec/scaling.ts'
 
@@ -14,7 +11,7 @@ export const specSchema = object(
     models,
     default: flag(
       'Whether this pool serves `service-v2` and requests without a modelVersion. If two pools set it, the older ' +
-        'one does, and the other is Degraded with reason DefaultConflict.',
+        'one serves them, and the other is Degraded with reason DefaultConflict.',
       false,
     ),
     ...podFields,
@@ -41,7 +38,7 @@ export const specSchema = object(
       {
         rule: "self.scaling.owner != 'external' || has(self.replicas)",
         message:
-          'an external owner needs replicas to begin with, since the scale subresource cannot be read without it: ' +
+          'an external owner needs an initial number, because the scale subresource cannot be read without it: ' +
           'set spec.replicas',
         fieldPath: '.scaling.owner',
       },
@@ -49,6 +46,5 @@ export const specSchema = object(
   },
 )
 
-/** A pool's spec with all defaults, as the API server gives it. */
 export type PoolSpec = Static<typeof specSchema>
 export type PoolRollout = PoolSpec['rollout']

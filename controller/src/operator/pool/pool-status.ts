@@ -1,4 +1,4 @@
-// Status of a pool, which the operator writes; only status.ts builds it. Every number has its unit in its name.
+// Status of a pool; only status.ts builds it. Each number has its unit in its name.
 import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { type Static, Type } from 'typebox'
 import type { Rule } from '../scale/decision.ts'
@@ -9,7 +9,7 @@ const countMax = 1_000_000_000
 const count = (description: string) => integer(description, { minimum: 0, maximum: countMax })
 const seconds = (description: string) => number(description, { minimum: 0, maximum: countMax })
 const share = (description: string) => number(description, { minimum: 0, maximum: 1 })
-/** Kubernetes' own bound for a condition's message. */
+/** Kubernetes' limit of a condition's message. */
 const sentence = (description: string) => text(description, { maxLength: 32_768 })
 const name = (description: string) => text(description, { maxLength: 253 })
 const revisionName = (description: string) => text(description, { maxLength: 63 })
@@ -28,7 +28,7 @@ const condition = object('One condition of the pool.', {
 
 const modelNames = {
   name: text("The model's name in Triton.", { maxLength: 63 }),
-  modelVersion: text('What callers write.', { maxLength: 63 }),
+  modelVersion: text('Public name that callers request.', { maxLength: 63 }),
 }
 
 const revisionState = (description: string) =>
@@ -43,29 +43,29 @@ const revisionState = (description: string) =>
 const modelStatus = object('One model of the pool.', {
   ...modelNames,
   active: Type.Optional(revisionState('The copy in the revision that serves; absent before the first reconcile pass.')),
-  target: revisionState('The copy in the revision that is to serve; the same one when no rollout is in progress.'),
+  target: revisionState('The copy in the revision that spec asks for; the active one when no rollout is in progress.'),
   forms: Type.Optional(
     list(
-      'What the pods of the active copy report of it; several where the processors of nodes differ. Absent while ' +
-        'none serves.',
+      'Forms of the active copy that its pods report; several if the processors of nodes differ. Absent while no pod ' +
+        'serves.',
       object('One form.', {
-        form: word<ReportedForm>('The numbers that it computes with: fp32, fp16, bf16, int8, or unknown.'),
-        views: integer('Masks that are made of a photo.', { minimum: 1, maximum: 2 }),
-        pods: count('Pods that serve it so.'),
+        form: word<ReportedForm>('Numeric type: fp32, fp16, bf16, int8, or unknown.'),
+        views: integer('Masks per photo.', { minimum: 1, maximum: 2 }),
+        pods: count('Pods that report this form.'),
       }),
       { maxItems: 8 },
     ),
   ),
   transition: word<ModelTransition>(
     'UpToDate; InProgress: the target starts or loads; BlockedByFailedLoad: the target does not load and the ' +
-      'active copy keeps serving; InvalidSpec: what spec names does not exist.',
+      'active copy keeps serving; InvalidSpec: spec names a source that does not exist.',
   ),
   lastFailure: Type.Optional(
     object('The last failure; kept until a copy of this model has loaded in the target revision.', {
       time: time('When it was observed.'),
       pod: Type.Optional(name('The pod that reported it.')),
       reason: word<Reason>('ModelLoadFailed, ModelShapeWrong, LicenceRefused, ChecksumMismatch or SourceMissing.'),
-      message: sentence('What Triton or Kubernetes reported, or how the file differs.'),
+      message: sentence('Report of Triton or Kubernetes, or the checksum difference.'),
     }),
   ),
 })
@@ -81,7 +81,7 @@ const demand = Type.Unsafe<DemandStatus>(
   object('The demand that scaling follows.', { at: time('When the demand was read.'), ...demandProperties }),
 )
 
-const rolloutStatus = object('Which revision serves, and which is being tried.', {
+const rolloutStatus = object('The revision that serves and the revision that is being tried.', {
   stable: Type.Optional(revisionName('The revision that serves; absent before the first reconcile pass.')),
   canary: Type.Optional(revisionName('The revision that is being tried; absent when none is.')),
   weight: integer("The canary's share of the requests, in percent.", { minimum: 0, maximum: 100 }),
@@ -96,55 +96,53 @@ const rolloutStatus = object('Which revision serves, and which is being tried.',
     }),
   ),
   waiting: Type.Optional(
-    object('What the rollout waits for; this time does not count as its failure.', {
+    object('Set while the rollout waits; this time does not count as its failure.', {
       for: word<RolloutWait>(
-        'Room: a pod has no node or no quota. Requests: too few to judge the step. Demand: it cannot be read.',
+        'Room: a pod has no node or no quota. Requests: too few to evaluate the step. Demand: it cannot be read.',
       ),
       since: time('When this wait began.'),
     }),
   ),
   unservedSince: Type.Optional(
-    time('Since when no pod is ready because the rollout replaces them; startSeconds is the usual length of a start.'),
+    time('When the rollout left the pool without a ready pod; startSeconds is the usual length of a start.'),
   ),
   retried: Type.Optional(text('The value of the annotation matte.dev/retry that was last read.', { maxLength: 64 })),
   shortfall: Type.Optional(
     object('A revision has fewer ready pods than it needs: the canary in a step, the stable one in a rollback.', {
       revision: Type.Optional(revisionName('The revision that lacks pods; absent: the canary.')),
       since: time('When the shortfall began, or when a missing pod last became ready.'),
-      ready: count('How many are ready.'),
+      ready: count('Number of ready pods.'),
     }),
   ),
   pausedSince: Type.Optional(
-    time('When the annotation matte.dev/pause stopped the rollout; its times begin once more when it goes on.'),
+    time('When the annotation matte.dev/pause stopped the rollout; its timers restart when it resumes.'),
   ),
   setbacks: Type.Optional(count('How often the canary has lost all its ready pods and started over.')),
   failed: Type.Optional(
     object('The last rollback; present as long as spec still describes the revision that was rolled back.', {
       revision: revisionName(
-        'The revision that was rolled back. It is tried again by the annotation matte.dev/retry or another template.',
+        'The revision that was rolled back. The annotation matte.dev/retry or a changed template retries it.',
       ),
       reason: word<Reason>('Why: CanaryErrorRate, CanaryLatency, CanaryNotReady, …'),
-      message: sentence('What was measured and what is allowed.'),
+      message: sentence('The measured and the allowed value.'),
       time: time('When it was rolled back.'),
     }),
   ),
 })
 
-const revisionModels = object('What one revision serves, which may differ from spec.', {
+const revisionModels = object('Models of one revision, which may differ from spec.', {
   revision: revisionName('The revision, 8 hex digits.'),
   models: list(
-    'What its pods serve.',
+    'Models that its pods serve.',
     object('One model.', {
       ...modelNames,
       default: Type.Boolean({ description: "It is the pool's default model." }),
     }),
     { maxItems: 16 },
   ),
-  builder: Type.Optional(
-    count('Version of the builder that made its pod template; 1 if it is from before builders had a version.'),
-  ),
+  builder: Type.Optional(count('Version of the builder that made its pod template; 1 if unknown.')),
   inputs: Type.Optional(
-    text('Digest of what the template was built from: while it is that of the pool, the revision is kept.', {
+    text("Digest of the template's inputs. The revision is kept while it equals the pool's.", {
       maxLength: 64,
     }),
   ),
@@ -184,21 +182,22 @@ const bounds = object('The bounds in force; absent when an external owner decide
   ),
 })
 
-/** Decisions in the history. */
 export const historyLength = 20
 
 export const statusSchema = object('Observed state; only the operator writes it.', {
   observedGeneration: count('metadata.generation that this status was computed from.'),
-  leaderTerm: count('Fencing token: term of the leader. A new leader writes it first, so that older writes conflict.'),
+  leaderTerm: count(
+    'Fencing token: term of the leader. A new leader writes it first, so writes of a former leader conflict.',
+  ),
   leaderLease: Type.Optional(
-    text('uid of the Lease of that term: a Lease that was recreated counts its terms from the beginning.', {
+    text('uid of the Lease of that term; a recreated Lease restarts its terms.', {
       maxLength: 64,
     }),
   ),
   conditions: list('The ten conditions of the pool.', condition, { maxItems: 16, keys: ['type'] }),
   modelNames: text("The models' names, joined by commas: the column Model.", { maxLength: 1100 }),
   models: list('Each model of spec.', modelStatus, { maxItems: 16, keys: ['name'] }),
-  replicas: count('Pods that are ready or starting, without those that drain. Read by the scale subresource.'),
+  replicas: count('Pods that are ready or starting; draining pods do not count. Read by the scale subresource.'),
   desiredReplicas: count('Desired pods.'),
   readyReplicas: count('Pods that serve requests.'),
   drainingReplicas: count('Pods that finish their requests in flight.'),

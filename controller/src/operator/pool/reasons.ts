@@ -1,5 +1,4 @@
-// The types of conditions and the closed list of reasons. A reason is for programs and alerts and never changes its
-// meaning; a message is for people and says what to do.
+// Condition types and the closed list of reasons. A reason never changes its meaning.
 
 export const conditionTypes = [
   'Ready',
@@ -18,7 +17,7 @@ export type ConditionType = (typeof conditionTypes)[number]
 
 type ReasonText = { readonly means: string; readonly act: string }
 
-/** Every reason, what it means, and what to do about it. docs/tritonpool-reference.md shows this table. */
+/** Every reason with its meaning and what to do, printed in docs/tritonpool-reference.md. */
 export const reasons = {
   // Ready
   Available: { means: 'The pool serves requests.', act: 'Nothing to do.' },
@@ -39,7 +38,7 @@ export const reasons = {
     means: 'An older pool of another watched namespace has the same name, so nothing is created for this pool.',
     act: 'Create the pool under another name and delete this one.',
   },
-  // What can be wrong
+  // Degraded, also Ready
   ImagePullFailed: {
     means: 'A node cannot pull the image.',
     act: 'Correct spec.image, or give the nodes access to its registry.',
@@ -58,7 +57,7 @@ export const reasons = {
   },
   PodPatchRefused: {
     means:
-      'The podPatch asks for more than this install allows a pool: a service account that is not listed, a Secret, ' +
+      'The podPatch asks for more than this install allows: a service account that is not listed, a Secret, ' +
       'the node, or rights beyond Pod Security restricted.',
     act:
       'Remove the fields from spec.podPatch, or ask the administrator of the operator to add the account to ' +
@@ -67,11 +66,11 @@ export const reasons = {
   ChangeRefused: {
     means:
       'Kubernetes refuses to create, update or delete an object of the pool, such as its Service or budget: an ' +
-      'admission policy, a missing permission, or an immutable field. Without updates of its pods the operator ' +
-      'lowers no number of pods; otherwise the rest of the pool is not affected.',
+      'admission policy, a missing permission, or an immutable field. If it refuses updates of pods, the operator ' +
+      'does not scale down; the rest of the pool is not affected.',
     act:
       'Correct what the message names. If it names pods, allow the service account of the operator to patch pods. A ' +
-      'Service or budget that cannot be updated may be deleted: it is created again.',
+      'Service or budget that cannot be updated may be deleted; the operator recreates it.',
   },
   ChangeTimedOut: {
     means:
@@ -83,18 +82,18 @@ export const reasons = {
   },
   FencingRefused: {
     means:
-      'Kubernetes refuses the fencing token of a new leader, so another leader could still change the pool. The ' +
-      'operator changes nothing of the pool until the token is written; its pods stay as they are.',
+      'Kubernetes refuses the fencing token of a new leader, so a former leader could still change the pool. The ' +
+      'operator does not change the pool until the token is written; its pods keep running.',
     act:
-      'Allow the service account of the operator the write that the message names: patch of tritonpools/status, and ' +
-      'patch of deployments or of deployments/scale. The operator tries again within 15 s.',
+      'Allow the service account of the operator to patch tritonpools/status, and deployments or deployments/scale, as ' +
+      'the message says. The operator retries within 15 s.',
   },
   PodCrashing: {
-    means: "Triton's container, or an init container of podPatch, exits again and again.",
+    means: "Triton's container, or an init container of podPatch, keeps exiting.",
     act: 'Read the log of its last run: kubectl logs --previous, with -c and its name for an init container.',
   },
   ConfigMissing: {
-    means: 'A pod cannot start because a Secret, a volume or a setting that it names is missing or not usable.',
+    means: 'A pod cannot start because a Secret, a volume or a setting that it names is missing or invalid.',
     act: 'Create what the message names.',
   },
   ModelLoadFailed: {
@@ -107,13 +106,13 @@ export const reasons = {
   },
   LicenceRefused: {
     means:
-      "A model's licence is not among those that this install allows: by models[].licence, and then no pod is " +
-      'created, or by what its pod reports, and then no request is sent to it.',
-    act: 'Use another model, or ask whoever installs the operator to add the licence to MODELS_ALLOWED_LICENCES.',
+      "This install does not allow a model's licence. By models[].licence no pod is created; by the licence that a pod " +
+      'reports the model gets no requests.',
+    act: 'Use another model, or ask the administrator of the operator to add the licence to MODELS_ALLOWED_LICENCES.',
   },
   ChecksumMismatch: {
-    means: "A model's file does not have the checksum in models[].checksum, so Triton is not started.",
-    act: 'Put the right file in place, or correct the checksum.',
+    means: "A model's file does not match models[].checksum, so Triton is not started.",
+    act: 'Replace the file, or correct the checksum.',
   },
   SourceMissing: {
     means: "A model's source does not exist: the folder, the claim, the bucket or its Secret.",
@@ -132,12 +131,12 @@ export const reasons = {
     act: 'Correct scaling.schedules.',
   },
   AnnotationIgnored: {
-    means: 'An annotation that asks something of the rollout has a value without a meaning, or comes too late.',
+    means: 'An annotation that controls the rollout has an invalid value, or is too late.',
     act: 'Correct or remove the annotation (docs/operations/rollouts.md).',
   },
   DemandStale: {
     means: 'The demand has not been read for scaling.fallback.afterSeconds.',
-    act: "Check the database and the operator's log. The pool keeps its pods meanwhile.",
+    act: "Check the database and the operator's log. The pool keeps its pods.",
   },
   NothingWrong: { means: 'No problem is known.', act: 'Nothing to do.' },
   // ModelLoaded
@@ -177,31 +176,31 @@ export const reasons = {
     act: 'Wait; status.rollout shows the step.',
   },
   RolloutBlocked: {
-    means: 'Pods that a rollout or rollback waits for are not becoming ready; the other revision keeps serving.',
+    means: 'Pods of a rollout or rollback do not become ready; the other revision keeps serving.',
     act: 'Read the condition Degraded. A new revision is rolled back after rollout.gate.readySeconds.',
   },
   RolloutNoRoom: {
-    means: 'A pod that a rollout or rollback needs has no node or no quota; the pods that serve are kept meanwhile.',
+    means: 'A pod that a rollout or rollback needs has no node or no quota; the serving pods are kept.',
     act:
-      'Free a slot or raise the quota; or set rollout.maxUnavailable to 1 or rollout.strategy to Recreate, so that ' +
-      'pods that serve make room.',
+      'Free a slot or raise the quota; or set rollout.maxUnavailable to 1 or rollout.strategy to Recreate, so serving ' +
+      'pods make room.',
   },
   RolloutAwaitsRequests: {
     means: 'A step of a canary has served fewer than rollout.gate.minRequests requests, so it pauses.',
     act:
-      'Wait for requests or send some; or set rollout.gate.idle to promote, or a lower rollout.gate.minRequests, to ' +
-      'go on without them.',
+      'Wait for requests or send some. To continue without them, set rollout.gate.idle to promote or lower ' +
+      'rollout.gate.minRequests.',
   },
   RolloutAwaitsDemand: {
     means: 'The requests of a canary cannot be read from the database, so it pauses.',
     act: 'Restore the database; or change the spec back to end the rollout.',
   },
   RolloutPaused: {
-    means: 'The annotation matte.dev/pause holds the rollout where it is.',
-    act: 'Remove the annotation to go on.',
+    means: 'The annotation matte.dev/pause pauses the rollout.',
+    act: 'Remove the annotation to resume.',
   },
   RolloutQueued: {
-    means: 'As many pools as operator.concurrentRollouts allows are rolling out; this one waits for its turn.',
+    means: 'The pool waits because operator.concurrentRollouts other pools are rolling out.',
     act: 'Wait, or raise operator.concurrentRollouts.',
   },
   PodsStarting: { means: 'Pods are starting.', act: 'Wait.' },
@@ -209,7 +208,7 @@ export const reasons = {
   // RolledBack
   CanaryErrorRate: {
     means: 'Too many requests failed in the new revision.',
-    act: "Read the operator's log and correct spec: a changed pod template is tried again.",
+    act: "Read the operator's log and correct spec. A changed pod template is retried.",
   },
   CanaryLatency: {
     means: 'The new revision was too slow.',
@@ -227,12 +226,12 @@ export const reasons = {
     means: 'The new revision could not load a model.',
     act: "Correct the model's files or spec.models.",
   },
-  NotRolledBack: { means: 'What spec asks for has not been rolled back.', act: 'Nothing to do.' },
+  NotRolledBack: { means: 'The revision in spec has not been rolled back.', act: 'Nothing to do.' },
 } as const satisfies Record<string, ReasonText>
 
 export type Reason = keyof typeof reasons
 
-/** The model itself is wrong, not its pod. */
+/** Reasons of a wrong model, as opposed to a failed pod. */
 export const loadReasons: readonly Reason[] = [
   'ModelLoadFailed',
   'ModelShapeWrong',

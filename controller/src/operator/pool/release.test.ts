@@ -28,7 +28,7 @@ describe('a pool', () => {
   })
 })
 
-it('releases that may share a namespace have different Leases, and the one of unlabelled pools keeps its own', () => {
+it('releases in a namespace have different Leases; the one with unlabelled pools keeps the former name', () => {
   expect([undefined, first, second].map(leaseNameOf)).toEqual([
     'matte-controller',
     'matte-controller',
@@ -36,7 +36,7 @@ it('releases that may share a namespace have different Leases, and the one of un
   ])
 })
 
-it('the pools of a release are those of the namespace without those of others', () => {
+it('the pools of a release are those of the namespace except other releases’', () => {
   let items: readonly TritonPool[] = [pool('matte'), pool('other'), pool()]
   const listeners: ((name: string, object: TritonPool | undefined) => void)[] = []
   const all = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findBadRetry, isRetryAsked, retriedOf } from './retry-annotation.ts'
+import { findBadRetry, isRetryAsked, retriedOf } from './owner-requests.ts'
 
 const failed = { revision: 'new', reason: 'CanaryLatency', message: 'x', time: '2026-11-23T12:00:00Z' } as const
 
@@ -20,7 +20,7 @@ describe('the annotation matte.dev/retry', () => {
     expect(retriedOf(value, { failed })).toEqual(acts ? { retried: value } : {})
   })
 
-  it('acts once, and is no mistake afterwards', () => {
+  it('acts once, and is not reported afterwards', () => {
     const value = '2026-11-23T12:00:01Z'
     const again = { failed: { ...failed, time: '2026-11-23T11:00:00Z' }, retried: value }
     expect(isRetryAsked(value, again)).toBe(false)
@@ -28,14 +28,14 @@ describe('the annotation matte.dev/retry', () => {
     expect(retriedOf(value, again)).toEqual({ retried: value })
   })
 
-  it('that was there before anything failed is recorded, and does not act later', () => {
+  it('does not act if it was set before the failure', () => {
     const value = '2030-01-01T00:00:00Z'
     const { retried } = retriedOf(value, undefined)
     expect(retried).toBe(value)
     expect(isRetryAsked(value, { failed, retried: value })).toBe(false)
   })
 
-  it('says what is wrong with a value', () => {
+  it('reports the error in a value', () => {
     const saying = (value: string | undefined, rollout?: { failed: typeof failed }) =>
       findBadRetry(value, rollout).map(({ message }) => message)
     expect(saying('now')).toEqual(['its value "now" is not a time in RFC 3339, such as 2026-11-23T12:00:00Z'])

@@ -1,21 +1,16 @@
-// What the pods of a revision serve. It is kept per revision, since spec describes the target revision only: during a
-// rollout and after a rollback, pods serve the models of an earlier spec.
+// Models of each revision. Spec describes only the target revision; during a rollout and after a rollback pods serve
+// models of an earlier spec.
 import type { TritonPool } from './triton-pool.ts'
 
-/** `name` is its folder, `modelVersion` what callers write. */
 export type RevisionModel = { readonly name: string; readonly modelVersion: string; readonly default: boolean }
 
 const inStatus = ({ status }: TritonPool, revision: string): readonly RevisionModel[] | undefined =>
   status?.revisions?.find((known) => known.revision === revision)?.models
 
-/** From status; from spec for a revision that status does not have yet. */
 export const modelsOfRevision = (pool: TritonPool, revision: string): readonly RevisionModel[] =>
   inStatus(pool, revision) ?? pool.spec.models
 
-/**
- * What callers may choose in a pool: the models of the revision that serves. Names appear and disappear with the
- * promotion of a new revision, so a rollback leaves no name behind.
- */
+/** Public models of a pool: those of the stable revision. So a rollback leaves no names behind. */
 export const modelsInUse = (pool: TritonPool): readonly RevisionModel[] => {
   const stable = pool.status?.rollout?.stable
   return stable === undefined ? pool.spec.models : modelsOfRevision(pool, stable)
@@ -26,9 +21,8 @@ export const toRevisionModels = (models: readonly RevisionModel[]): RevisionMode
 
 type Remembered = {
   readonly pool: TritonPool
-  /** The revision that spec asks for. Its public names follow spec at once, since they are not part of a pod. */
+  /** The revision that spec asks for. Its public names follow spec at once, because they are not part of a pod. */
   readonly target: string
-  /** The annotation of a revision's Deployment, for a status that was lost. */
   readonly written: (revision: string) => string | undefined
 }
 
@@ -41,6 +35,6 @@ function read(text: string | undefined): readonly RevisionModel[] | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as RevisionModel[])
   } catch {
-    return undefined // somebody overwrote it
+    return undefined
   }
 }

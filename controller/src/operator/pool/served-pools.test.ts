@@ -25,7 +25,7 @@ function pool(
 }
 
 describe('servedPools', () => {
-  it('gives a version that two pools name to the older, and reports it for the other', () => {
+  it('assigns a version that two pools name to the older, and reports the other', () => {
     const old = pool('b', 2, ['v1'])
     const young = pool('a', 1, ['v1', 'v2'])
     const served = servedPools([young, old])
@@ -33,7 +33,7 @@ describe('servedPools', () => {
     expect(served.of(young)).toEqual({ modelVersions: ['v2'], duplicates: [{ modelVersion: 'v1', pool: 'b' }] })
   })
 
-  it('makes the older of two defaults the default, and reports it for the other', () => {
+  it('uses the older of two defaults, and reports the other', () => {
     const old = pool('b', 2, ['v1'], {}, true)
     const young = pool('a', 1, ['v2'], {}, true)
     const served = servedPools([young, old])
@@ -41,12 +41,12 @@ describe('servedPools', () => {
     expect(served.of(young)).toMatchObject({ modelVersions: ['v2'], defaultConflict: 'b' })
   })
 
-  it('takes the pool that comes first by name when both were created in the same second', () => {
+  it('uses the first by name of pools created in the same second', () => {
     const served = servedPools([pool('b', 1, ['v1']), pool('a', 1, ['v1'])])
     expect(served.models).toMatchObject([{ name: 'v1', pool: 'a' }])
   })
 
-  it('lets a pool that is being deleted serve nothing', () => {
+  it('assigns nothing to a pool that is being deleted', () => {
     const going = pool('b', 2, ['v1'], { deletionTimestamp: '2026-01-10T00:00:00Z' }, true)
     const next = pool('a', 1, ['v1'], {}, true)
     const served = servedPools([going, next])
@@ -68,13 +68,13 @@ describe('servedPools', () => {
     }
     const names = ({ models }: ServedPools) => models.map(({ name }) => name)
 
-    it('takes the names of the revision that serves until the other is promoted', () => {
+    it('uses the names of the serving revision until the canary is promoted', () => {
       const trying = changing({ stable: 'old', canary: 'new', weight: 50 })
       expect(names(servedPools([trying]))).toEqual(['both', 'v1', 'service-v2'])
       expect(names(servedPools([changing({ stable: 'new' })]))).toEqual(['both', 'v2', 'service-v2'])
     })
 
-    it('leaves no name of a revision that was rolled back', () => {
+    it('drops the names of a rolled-back revision', () => {
       const returned = changing({
         stable: 'old',
         failed: { revision: 'new', reason: 'CanaryErrorRate', message: '', time: '' },
@@ -83,7 +83,7 @@ describe('servedPools', () => {
       expect(servedPools([returned]).of(returned).modelVersions).toEqual(['both', 'v1', 'service-v2'])
     })
 
-    it('has each revision serve its own names, and counts the tasks of both', () => {
+    it('assigns each revision its own names, and counts tasks of both', () => {
       const trying = changing({ stable: 'old', canary: 'new', weight: 50 })
       const served = servedPools([trying])
       const routed = (versions: readonly string[]) => served.routed(trying, toModels(versions))
@@ -92,7 +92,7 @@ describe('servedPools', () => {
       expect(served.of(trying).modelVersions).toEqual(['both', 'v1', 'service-v2', 'v2'])
     })
 
-    it('does not serve a name of a younger pool before its promotion, and has no conflict', () => {
+    it('leaves a name to a younger pool until its promotion, without a conflict', () => {
       const trying = changing({ stable: 'old', canary: 'new', weight: 90 })
       const younger = pool('b', 0, ['v2'])
       const served = servedPools([trying, younger])
@@ -105,7 +105,7 @@ describe('servedPools', () => {
       expect(after.of(younger).duplicates).toEqual([{ modelVersion: 'v2', pool: 'a' }])
     })
 
-    it('uses spec while no revision is known', () => {
+    it('uses spec before the first revision', () => {
       expect(names(servedPools([pool('a', 1, ['v2'])]))).toEqual(['v2'])
     })
   })

@@ -1,27 +1,24 @@
-// Which pool serves which model version: of several that name the same one the oldest.
+// Assignment of model versions to pools: the oldest pool that names a version serves it.
 import { installedModels } from '@matte/core/model/installed-models'
 import type { InstalledModel } from '@matte/core/model/model-queries'
+import type { AskedPool } from '@matte/core/scale/demand-queries'
+import { windowSeconds } from '@matte/core/scale/inference-queries'
+import { type ElapsedTimes, elapsedSince, keepTimes } from './elapsed-times.ts'
 import { modelsInUse, modelsOfRevision, type RevisionModel } from './revision-models.ts'
 import type { TritonPool } from './triton-pool.ts'
 
 type PoolService = {
-  /**
-   * The model versions of tasks that this pool's pods serve, including `service-v2` for the default pool. Names that
-   * only the canary has count too: callers cannot choose them yet, but older tasks may have them.
-   */
+  /** Model versions of tasks that the pods serve, including `service-v2` and names of the canary alone. */
   readonly modelVersions: readonly string[]
-  /** The older pool that is the default already. */
   readonly defaultConflict?: string
-  /** Model versions of its spec that an older pool serves. */
   readonly duplicates: readonly { readonly modelVersion: string; readonly pool: string }[]
 }
 
 export type RoutedModel = { readonly tritonModel: string; readonly modelVersions: readonly string[] }
 
 export type ServedPools = {
-  /** The rows of table `model`. */
   readonly models: readonly InstalledModel[]
-  /** What pods of this pool with these models serve, without the names that an older pool serves. */
+  /** Models that pods of this pool serve, without names that belong to an older pool. */
   routed(pool: TritonPool, models: readonly RevisionModel[]): RoutedModel[]
   of(pool: TritonPool): PoolService
 }
@@ -37,7 +34,7 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
   const rowsOf = ({ metadata: { name } }: TritonPool, own: readonly RevisionModel[]): readonly InstalledModel[] =>
     isSame(own, inUse.get(name))
       ? models.filter((row) => row.pool === name)
-      : // Until it is promoted, a revision serves no name that another pool serves.
+      : // An unpromoted revision serves no name of another pool.
         install(serving, new Map(inUse).set(name, own)).filter(
           (row) => row.pool === name && (owners.get(row.name) ?? name) === name,
         )
@@ -62,7 +59,7 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
           defaultPool !== metadata.name && { defaultConflict: defaultPool }),
         duplicates: spec.models.flatMap(({ modelVersion }) => {
           const owner = owners.get(modelVersion)
-          // No conflict: a younger pool has the name until this pool's revision is promoted.
+          // Not a conflict: a younger pool has the name until this pool's revision is promoted.
           return owner === undefined || byAge.indexOf(owner) >= byAge.indexOf(metadata.name)
             ? []
             : [{ modelVersion, pool: owner }]
@@ -72,7 +69,6 @@ export function servedPools(pools: readonly TritonPool[]): ServedPools {
   }
 }
 
-/** The same array for every pool without a canary, and a hundred pools are compared each second. */
 const isSame = (a: readonly RevisionModel[], b: readonly RevisionModel[] = []): boolean =>
   a === b ||
   (a.length === b.length &&
@@ -81,7 +77,6 @@ const isSame = (a: readonly RevisionModel[], b: readonly RevisionModel[] = []): 
         b[index]?.name === name && b[index].modelVersion === modelVersion && b[index].default === isDefault,
     ))
 
-/** The rows of table `model` when each pool has these models. */
 const install = (
   pools: readonly TritonPool[],
   modelsOf: ReadonlyMap<string, readonly RevisionModel[]>,
@@ -98,8 +93,55 @@ const install = (
     })),
   )
 
-/** Oldest first, then by name: creation times are whole seconds. */
 function compareAge({ metadata: a }: TritonPool, { metadata: b }: TritonPool): number {
   const [first, second] = [`${a.creationTimestamp} ${a.name}`, `${b.creationTimestamp} ${b.name}`]
   return first < second ? -1 : 1
+}
+
+export type PoolCatalogue = {
+  served(): ServedPools
+  asked(): AskedPool[]
+}
+
+type Clock = { readonly nowMs: () => number; readonly monotonicMs: () => number }
+
+const revisionSecondsMax = 3_600
+
+export function poolCatalogue(pools: { items(): readonly TritonPool[] }, clock: Clock): PoolCatalogue {
+  const elapsed: ElapsedTimes = new Map()
+  let known: readonly TritonPool[] | undefined
+  let served: ServedPools = servedPools([])
+
+  const refresh = (): ServedPools => {
+    const items = pools.items()
+    if (items !== known) {
+      known = items
+      served = servedPools(items)
+    }
+    return served
+  }
+  return {
+    served: refresh,
+    asked: () => {
+      const items = pools.items()
+      const clocks = { now: new Date(clock.nowMs()), nowMs: clock.monotonicMs() }
+      const times = items.map(({ status }) => status?.rollout?.since)
+      keepTimes(elapsed, times, clocks)
+      return items.map((pool) => ({
+        pool: pool.metadata.name,
+        modelVersions: refresh().of(pool).modelVersions,
+        ...revisionSecondsOf(pool, (time) => elapsedSince(elapsed, time, clocks)),
+      }))
+    },
+  }
+}
+
+/** Age of the rollout's step plus one window, because a window carries its start time. */
+function revisionSecondsOf(
+  { status }: TritonPool,
+  elapsed: (time: string) => number,
+): Pick<AskedPool, 'revisionSeconds'> {
+  const { canary, since } = status?.rollout ?? {}
+  if (canary === undefined || since === undefined) return {}
+  return { revisionSeconds: Math.min(elapsed(since) + windowSeconds, revisionSecondsMax) }
 }

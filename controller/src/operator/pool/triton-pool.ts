@@ -1,4 +1,4 @@
-// The TritonPool (`matte.dev/v1alpha1`): as a user writes it, and as the API server returns it with its defaults.
+// The TritonPool (`matte.dev/v1alpha1`): as users write it, and with the API server's defaults.
 import { Type } from 'typebox'
 import { Default } from 'typebox/value'
 import type { Resource } from '../kube/client.ts'
@@ -17,12 +17,11 @@ export const tritonPoolSchema = Type.Object(
   { description: 'A pool of Triton pods that remove the background of images, scaled by Matte to the demand.' },
 )
 
-/** A pool with all defaults. Its status may be absent, or have nothing but a leader's term yet. */
+/** A pool with all defaults. Its status may be absent or contain only a leader's term. */
 export type TritonPool = KubeObject & { spec: PoolSpec; status?: Partial<PoolStatus> }
 
 export const tritonPools: Resource<TritonPool> = { group, version, plural, kind }
 
-/** `T` without its defaults. */
 type Sparse<T> = T extends readonly (infer Item)[]
   ? readonly Sparse<Item>[]
   : T extends object
@@ -31,8 +30,7 @@ type Sparse<T> = T extends readonly (infer Item)[]
 
 type SparseModel = Sparse<PoolModel> & Pick<PoolModel, 'name' | 'modelVersion' | 'source'>
 
-/** A spec as a user writes it: only the models are required. */
 export type PoolSpecInput = Omit<Sparse<PoolSpec>, 'models'> & { readonly models: readonly SparseModel[] }
 
-/** The spec with every default filled in as the API server does it, of omitted fields and omitted parents. */
+/** Fills in every default of omitted fields and parents, like the API server. */
 export const withDefaults = (spec: PoolSpecInput): PoolSpec => Default(specSchema, structuredClone(spec)) as PoolSpec

@@ -1,6 +1,4 @@
-// The write of each kind of step. Each returns the object to the index that it came from, so that the next reconcile
-// pass does not have to wait for the watch.
-
+// Writes of each kind of step. Each write is recorded in its index, so the next pass need not wait for the watch.
 import { eachAtOnce } from '@matte/core/runtime/each-at-once'
 import type { Logger } from 'pino'
 import {
@@ -15,7 +13,6 @@ import {
 } from '../kube/client.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { poolLabel } from '../pool/labels.ts'
-import { withoutUndeclared } from '../pool/older-definition.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
 import type { Observed, World } from './gather.ts'
@@ -27,9 +24,7 @@ import type { OwnedObject, PlanContext, Step } from './step.ts'
 export type StepDeps = { readonly kube: KubeClient; readonly world: World; readonly logger: Logger }
 
 export type StepContext = PlanContext & {
-  /** Ends a write that is under way. */
   readonly signal: AbortSignal
-  /** False: this pass begins no more writes but that of the status. */
   readonly hasTime: () => boolean
 }
 
@@ -62,7 +57,7 @@ export function storeOf({ world }: StepDeps, { kind }: KubeObject): Store {
     Service: { resource: services, index: world.services },
     PodDisruptionBudget: { resource: podDisruptionBudgets, index: world.budgets },
   }
-  // The kind decides the type of both; TypeScript cannot follow that through a table.
+  // The kind determines both types, which TypeScript cannot express in a table.
   return stores[kind] as Store
 }
 
@@ -71,9 +66,7 @@ async function create(deps: StepDeps, { object }: Of<'create'>, { signal }: Step
   index.recordWrite(undefined, await deps.kube.create(resource, object, { signal }))
 }
 
-/**
- * Whether somebody else's object has the name. One of ours may exist already although the watch has not reported it.
- */
+/** Whether a foreign object has the name. An own object may exist before the watch reports it. */
 export async function isNameTaken(deps: StepDeps, object: OwnedObject, { reason }: KubeError): Promise<boolean> {
   if (reason !== 'AlreadyExists') return false
   const live = await deps.kube.get(storeOf(deps, object).resource, object.metadata.name)
@@ -90,7 +83,7 @@ async function restore(
   const metadata = { ...object.metadata, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
   const written = await deps.kube.apply(resource, { ...object, metadata }, { signal })
   index.recordWrite(live, written)
-  // What still differs is the API server's spelling, or a writer who insists. Neither is worth another write.
+  // Remaining differences are defaults of the API server or another persistent writer; neither is worth a second write.
   memory.restored.set(keyOf(written), restorationOf(written as OwnedObject, object))
 }
 
@@ -100,13 +93,9 @@ async function record({ kube, world }: StepDeps, { object, annotations }: Of<'re
   world.deployments.recordWrite(object, await kube.mergePatch(deployments, name, { metadata }))
 }
 
-/** The first time in a term that a pool of a thousand pods shrinks, it annotates as many. */
 const annotateAtOnceMax = 16
 
-/**
- * Writes all that it can, so that the pass after a conflict or a refusal has fewer left to write. Out of time it leaves
- * the rest to the next pass; a pass that is out of time does not lower the number of pods either.
- */
+/** Writes as many as possible, so a pass after a conflict or refusal has fewer left. */
 async function annotate(
   { kube, world }: StepDeps,
   { changes }: Of<'annotate'>,
@@ -120,19 +109,18 @@ async function annotate(
     try {
       world.pods.recordWrite(pod, await kube.mergePatch(pods, name, patch, { signal }))
     } catch (error) {
-      // Deleted in the meantime: one pod fewer to choose from.
       if (error instanceof KubeError && error.status === 404) return world.pods.recordGone(pod)
       if (!(error instanceof KubeError) || (error.status !== 409 && !isRefusal(error))) throw error
       failures.push({ name, error })
     }
   })
   const conflict = failures.find(({ error }) => error.status === 409)
-  // Of several refusals always the same one: it becomes part of a condition's message.
+  // Sorted, because the refusal becomes part of a condition's message.
   const [first] = conflict ? [conflict] : failures.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   if (first !== undefined) throw first.error
 }
 
-/** Only the scale subresource writes replicas, so that the template is not touched. */
+/** Replicas are written only through the scale subresource, so the template is untouched. */
 async function scale(
   { kube, world }: StepDeps,
   { deployment, to }: Of<'scale'>,
@@ -150,13 +138,11 @@ async function scale(
 }
 
 type ScaleWrite = CallOptions & {
-  /** The number applies over this version of it (else 409). */
   readonly deployment: Deployment
   readonly replicas: number
   readonly fieldManager?: string
 }
 
-/** Resolves with the Scale, whose resourceVersion is that of the Deployment. @throws KubeError */
 export function applyScale(kube: KubeClient, { deployment, replicas, ...options }: ScaleWrite): Promise<KubeObject> {
   const { name, uid = '', resourceVersion = '' } = deployment.metadata
   const object = {
@@ -165,7 +151,7 @@ export function applyScale(kube: KubeClient, { deployment, replicas, ...options 
     metadata: { name, uid, resourceVersion },
     spec: { replicas },
   }
-  // The scale of a Deployment is another kind at the same path.
+  // A Deployment's scale is another kind at the same path.
   const resource = deployments as unknown as Resource<KubeObject>
   return kube.apply(resource, object, { ...options, subresource: 'scale' })
 }
@@ -190,17 +176,16 @@ async function writeStatus(
     return kube.apply(tritonPools, object, { subresource: 'status', signal })
   }
   const written = await writeKnown(status, write, (error) => {
-    if (!memory.definitionIsOlder) logger.warn({ err: error }, 'the definition of TritonPools is older: upgrade it')
+    if (!memory.definitionIsOlder)
+      logger.warn({ err: error }, 'the installed definition of TritonPools is older: upgrade it')
     memory.definitionIsOlder = true
   })
   world.pools.recordWrite(pool, written)
   memory.statusAtMs = nowMs
 }
 
-/** More fields than a release has added to the status. The API server may name one at a time. */
 const undeclaredMax = 20
 
-/** Writes the status without fields that the definition does not declare. @throws KubeError for any other refusal */
 async function writeKnown(
   status: PoolStatus,
   write: (status: PoolStatus) => Promise<TritonPool>,
@@ -216,5 +201,25 @@ async function writeKnown(
       onOlder(error)
       left = known
     }
+  }
+}
+
+// An older definition, as during an upgrade, makes the API server reject a status with an undeclared field.
+const undeclared = /\.status((?:\.\w+|\[[^\]]*\])+): field not declared in schema/g
+
+/** Removes the fields that the refusal names; undefined for another refusal. */
+export function withoutUndeclared<T extends object>(status: T, message: string): T | undefined {
+  const paths = Array.from(message.matchAll(undeclared), ([, path = '']) => path.replaceAll(/\[[^\]]*\]/g, '').slice(1))
+  if (paths.length === 0) return undefined
+  const left = structuredClone(status)
+  for (const path of paths) removeField(left, path.split('.'))
+  return left
+}
+
+function removeField(value: unknown, [first = '', ...rest]: readonly string[]): void {
+  if (Array.isArray(value)) for (const item of value) removeField(item, [first, ...rest])
+  else if (typeof value === 'object' && value !== null) {
+    if (rest.length === 0) Reflect.deleteProperty(value, first)
+    else removeField(Reflect.get(value, first), rest)
   }
 }

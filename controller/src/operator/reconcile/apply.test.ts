@@ -41,13 +41,13 @@ const steps = {
   status: { kind: 'status', status: {} as never, events: [] },
 } satisfies Record<string, Step>
 
-describe('a step that the API server refuses', () => {
+describe('a refused step', () => {
   let memory: PoolMemory
   let calls: string[]
   let podPatch: PodPatchPolicy
-  /** What is refused, as it is called, and how. */
+  /** Status codes of refused calls. */
   let refused: Map<string, number>
-  /** Milliseconds that a call takes, as it is called. */
+  /** Duration of each call in milliseconds. */
   let slow: Map<string, number>
   /** Present term of the Lease. */
   let term: number
@@ -107,7 +107,7 @@ describe('a step that the API server refuses', () => {
       podPatch,
       licences: parseLicencePolicy('MIT'),
       logger: pino({ level: 'silent' }),
-    } as unknown as ApplyDeps
+    } as unknown as ApplyDeps // these steps use nothing else
     const plan = {
       steps: kinds.map((kind) => all[kind]),
       decision: { replicas: 0, memory: undefined },
@@ -120,7 +120,7 @@ describe('a step that the API server refuses', () => {
     return apply(deps, observed, plan, context)
   }
 
-  it('of a status that an older definition does not declare is followed by what it does', async () => {
+  it('of a status with undeclared fields is retried with the declared ones', async () => {
     Object.assign(steps.status.status, { undeclared1: 1, undeclared2: 2, desiredReplicas: 2 })
     await carryOut(['status'])
     expect(written).toHaveLength(3)
@@ -136,7 +136,7 @@ describe('a step that the API server refuses', () => {
     ['annotate', 'patch Pod'],
     ['up', 'apply scale'],
     ['delete', 'delete Service'],
-  ] as const)('to %s is reported, blocks nothing, and is not tried again at once', async (kind, call) => {
+  ] as const)('to %s is reported, does not block the pass, and is retried later', async (kind, call) => {
     for (const status of [400, 403, 422, 0, 504]) {
       refused.set(call, status)
       memory = newMemory(pool)
@@ -153,7 +153,7 @@ describe('a step that the API server refuses', () => {
     expect([memory.refusals.size, memory.refusedChanges.size]).toEqual([0, 0])
   })
 
-  it('counts as one of pods for a Deployment, blocks for a Service, and does not block for a budget', async () => {
+  it('counts as a refusal of pods for a Deployment, blocks for a Service, not for a budget', async () => {
     for (const kind of ['Deployment', 'Service', 'PodDisruptionBudget']) refused.set(`create ${kind}`, 403)
     await carryOut(['createDeployment', 'create', 'createBudget'])
     expect([...memory.refusals.values()]).toMatchObject([{ message: 'create Deployment is refused' }])
@@ -163,7 +163,7 @@ describe('a step that the API server refuses', () => {
     ])
   })
 
-  it('is one of pods as well when this install refuses them, and none when it allows all', async () => {
+  it('counts as a refusal of pods if this install refuses them, and does not occur if it allows all', async () => {
     deployment.spec.template = { metadata: {}, spec: { hostNetwork: true, containers: [] } }
     await carryOut(['createDeployment', 'status'])
     expect([...memory.refusals.values()]).toMatchObject([
@@ -176,7 +176,7 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual(['create Deployment', 'apply status'])
   })
 
-  it('is one of pods that names a service account, until the install lists it', async () => {
+  it('refuses pods with a service account until the install lists it', async () => {
     const spec = { serviceAccountName: 'models-reader', automountServiceAccountToken: false, hostNetwork: true }
     const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
     deployment.spec.template = { metadata: {}, spec: { ...spec, securityContext, containers: [] } }
@@ -199,7 +199,7 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual(['apply scale', 'apply status'])
   })
 
-  it('is one of pods when a licence that spec names is not allowed: none is created', async () => {
+  it('refuses pods with a licence that is not allowed', async () => {
     const models = [{ name: 'free', licence: 'MIT' }, { name: 'unknown' }, { name: 'bound', licence: 'GPL-3.0-only' }]
     Object.assign(pool.spec, { models })
     await carryOut(['createDeployment', 'status'])
@@ -209,14 +209,14 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual(['apply status'])
   })
 
-  it('is forgotten when the step is no longer planned', async () => {
+  it('is forgotten once the step is no longer planned', async () => {
     refused.set('apply Service', 422)
     await carryOut(['restore'])
     await carryOut(['status'], 1_000)
     expect(memory.refusedChanges.size).toBe(0)
   })
 
-  it('does not lower the number of pods without their annotations', async () => {
+  it('to annotate pods prevents lowering their number', async () => {
     refused.set('patch Pod', 403)
     await carryOut(['annotate', 'down', 'status'])
     await carryOut(['annotate', 'down', 'status'], 5_000)
@@ -225,7 +225,7 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual(['apply scale', 'apply status'])
   })
 
-  it('is held back from when it was refused, however long that took', async () => {
+  it('is retried later, counted from the time of the refusal', async () => {
     refused.set('apply Service', 0)
     slow.set('apply Service', 35_000)
     await carryOut(['restore', 'status'])
@@ -237,7 +237,7 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual(['apply Service', 'apply status'])
   })
 
-  it('is followed by the status alone when it was slow, and by the other steps in the next pass', async () => {
+  it('is followed only by the status if it was slow; the next pass has the other steps', async () => {
     slow.set('apply Service', 10_000)
     refused.set('apply Service', 0)
     await carryOut(['restore', 'up', 'delete', 'status'])
@@ -246,7 +246,7 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual(['apply scale', 'delete Service', 'apply status'])
   })
 
-  it('leaves pods without annotations to the next pass, and their number as it is', async () => {
+  it('leaves unannotated pods, and their number, to the next pass', async () => {
     slow.set('patch Pod', 4_000)
     const changes = Array.from({ length: 20 }, () => ({ pod, annotations: {} }))
     const many = { ...steps, annotate: { kind: 'annotate', changes } satisfies Step }
@@ -254,13 +254,13 @@ describe('a step that the API server refuses', () => {
     expect(calls).toEqual([...Array.from({ length: 3 }, () => 'patch Pod'), 'apply status'])
   })
 
-  it('is not even tried in a term that follows the own one', async () => {
+  it('is not tried in a later term', async () => {
     term = 2
     await expect(carryOut(['up', 'status'])).rejects.toThrow('term 1 has ended')
     expect(calls).toEqual([])
   })
 
-  it('is no refusal when it is a conflict, or of the status', async () => {
+  it('is no refusal if it is a conflict or concerns the status', async () => {
     refused.set('apply Service', 409)
     await expect(carryOut(['restore', 'status'])).rejects.toMatchObject({ status: 409 })
     refused.set('apply status', 422)

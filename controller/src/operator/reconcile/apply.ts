@@ -1,18 +1,15 @@
-// Applies a plan step by step. Before each write the Lease is read again, and each write to an existing object carries
-// the resourceVersion that the plan was made from, so a leader that was replaced in between writes nothing
-// (fencing-tokens.ts). An object that changed in the meantime causes a conflict, and the work queue runs another
-// reconcile pass.
-
+// Applies a plan step by step. Each write is preceded by a read of the Lease and carries the resourceVersion that the
+// plan was made from, so a replaced leader writes nothing (fencing-tokens.ts). A changed object causes a conflict and
+// another pass.
 import type { LicencePolicy } from '@matte/core/model/licence-policy'
 import { KubeError } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
-import type { Term } from '../kube/fencing-token.ts'
-import { type Leadership, NotLeaderError } from '../kube/leadership.ts'
+import { type Leadership, NotLeaderError, type Term } from '../kube/leadership.ts'
 import type { PodPatchPolicy } from '../pool/spec/pod-patch.ts'
-import { refusePods } from '../specs/restricted/refuse-pods.ts'
-import { applyStep, isNameTaken, type StepContext, type StepDeps } from './apply-step.ts'
+import type { TritonPool } from '../pool/triton-pool.ts'
+import { refusePods } from '../specs/pod-restrictions.ts'
+import { applyStep, isNameTaken, type StepContext, type StepDeps, storeOf } from './apply-step.ts'
 import type { Observed } from './gather.ts'
-import { dropGhost } from './ghosts.ts'
 import type { PoolPlan } from './plan.ts'
 import { keyOf } from './plan-steps.ts'
 import { forgetRefusals, isHeldBack, isRefusal, recordRefusal, recordSuccess } from './refusals.ts'
@@ -23,18 +20,14 @@ export type ApplyDeps = StepDeps & {
   readonly leadership: Pick<Leadership, 'confirm'>
   readonly events: Pick<EventRecorder, 'record'>
   readonly metrics: ScaleMetrics
-  /** What a pool may do with its pods. */
   readonly podPatch: PodPatchPolicy
   readonly licences: LicencePolicy
 }
 
-/**
- * After so long a pass begins no more steps but the status; the next pass begins the others. A write may wait 35 s, and
- * a plan has many.
- */
+/** After this a pass begins no more steps except the status. A write may wait 35 s, and a plan has many. */
 const workMaxMs = 10_000
 
-/** @throws KubeError 409 when an object changed or is gone, NotLeaderError when this term has ended. */
+/** @throws KubeError 409 if an object changed or is gone, NotLeaderError if the term has ended */
 export async function apply(
   deps: ApplyDeps,
   observed: Observed,
@@ -51,24 +44,22 @@ export async function apply(
     await confirmTerm(deps, context.term)
     const isDone = await attempt(deps, observed, step, { ...context, hasTime })
     if (step.kind === 'scale' && isDone) measureDelay(deps, observed, step)
-    if (step.kind === 'restore' && isDone)
-      deps.logger.info({ object: keyOf(step.live) }, 'a changed object was restored')
+    if (step.kind === 'restore' && isDone) deps.logger.info({ object: keyOf(step.live) }, 'changed object restored')
     if (step.kind !== 'status') continue
     for (const event of step.events) deps.events.record(observed.pool, event)
     deps.metrics.count(observed.pool.metadata.name, plan)
     report(deps, observed, plan)
   }
-  // Only an applied decision is remembered: after a conflict the next pass decides again from the same memory.
+  // After a conflict the next pass decides again from the old memory.
   context.memory.scale = plan.decision.memory
 }
 
-/** A slow pass can meet the next term of the same process. @throws NotLeaderError when `term` has ended */
+/** A slow pass may run into the next term of the same process. @throws NotLeaderError if `term` has ended */
 export async function confirmTerm({ leadership }: Pick<ApplyDeps, 'leadership'>, { count }: Term): Promise<void> {
   const { term } = await leadership.confirm()
   if (term !== count) throw new NotLeaderError(`term ${count} has ended`)
 }
 
-/** False: the API server refuses it, or this install does. */
 async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context: StepContext): Promise<boolean> {
   const { memory } = context
   try {
@@ -77,18 +68,17 @@ async function attempt(deps: ApplyDeps, observed: Observed, step: Step, context:
     if (step.kind !== 'status') recordSuccess(memory, step)
     return true
   } catch (error) {
-    const gone = await dropGhost(deps, { pool: observed.pool, step, error })
+    const gone = await dropDeleted(deps, { pool: observed.pool, step, error })
     if (gone !== undefined) throw gone
     if (step.kind === 'status' || !(error instanceof KubeError)) throw error
     if (!isRefusal(error) && !(step.kind === 'create' && (await isNameTaken(deps, step.object, error)))) throw error
     recordRefusal(memory, step, { error, nowMs: deps.world.clock.monotonicMs() })
     const fields = { pool: observed.pool.metadata.name, step: step.kind, err: error }
-    deps.logger.warn(fields, 'a step is refused')
+    deps.logger.warn(fields, 'a step was refused')
     return false
   }
 }
 
-/** From the arrival of the oldest waiting request to the write of the higher number of pods. */
 function measureDelay(
   { metrics, world }: ApplyDeps,
   { reading }: Observed,
@@ -107,6 +97,32 @@ function report({ logger }: ApplyDeps, { pool }: Observed, { decision, from, rol
   if (rollout.event) {
     const { stable, canary, weight, step: index } = rollout.state
     const why = rollout.event.message
-    logger.info({ pool: pool.metadata.name, stable, canary, weight, step: index, why }, 'rollout moved on')
+    logger.info({ pool: pool.metadata.name, stable, canary, weight, step: index, why }, 'rollout advanced')
   }
+}
+
+type FailedStep = { readonly pool: TritonPool; readonly step: Step; readonly error: unknown }
+type DeletedObject = { readonly what: string; readonly drop: () => void }
+
+/** Removes a deleted object from the cache and returns a conflict, so the work queue runs another pass. */
+export async function dropDeleted(deps: StepDeps, failed: FailedStep): Promise<KubeError | undefined> {
+  const deleted = await findDeleted(deps, failed)
+  if (deleted === undefined) return undefined
+  deleted.drop()
+  return new KubeError(409, 'Gone', `${deleted.what} is gone; the watch missed it`, { cause: failed.error })
+}
+
+async function findDeleted(deps: StepDeps, { pool, step, error }: FailedStep): Promise<DeletedObject | undefined> {
+  if (!(error instanceof KubeError)) return undefined
+  if (step.kind === 'restore') {
+    // An apply with the uid of a deleted object is a conflict.
+    const { resource, index } = storeOf(deps, step.live)
+    if (error.status !== 409 || (await deps.kube.get(resource, step.live.metadata.name)) !== undefined) return undefined
+    return { what: keyOf(step.live), drop: () => index.recordGone(step.live) }
+  }
+  if (error.status !== 404 || error.reason !== 'NotFound') return undefined
+  const { pools, deployments } = deps.world
+  if (step.kind === 'status') return { what: keyOf(pool), drop: () => pools.recordGone(pool) }
+  if (step.kind !== 'scale') return undefined
+  return { what: keyOf(step.deployment), drop: () => deployments.recordGone(step.deployment) }
 }

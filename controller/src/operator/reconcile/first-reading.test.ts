@@ -1,4 +1,4 @@
-// A leader that begins while the database does not answer: the first reading may take as long as every later one.
+// A new leader while the database does not answer.
 import { describe, expect, it } from 'vitest'
 import type { PoolSpecInput } from '../pool/triton-pool.ts'
 import { gather, type World } from './gather.ts'
@@ -9,10 +9,10 @@ import { newMemory } from './pool-memory.ts'
 const term = { count: 4, lease: 'lease-uid' }
 const scaling = { minReplicas: 0, maxReplicas: 9 }
 
-/** A new leader over a pool with these pods. `readAtMs`: when its last reading of the demand began, if there is one. */
+/** A new leader of a pool with these pods. `readAtMs`: begin of its last reading of the demand, if any. */
 async function newLeader(spec: Partial<PoolSpecInput>, podNames: readonly string[], readAtMs?: number) {
   const { pool: bare, ...parts } = await settled(spec, podNames)
-  // The pool that came to rest before the outage; its window has passed.
+  // The pool was idle before the outage, and its window has passed.
   const pool = { ...poolOf(spec), status: { ...bare.status, desiredReplicas: podNames.length } }
   const memory = newMemory(pool)
   const usual = worldOf({ ...parts, pool })
@@ -38,26 +38,26 @@ const calm = { rule: 'stabilization', degraded: 'NothingWrong' }
 const stale = { rule: 'fallback', degraded: 'DemandStale' }
 
 describe('a leader that begins during an outage of the database', () => {
-  it('leaves a pool at zero there, before and after the wait', async () => {
+  it('leaves a pool at zero, before and after the wait', async () => {
     const pass = await newLeader({ scaling }, [])
     expect(await pass(hourMs)).toEqual({ replicas: 0, ...calm })
     expect(await pass(hourMs + 30_000)).toEqual({ replicas: 0, ...calm })
     expect(await pass(hourMs + 30_001)).toEqual({ replicas: 0, ...stale })
   })
 
-  it('starts the pods of a fallback after the wait, and not at once', async () => {
+  it('starts the fallback’s pods after the wait', async () => {
     const pass = await newLeader({ scaling: { ...scaling, fallback } }, [])
     expect(await pass(hourMs)).toEqual({ replicas: 0, ...calm })
     expect(await pass(hourMs + 30_001)).toEqual({ replicas: 2, ...stale })
   })
 
-  it('keeps the pods that it finds, before and after', async () => {
+  it('keeps running pods, before and after the wait', async () => {
     const pass = await newLeader({ scaling }, ['a', 'b', 'c'])
     expect(await pass(hourMs)).toEqual({ replicas: 3, ...calm })
     expect(await pass(hourMs + 30_001)).toEqual({ replicas: 3, ...stale })
   })
 
-  it('waits likewise when its last reading is of an hour ago, when it led before', async () => {
+  it('also waits if it has a reading from an earlier term', async () => {
     const pass = await newLeader({ scaling: { ...scaling, fallback } }, [], 0)
     expect(await pass(hourMs)).toEqual({ replicas: 0, ...calm })
     expect(await pass(hourMs + 30_001)).toEqual({ replicas: 2, ...stale })

@@ -1,36 +1,39 @@
-// Everything that a decision about one pool needs, read once: objects from the reflectors, demand from the database,
-// and what the pods themselves report. Nothing here writes; what it asks in the background requeues the pool when
-// answered.
+// Reads everything that a decision about one pool needs: objects from the caches, demand from the database, and reports
+// of the pods. Nothing here writes. Background requests requeue the pool when they complete.
 import type { Clock } from '@matte/core/runtime/clock'
 import type { Demand } from '@matte/core/scale/demand'
 import { shareSlowerThan } from '@matte/core/scale/latency'
-import { keyOfObject } from '../kube/object-key.ts'
-import type { Deployment, KubeObject, Pod, PodDisruptionBudget, Service } from '../kube/objects.ts'
+import {
+  type Deployment,
+  type KubeObject,
+  keyOfObject,
+  type Pod,
+  type PodDisruptionBudget,
+  type Service,
+} from '../kube/objects.ts'
 import { elapsedSince } from '../pool/elapsed-times.ts'
 import { modelsAnnotation, revisionLabel } from '../pool/labels.ts'
 import { type OwnerRequests, readRequests } from '../pool/owner-requests.ts'
 import { type RevisionModel, rememberModels } from '../pool/revision-models.ts'
 import type { RoutedModel, ServedPools } from '../pool/served-pools.ts'
-import type { DeploymentObservation, PoolObservation } from '../pool/status/observation.ts'
-import { countPods } from '../pool/status/status-input.ts'
+import { countPods, type DeploymentObservation, type PoolObservation } from '../pool/status/observation.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import type { RequestCounts } from '../rollout/gate.ts'
 import { boundsInForce } from '../scale/bounds.ts'
 import { stabilizationSecondsFor, startMemory, unmeasuredStartSeconds } from '../scale/decide.ts'
 import type { EffectiveScaling, ScaleInput } from '../scale/decision.ts'
-import type { Built } from '../specs/built.ts'
+import type { BuildRecord } from '../specs/build-record.ts'
 import type { TargetBuild } from '../specs/choose-target.ts'
-import type { DemandReader, DemandReading } from './observe/demand-reader.ts'
+import { countsByRevision, type DemandReader, type DemandReading } from './observe/demand-reader.ts'
 import type { LiveIndex } from './observe/live-index.ts'
-import { missingSourcesOf } from './observe/missing-sources.ts'
 import { observeModels } from './observe/observe-models.ts'
+import { missingSourcesOf } from './observe/observe-pods.ts'
 import { observeBuilder, observeTarget } from './observe/observe-target.ts'
 import { collectPodReports, isUsable, type PodReporters } from './observe/pod-reports.ts'
-import { countsByRevision } from './observe/revision-counts.ts'
 import { type PoolMemory, startSecondsOf, timetableOf } from './pool-memory.ts'
 
 export type World = PodReporters & {
-  /** By name; the objects of pools by namespace and name, and by their pool's. */
+  /** Pools by name; the other objects by namespace and name, and by their pool. */
   readonly pools: LiveIndex<TritonPool>
   readonly deployments: LiveIndex<Deployment>
   readonly pods: LiveIndex<Pod>
@@ -42,14 +45,10 @@ export type World = PodReporters & {
 }
 
 type PoolObjects = {
-  /** The revision that the spec asks for. */
   readonly target: string
-  /** The same, and what it was built from. */
   readonly targetBuild: TargetBuild
-  /** Records that Deployments lack, by revision. */
-  readonly missingRecords: ReadonlyMap<string, Built>
+  readonly missingRecords: ReadonlyMap<string, BuildRecord>
   readonly requests: OwnerRequests
-  /** By revision, both. */
   readonly deployments: ReadonlyMap<string, Deployment>
   readonly services: ReadonlyMap<string, Service>
   readonly budget: PodDisruptionBudget | undefined
@@ -58,20 +57,17 @@ type PoolObjects = {
 
 export type Observed = PoolObjects & {
   readonly pool: TritonPool
-  /** Names of the pods that could serve requests now. */
   readonly usable: ReadonlySet<string>
-  /** The public names that the pods of a revision answer for. */
   readonly namesOf: (revision: string) => readonly string[]
   readonly observation: PoolObservation
   readonly reading: DemandReading | undefined
-  /** What each revision did since the present step of the rollout began. */
   readonly requestCounts: ReadonlyMap<string, RequestCounts>
   readonly scale: ScaleInput
   readonly now: Date
   readonly nowMs: number
 }
 
-/** Undefined: there is no such pool, or it is being deleted and Kubernetes deletes what belongs to it. */
+/** Undefined if the pool does not exist or is being deleted; Kubernetes then deletes its objects. */
 export async function gather(world: World, name: string, memory: PoolMemory): Promise<Observed | undefined> {
   const { reading, failure } = await world.demand.latest(name)
   const pool = world.pools.get(name)
@@ -138,14 +134,14 @@ function gatherObjects({ deployments, services, budgets, pods }: World, pool: Tr
   }
 }
 
-/** False for an object of a deleted pool of the same name, which Kubernetes has not deleted yet. */
+/** False for an object of a deleted pool of the same name, which Kubernetes has yet to delete. */
 const isOf = ({ metadata: { uid } }: TritonPool, { metadata }: KubeObject): boolean =>
   metadata.ownerReferences?.every((owner) => owner.controller !== true || owner.uid === uid) ?? true
 
 const byRevision = <T extends Deployment | Service>(objects: readonly T[]): Map<string, T> =>
   new Map(objects.map((object) => [object.metadata.labels?.[revisionLabel] ?? '', object]))
 
-/** What each revision has, and which of it this pool serves: an older pool may serve the same public name. */
+/** Models of each revision, and those routed to this pool: an older pool may serve the same public name. */
 function gatherModels(served: ServedPools, pool: TritonPool, { target, deployments }: PoolObjects) {
   const written = (revision: string): string | undefined =>
     deployments.get(revision)?.metadata.annotations?.[modelsAnnotation]
@@ -158,7 +154,6 @@ function gatherModels(served: ServedPools, pool: TritonPool, { target, deploymen
   return { modelsOf, routedIn, unroutedIn }
 }
 
-/** Computes a value once for each revision. */
 function perRevision<T>(of: (revision: string) => T): (revision: string) => T {
   const known = new Map<string, T>()
   return (revision) => {
@@ -173,9 +168,8 @@ function scalingOf({ spec }: TritonPool, schedule: EffectiveScaling['schedule'])
   return { ...scaling, ...target, schedule }
 }
 
-/** The slots that pods report are kept for when there are no pods. */
 function rememberSlots({ source }: World, { metadata, spec }: TritonPool, memory: PoolMemory): void {
-  // A pod on probation has a single slot for the time being, which says nothing about the others.
+  // A pod on probation has one slot, which is not representative.
   const own = source.pods().filter(({ pool, onProbation }) => pool === metadata.name && !onProbation)
   const most = Math.max(0, ...own.map(({ podSlots }) => podSlots))
   if (most > 0) memory.slotsPerPod = most
@@ -187,7 +181,7 @@ function demandOf({ demand }: DemandReading, { spec }: TritonPool): Demand {
   return { ...counts, missedShare: shareSlowerThan(latencyBuckets, spec.scaling.target.p95Seconds) }
 }
 
-/** Includes the Deployment of the target revision if the API server refuses to create it. */
+/** Includes the target revision's Deployment if the API server refuses to create it. */
 function observeDeployments({ target, deployments }: PoolObjects, { refusals }: PoolMemory): DeploymentObservation[] {
   const refused = [...refusals.values()].find(({ revision = target }) => revision === target)
   const seen = [...deployments].map(([revision, { spec, status }]): DeploymentObservation => {
@@ -209,7 +203,7 @@ function scaleInput(
   const nowSeconds = nowMs / 1000
   memory.ledSinceMs ??= nowMs
   const ledSeconds = (nowMs - memory.ledSinceMs) / 1000
-  // A status that was lost must not cost the pods that run.
+  // A lost status must not cost the running pods.
   const current = status?.desiredReplicas ?? deployments.reduce((sum, one) => sum + one.replicas, 0)
   return {
     nowSeconds,

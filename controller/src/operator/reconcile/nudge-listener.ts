@@ -1,6 +1,5 @@
-// The leader receives every nudge, also while no pod exists and so nobody pulls them: besides being in a stream a nudge
-// is an ordinary message, and a plain subscription gets a copy of it without taking it from a consumer. A nudge wakes a
-// pool from zero; the reconcile pass of each second covers a nudge that was lost.
+// The leader receives every nudge by a plain subscription, which takes none from a consumer. A nudge wakes a pool from
+// zero; the pass of each second covers lost nudges.
 import type { Bus } from '@matte/core/bus/bus'
 import { modelOf, subjects } from '@matte/core/bus/streams'
 import { repeat } from '@matte/core/runtime/loop'
@@ -12,7 +11,6 @@ type NudgeListenerOptions = {
   readonly wake: (modelVersion: string) => void
 }
 
-/** How soon a lost connection or a new leadership is noticed. */
 const checkEveryMs = 500
 
 export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Service {
@@ -34,7 +32,7 @@ export function nudgeListener({ bus, leads, wake }: NudgeListenerOptions): Servi
   const listening = repeat({
     name: 'nudge-listener',
     pass: async () => {
-      // A closed connection ends the subscription, with or without an error; the next connection gets a new one.
+      // A closed connection ends the subscription; the next one gets a new subscription.
       if (leads()) await listen().catch(() => undefined)
       return checkEveryMs
     },

@@ -1,13 +1,12 @@
 // Writes of passes while the watch is behind: the API server refuses old versions, as the real one does, and the watch
-// reports nothing.
+// Writes of passes while the watch reports nothing; the fake API server rejects old versions.
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
-import { objectKey } from '../kube/object-key.ts'
-import type { KubeObject } from '../kube/objects.ts'
+import { type KubeObject, objectKey } from '../kube/objects.ts'
 import { withDefaults } from '../pool/triton-pool.ts'
-import { rolloutTurns } from '../rollout/turns.ts'
+import { rolloutQueue } from '../rollout/rollout-queue.ts'
 import { fitPools } from './observe/fitted-pools.ts'
 import { liveIndex } from './observe/live-index.ts'
 import { type Seen, settled, worldOf } from './plan.fixtures.ts'
@@ -18,7 +17,7 @@ const term = { count: 4, lease: 'lease-uid' }
 
 const poolKey = objectKey(undefined, 'p')
 
-/** An index over a reflector that has these objects and hears of no change but what is forgotten. */
+/** An index over a reflector with these objects. Its watch is silent; only `forget` changes it. */
 function behind<T extends KubeObject>(objects: readonly T[], pool: (object: T) => string = () => poolKey) {
   const listeners: ((name: string, object: T | undefined) => void)[] = []
   const index = liveIndex<T>(
@@ -34,7 +33,7 @@ function behind<T extends KubeObject>(objects: readonly T[], pool: (object: T) =
   return index
 }
 
-/** An API server with the objects of `seen`, but for the kinds in `gone`; `calls` are the requests of a pass. */
+/** An API server with the objects of `seen` except the kinds in `gone`; `calls` are the requests of a pass. */
 function serverOf(seen: Seen, gone: readonly string[]) {
   const calls: string[] = []
   let version = 100
@@ -48,7 +47,7 @@ function serverOf(seen: Seen, gone: readonly string[]) {
       const of = subresource === 'scale' ? `Deployment ${object.metadata.name}` : keyOf(object)
       calls.push(`apply ${of} ${subresource}`.trim())
       const live = stored.get(of)
-      // With a uid the API server never makes an object again.
+      // With a uid the API server never recreates an object.
       if (live === undefined) throw subresource ? notFound(of) : new KubeError(409, 'Conflict', 'uid mismatch')
       if (live.metadata.resourceVersion !== object.metadata.resourceVersion) {
         calls.push(`conflict ${of}`)
@@ -79,7 +78,7 @@ function serverOf(seen: Seen, gone: readonly string[]) {
   return { kube: { ...kube, in: () => kube }, calls }
 }
 
-/** An operator whose copies have all of `seen`, though the API server has no object of the kinds in `gone`. */
+/** An operator whose cache has all of `seen`, although the API server lacks the kinds in `gone`. */
 function given(seen: Seen, gone: readonly string[] = []) {
   const { kube, calls } = serverOf(seen, gone)
   const world = {
@@ -100,9 +99,9 @@ function given(seen: Seen, gone: readonly string[] = []) {
     memories: new Map(),
     term: () => term,
     refusedOf: () => [],
-    turns: rolloutTurns({ max: 2, pools: () => [], nowMs: () => 0 }),
+    turns: rolloutQueue({ max: 2, pools: () => [], nowMs: () => 0 }),
   } as unknown as Parameters<typeof reconcile>[0]
-  /** The calls of one pass, and whether it ended in a conflict, which means another pass at once. */
+  /** The calls of one pass, and whether it ended in a conflict, after which another pass follows at once. */
   const pass = async () => {
     calls.length = 0
     const outcome = await reconcile(deps, 'p', new AbortController().signal).then(
@@ -123,7 +122,7 @@ async function outdated(podNames: readonly string[] = ['a']): Promise<Seen> {
 const status = ['apply TritonPool p status']
 
 describe('a pass right after a write', () => {
-  it('sees its own status before the watch reports it, so it writes and conflicts no more', async () => {
+  it('has its own status before the watch reports it, so it neither writes again nor conflicts', async () => {
     const { pass } = given(await outdated())
     expect(await pass()).toEqual({ outcome: 'done', calls: status })
     expect(await pass()).toEqual({ outcome: 'done', calls: [] })
@@ -131,8 +130,8 @@ describe('a pass right after a write', () => {
   })
 })
 
-describe('an object that the copy has and the API server has not', () => {
-  it('is a Deployment: scaled once without success, and made again by the next pass', async () => {
+describe('an object that is cached and deleted', () => {
+  it('Deployment: the scale fails once, and the next pass recreates it', async () => {
     const seen = await outdated(['a', 'b'])
     const spec = withDefaults({ models: seen.pool.spec.models, scaling: { minReplicas: 3 } })
     const { pass } = given({ ...seen, pool: { ...seen.pool, spec } }, ['Deployment'])
@@ -143,7 +142,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect(next.calls[0]).toBe(`create Deployment ${name}`)
   })
 
-  it('is a Service that was changed: restored once without success, and made again by the next pass', async () => {
+  it('changed Service: the restore fails once, and the next pass recreates it', async () => {
     const seen = await outdated()
     const services = (seen.services ?? []).map((service) => ({ ...service, spec: { ports: [] } }))
     const { pass } = given({ ...seen, services }, ['Service'])
@@ -152,7 +151,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect((await pass()).calls).toEqual([`create Service ${name}`, ...status])
   })
 
-  it('is a pod: chosen once without success, and no longer counted', async () => {
+  it('pod: its annotation fails once, and it no longer counts', async () => {
     const seen = await outdated(['a', 'b', 'c'])
     const spec = withDefaults({ models: seen.pool.spec.models, scaling: { minReplicas: 2, maxReplicas: 2 } })
     const { pass, world } = given({ ...seen, pool: { ...seen.pool, spec } }, ['Pod'])
@@ -161,7 +160,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect(world.pods.of(poolKey)).toEqual([])
   })
 
-  it('is a Deployment that nothing needs: deleted once without success', async () => {
+  it('unused Deployment: its deletion fails once', async () => {
     const seen = await outdated()
     const [deployment] = seen.deployments ?? []
     if (deployment === undefined) throw new Error('there is no Deployment')
@@ -175,7 +174,7 @@ describe('an object that the copy has and the API server has not', () => {
     expect((await all.pass()).calls).toEqual([])
   })
 
-  it('is the pool itself: its status is written once without success, and nothing is left to do', async () => {
+  it('pool: the status write fails once, and nothing is left to do', async () => {
     const { pass } = given(await outdated(), ['TritonPool'])
     expect(await pass()).toEqual({ outcome: 'conflict', calls: status })
     expect(await pass()).toEqual({ outcome: 'gone', calls: [] })

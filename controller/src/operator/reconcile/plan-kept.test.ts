@@ -1,11 +1,11 @@
-// Revisions that outlive the builder that made them.
+// Revisions that an older builder made.
 import { describe, expect, it } from 'vitest'
 import type { Deployment } from '../kube/objects.ts'
 import { revisionLabel, revisionSelector } from '../pool/labels.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import { builderVersion, inputsOf, writeBuilt } from '../specs/built.ts'
-import { revisionOf } from '../specs/revision.ts'
+import { builderVersion, inputsOf, writeBuildRecord } from '../specs/build-record.ts'
+import { revisionOf } from '../specs/json.ts'
 import { targetRevision, templateAnnotation } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import { asked, planOf, podOf, poolOf, type Seen, settled } from './plan.fixtures.ts'
@@ -22,9 +22,9 @@ type HeldPool = Partial<RolloutStatus> & {
 const words = (steps: readonly Step[]): string[] =>
   steps.map((step) => (step.kind === 'record' ? `record ${step.annotations[builtAnnotation]}` : step.kind))
 
-describe('the plan of a pool whose revision another builder made', () => {
+describe('the plan of a pool with a revision of another builder', () => {
   const former = { priorityClassName: 'former' }
-  /** A pool that an operator with another builder has made: its template has what ours would not have. */
+  /** A pool from another builder, whose template has a field that today's builder does not write. */
   async function builtByAnother() {
     const seen = await settled({}, ['a'])
     const [today] = seen.deployments ?? []
@@ -34,7 +34,7 @@ describe('the plan of a pool whose revision another builder made', () => {
     const stored = { ...template, spec: { ...template.spec, ...former } }
     const revision = revisionOf(stored)
     const labels = { ...today.metadata.labels, [revisionLabel]: revision }
-    const built = writeBuilt({ builder: 1, inputs: inputsOf(seen.pool) })
+    const built = writeBuildRecord({ builder: 1, inputs: inputsOf(seen.pool) })
     const live: Deployment = {
       ...today,
       metadata: {
@@ -64,7 +64,7 @@ describe('the plan of a pool whose revision another builder made', () => {
     return { ...live, metadata: { ...live.metadata, annotations: Object.fromEntries(kept) } }
   }
 
-  it('keeps it and its pods, and says that a newer builder exists', async () => {
+  it('keeps it and its pods, and reports that a newer builder exists', async () => {
     const { live, revision, world } = await builtByAnother()
     const plan = await planOf(world(live))
     expect(words(plan.steps)).toEqual(['status'])
@@ -74,7 +74,7 @@ describe('the plan of a pool whose revision another builder made', () => {
     expect(plan.status.newestBuilder).toBe(builderVersion)
   })
 
-  it('restores the template that was stored', async () => {
+  it('restores the stored template', async () => {
     const { live, world } = await builtByAnother()
     const { template } = live.spec
     const edited = { ...live, spec: { ...live.spec, template: { ...template, spec: { containers: [] } } } }
@@ -83,10 +83,10 @@ describe('the plan of a pool whose revision another builder made', () => {
     expect(restored?.object).toMatchObject({ spec: { template: { spec: former } } })
   })
 
-  it('adopts one that recorded nothing, and leaves its template alone', async () => {
+  it('adopts one without a record, and does not change its template', async () => {
     const { live, revision, world } = await builtByAnother()
     const bare = without(live, builtAnnotation, templateAnnotation)
-    const { [builtAnnotation]: built } = writeBuilt({ builder: 1, inputs: inputsOf(world(bare).pool) })
+    const { [builtAnnotation]: built } = writeBuildRecord({ builder: 1, inputs: inputsOf(world(bare).pool) })
     const plan = await planOf(world(bare))
     expect(words(plan.steps)).toEqual([`record ${built}`, 'status'])
     expect(plan.status.rollout).toMatchObject({ stable: revision })
@@ -94,7 +94,7 @@ describe('the plan of a pool whose revision another builder made', () => {
     expect(words((await planOf(world(edited))).steps)).toEqual([`record ${built}`, 'status'])
   })
 
-  describe('that recorded nothing, when its rollout to a new spec is held', () => {
+  describe('without a record, while its rollout to a new spec is held', () => {
     const failed = {
       revision: 'bad00000',
       reason: 'CanaryErrorRate',
@@ -119,7 +119,7 @@ describe('the plan of a pool whose revision another builder made', () => {
       ['it waits after another canary', { canary: '0ldbu1ld', observedGeneration: 2 }, queued],
       ['it waits after a rollback', { failed }, queued],
       ['it waits for a retry', { failed, annotations: retry, observedGeneration: 2 }, queued],
-    ])('is not adopted for that spec, even if its record is refused: %s', async (_what, held, turn) => {
+    ])('is not adopted for the new spec, even if its record is refused: %s', async (_what, held, turn) => {
       const { seen, revision, today } = await bareWithNewSpec(held)
       const first = await planOf(seen, undefined, turn)
       expect(first.rollout.held).toBeDefined()
@@ -131,7 +131,7 @@ describe('the plan of a pool whose revision another builder made', () => {
     })
   })
 
-  it('keeps one that recorded nothing when a paused rebuild is withdrawn', async () => {
+  it('keeps one without a record when a paused rebuild is withdrawn', async () => {
     const { live, revision, world } = await builtByAnother()
     const seen = world(without(live, builtAnnotation, templateAnnotation))
     const annotations = { 'matte.dev/rebuild': '2026-11-21T12:00:00Z', 'matte.dev/pause': 'true' }
@@ -143,7 +143,7 @@ describe('the plan of a pool whose revision another builder made', () => {
     expect(withdrawn.status.rollout.canary).toBeUndefined()
   })
 
-  it('does not try again what was rolled back, though its Deployment is gone and bounds change', async () => {
+  it('does not retry a rolled-back revision when its Deployment is gone and bounds change', async () => {
     const { live, revision, world } = await builtByAnother()
     const seen = world(without(live, builtAnnotation, templateAnnotation))
     const failed = {
@@ -161,14 +161,14 @@ describe('the plan of a pool whose revision another builder made', () => {
     expect(second.status.rollout.canary).toBeUndefined()
   })
 
-  it('does not believe a stored template with another hash', async () => {
+  it('ignores a stored template with another hash', async () => {
     const { live, world } = await builtByAnother()
     const annotations = { ...live.metadata.annotations, [templateAnnotation]: '{"spec":{"hostNetwork":true}}' }
     const plan = await planOf(world({ ...live, metadata: { ...live.metadata, annotations } }))
     expect(words(plan.steps)).toEqual(['status'])
   })
 
-  it('tries today’s as a canary when its owner asks', async () => {
+  it('starts today’s build as a canary when the annotation asks for it', async () => {
     const { live, world } = await builtByAnother()
     const seen = world(live)
     const annotations = { 'matte.dev/rebuild': '2026-11-21T12:00:00Z' }
@@ -181,7 +181,7 @@ describe('the plan of a pool whose revision another builder made', () => {
     })
   })
 
-  it('records a rebuild that changes nothing, and moves no pod', async () => {
+  it('records a rebuild without a change, and keeps the pods', async () => {
     const seen = await settled({}, ['a'])
     const annotations = { 'matte.dev/rebuild': '2026-11-21T12:00:00Z' }
     const plan = await planOf({ ...seen, pool: { ...seen.pool, metadata: { ...seen.pool.metadata, annotations } } })

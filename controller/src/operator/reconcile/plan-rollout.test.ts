@@ -1,4 +1,4 @@
-// Rollouts as the plan of a pool sees them: clocks, demand that is not read, and pods without room.
+// Rollouts in the plan of a pool: clocks, unread demand, and pods without room.
 import { describe, expect, it } from 'vitest'
 import type { Pod } from '../kube/objects.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
@@ -32,27 +32,27 @@ function passes(rollout: Partial<RolloutStatus>, fresh: Pod) {
 }
 
 describe('a wall clock that jumps', () => {
-  it('neither rolls a revision back nor delays its rollback', async () => {
+  it('neither causes nor delays a rollback', async () => {
     const pass = passes({}, podOf(next, 'b', {}, false))
     expect((await pass(0, 0)).state.failed).toBeUndefined()
     expect((await pass(90_000, 600)).state.failed).toBeUndefined()
     expect((await pass(-90_000, 601)).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
   })
 
-  it('does not promote', async () => {
+  it('promotes nothing', async () => {
     const pass = passes({ step: 0, weight: 50, weightReached: true }, podOf(next, 'b'))
     expect((await pass(0, 0)).state).toMatchObject({ step: 0 })
     expect((await pass(90_000, 10)).state).toMatchObject({ step: 0, since })
   })
 })
 
-it('a step pauses while the demand is not read', async () => {
+it('pauses a step while the demand cannot be read', async () => {
   const pass = passes({ step: 0, weight: 50, weightReached: true }, podOf(next, 'b'))
   await pass(0, 0)
   expect((await pass(61, 61)).state).toMatchObject({ step: 0, waiting: { for: 'Demand' } })
 })
 
-it('a pod without a node is no failure of its revision', async () => {
+it('does not blame a revision for a pod without a node', async () => {
   const pending = podOf(next, 'b', {}, false)
   const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no GPU' }
   const unplaced = { ...pending, status: { phase: 'Pending', conditions: [condition] } } as Pod

@@ -1,32 +1,29 @@
-// The steps from the observed objects to the desired ones: what is missing or was changed, and how many pods each
-// revision has.
+// Steps from the observed objects to the desired ones: missing or changed objects, and the number of pods of each
+// revision.
 
 import { isDeepStrictEqual } from 'node:util'
-import { fencingTokenOf } from '../kube/fencing-token.ts'
+import { fencingTokenOf } from '../kube/leadership.ts'
 import type { Deployment, KubeObject } from '../kube/objects.ts'
 import { deletionCostAnnotation, leaderTermAnnotation } from '../pool/labels.ts'
-import { chooseVictims, type PodChoice } from '../rollout/drain.ts'
-import type { RolloutPlan } from '../rollout/rollout-plan.ts'
-import { readBuilt, writeBuilt } from '../specs/built.ts'
+import { chooseVictims, type PodChoice } from '../rollout/choose-victims.ts'
+import type { RolloutPlan } from '../rollout/rollout-decision.ts'
+import { readBuildRecord, writeBuildRecord } from '../specs/build-record.ts'
 import type { TargetBuild } from '../specs/choose-target.ts'
-import { covers } from '../specs/covers.ts'
 import { buildDisruptionBudget } from '../specs/disruption-budget.ts'
-import type { Json } from '../specs/merge-patch.ts'
-import { canonical } from '../specs/revision.ts'
+import { canonical, covers, type Json } from '../specs/json.ts'
 import { buildTritonDeployment, findTemplate } from '../specs/triton-deployment.ts'
 import { buildTritonService } from '../specs/triton-service.ts'
 import type { Observed } from './gather.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
 import type { OwnedObject, PlanContext, PodAnnotations, Step } from './step.ts'
 
-/** The objects of the revisions in use, and of the pool itself. */
 export function objectSteps(observed: Observed, { state }: RolloutPlan, context: PlanContext): Step[] {
   const { pool, target, targetBuild, deployments, services, budget } = observed
   const used = [state.stable, state.canary].filter((revision) => revision !== undefined)
   const steps = used.flatMap((revision) => {
     const service = ensure(services.get(revision), buildTritonService(pool, revision), context)
     const deployment = deployments.get(revision)
-    // Revisions other than the target stay as they were created.
+    // Revisions other than the target keep their template.
     if (revision !== target) return deployment === undefined ? [] : service
     const template = findTemplate(pool, targetBuild, deployment)
     if (template === undefined) return service
@@ -38,24 +35,21 @@ export function objectSteps(observed: Observed, { state }: RolloutPlan, context:
   return [...steps, ...ensure(budget, buildDisruptionBudget(pool, neverReady), context)]
 }
 
-/**
- * Writes the missing records of used revisions other than the target. They precede a status with a new generation. That
- * status repeats them, so a refused record changes nothing.
- */
+/** Precedes a status with a new generation. The status repeats the records, so a refused one is harmless. */
 export const missingRecordSteps = (observed: Observed, { state }: RolloutPlan): Step[] =>
   [...observed.missingRecords].flatMap(([revision, built]): Step[] => {
     const object = observed.deployments.get(revision)
     const isUsed = revision === state.stable || revision === state.canary
     if (object === undefined || !isUsed || revision === observed.target) return []
-    return [{ kind: 'record', object, annotations: writeBuilt(built) }]
+    return [{ kind: 'record', object, annotations: writeBuildRecord(built) }]
   })
 
 function recordSteps(object: Deployment | undefined, { built }: TargetBuild): Step[] {
-  if (object === undefined || isDeepStrictEqual(readBuilt(object.metadata.annotations), built)) return []
-  return [{ kind: 'record', object, annotations: writeBuilt(built) }]
+  if (object === undefined || isDeepStrictEqual(readBuildRecord(object.metadata.annotations), built)) return []
+  return [{ kind: 'record', object, annotations: writeBuildRecord(built) }]
 }
 
-/** A Deployment is created without pods, so one that a former leader still creates by mistake does nothing. */
+/** A Deployment is created without pods, so one that a former leader creates late is harmless. */
 function withoutPods(wanted: Deployment, live: Deployment | undefined, { term }: PlanContext): Deployment {
   if (live !== undefined) return wanted
   const annotations = { ...wanted.metadata.annotations, [leaderTermAnnotation]: fencingTokenOf(term) }
@@ -69,38 +63,35 @@ function ensure(live: OwnedObject | undefined, object: OwnedObject, { memory }: 
   return [{ kind: 'restore', object, live }]
 }
 
-/** Belongs to a deleted pool of the same name. Kubernetes deletes it, and it is created again afterwards. */
+/** Owned by a deleted pool of the same name. Kubernetes deletes it, then it is recreated. */
 function isOrphan({ metadata: live }: OwnedObject, { metadata: wanted }: OwnedObject): boolean {
   const uid = wanted.ownerReferences?.[0]?.uid
   return live.ownerReferences?.some((owner) => owner.controller === true && owner.uid !== uid) ?? false
 }
 
-/** Whether `live` has all that we ask for: labels, owner and spec. The rest of the metadata is not ours. */
+/** Whether `live` has all desired labels, owners and spec. Other metadata is ignored. */
 const coversObject = (live: OwnedObject, wanted: OwnedObject): boolean => covers(askedOf(live), askedOf(wanted))
 
 function askedOf({ metadata, spec }: OwnedObject): Json {
   const asked: unknown = { labels: metadata.labels, owners: metadata.ownerReferences, spec }
-  // It is JSON, but an interface has no index signature to say so.
+  // JSON by content, but an interface has no index signature.
   return asked as Json
 }
 
 export const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
-/**
- * One desired state over one version of an object. A budget that nobody changes has one desired state during a rollout
- * and another one after it.
- */
+/** A desired state over a version of an object. A budget has another one during a rollout. */
 export const restorationOf = (live: OwnedObject, wanted: OwnedObject): string =>
   `${versionOf(live)} ${canonical(askedOf(wanted))}`
 
-/** Changes when somebody changes the spec; for objects without a generation, when anything changes. */
+/** Changes with the spec; for objects without a generation, with any change. */
 const versionOf = ({ metadata }: KubeObject): string =>
   `${metadata.uid} ${metadata.generation ?? metadata.resourceVersion}`
 
-/** Pods of a revision that one pass removes: each is annotated first, and the next pass is a second away. */
+/** Maximum pods of a revision that a pass removes, because each is annotated first. */
 const victimsMax = 32
 
-/** Scales up before it scales down, so that new pods start before old ones go. */
+/** Scales up first, so new pods start before old ones stop. */
 export function scaleSteps(observed: Observed, { pods }: RolloutPlan, context: PlanContext): Step[] {
   const changes = [...pods].flatMap(([revision, to]) => {
     const deployment = observed.deployments.get(revision)
@@ -118,11 +109,7 @@ export function scaleSteps(observed: Observed, { pods }: RolloutPlan, context: P
   ]
 }
 
-/**
- * Victims get their deletion cost before the number is lowered. In the same step each pod that might stay gets the
- * fencing token of this term, once: what a former leader may still write to it then carries an old resourceVersion and
- * is refused. When all pods go there is nothing to choose and nothing to protect.
- */
+/** Victims get deletion costs. Pods that stay get the fencing token once per term (fencing-tokens.ts). */
 function annotateSteps({ pods, observation }: Observed, revision: string, left: number, { term }: PlanContext): Step[] {
   if (left === 0) return []
   const staying = pods.filter((pod) => revisionOfPod(pod) === revision && !pod.metadata.deletionTimestamp)

@@ -1,7 +1,6 @@
-// A pool and what belongs to it, for tests of plans.
+// A pool and its objects, for tests of plans.
 import { emptyBuckets } from '@matte/core/scale/latency'
-import { keyOfObject } from '../kube/object-key.ts'
-import type { Deployment, KubeObject, Pod, PodDisruptionBudget } from '../kube/objects.ts'
+import { type Deployment, type KubeObject, keyOfObject, type Pod, type PodDisruptionBudget } from '../kube/objects.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { servedPools } from '../pool/served-pools.ts'
 import { type PoolSpecInput, type TritonPool, withDefaults } from '../pool/triton-pool.ts'
@@ -83,7 +82,7 @@ export type Seen = {
   readonly pods?: readonly Pod[]
   readonly demand?: Partial<typeof idle>
   readonly clock?: { readonly monotonicMs: () => number; readonly nowMs: () => number }
-  /** Of each pod. */
+  /** One entry per pod. */
   readonly slots?: { readonly podSlots: number; readonly onProbation?: boolean }
 }
 
@@ -94,7 +93,7 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   recordGone: () => undefined,
 })
 
-/** Only what gather and apply read: each part of the World has more members. */
+/** Has only the members that gather and apply read. */
 export function worldOf(seen: Seen): World {
   const { pool, deployments = [], services = [], budget = false, pods = [], demand = {}, slots } = seen
   return {

@@ -26,7 +26,7 @@ const describeChange = ({ pod, annotations }: PodAnnotations): string => {
 }
 
 describe('the plan of a pool', () => {
-  it('writes its first status, and creates everything that is missing, without pods', async () => {
+  it('writes the first status, and creates all objects without pods', async () => {
     const plan = await planOf({ pool: poolOf() })
     expect(words(plan.steps)).toEqual(['status', 'create Service', 'create Deployment', 'create PodDisruptionBudget'])
     const made = plan.steps.find((step) => step.kind === 'create' && step.object.kind === 'Deployment')
@@ -42,7 +42,7 @@ describe('the plan of a pool', () => {
     expect(plan.from).toBe(plan.decision.replicas)
   })
 
-  it('scales up first and reports it after, as one decision', async () => {
+  it('scales up, then reports it, as one decision', async () => {
     const seen = await settled({}, ['a'])
     const plan = await planOf({ ...seen, demand: { backlog: 50, arrivals3s: 12, arrivals30s: 60, oldestSeconds: 1 } })
     const { replicas, sentence, rule } = plan.decision
@@ -56,7 +56,7 @@ describe('the plan of a pool', () => {
     expect(plan.status.scalingHistory.at(-1)).toMatchObject({ from: 1, to: replicas, rule, sentence })
   })
 
-  it('does not take the one slot of a pod on probation for what the others have', async () => {
+  it('ignores the single slot of a pod on probation', async () => {
     const seen = await settled({}, ['a'])
     const { status } = await planOf({ ...seen, slots: { podSlots: 8 } })
     const pool = { ...seen.pool, status }
@@ -73,7 +73,7 @@ describe('the plan of a pool', () => {
     ])
   })
 
-  it('fences the pods that may stay once in a term, so that a former leader annotates none of them', async () => {
+  it('fences remaining pods once in a term, so a former leader annotates none of them', async () => {
     const names = ['busy-1', 'idle', 'busy-2']
     const seen = await settled({ replicas: 1, scaling: { owner: 'external' } }, names)
     const pool = { ...seen.pool, spec: { ...seen.pool.spec, replicas: 2 } }
@@ -84,11 +84,11 @@ describe('the plan of a pool', () => {
     expect(await stepsWith({ [leaderTermAnnotation]: token })).toEqual(['annotate idle -1', 'scale 3 to 2'])
     const again = ['annotate busy-1, idle -1, busy-2', 'scale 3 to 2']
     expect(await stepsWith({ [leaderTermAnnotation]: '3/lease-uid' })).toEqual(again)
-    // The Lease was deleted and made again, and its new one has come to the same count.
+    // The Lease was recreated and has reached the same term.
     expect(await stepsWith({ [leaderTermAnnotation]: '4/former-lease' })).toEqual(again)
   })
 
-  it('removes 32 pods at a time, and all at once when none is to stay', async () => {
+  it('removes 32 pods at a time, and all at once if none stays', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `p${index}`)
     const seen = await settled({ replicas: 1, scaling: { owner: 'external' } }, names)
     const few = await planOf({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, replicas: 10 } } })
@@ -108,7 +108,7 @@ describe('the plan of a pool', () => {
       'status',
       'create Service',
       'create Deployment',
-      'restore PodDisruptionBudget', // which leaves out what was never ready
+      'restore PodDisruptionBudget', // it excludes pods that were never ready
     ])
     const budget = plan.steps.find((step) => step.kind === 'restore')
     expect(budget?.object.spec).toMatchObject({
@@ -117,22 +117,22 @@ describe('the plan of a pool', () => {
     expect(plan.status.rollout).toMatchObject({ stable: targetRevision(seen.pool), canary: targetRevision(changed) })
   })
 
-  it('restores an object once for each thing that is wanted of it, not once for each version of it', async () => {
+  it('restores an object once per desired state, not once per version', async () => {
     const seen = await settled({}, ['a'])
     const tried = asked(buildDisruptionBudget(seen.pool, 'former01'))
     const memory = newMemory(seen.pool)
     const restores = async () =>
       (await planOf({ ...seen, budget: tried }, memory)).steps.filter((step) => step.kind === 'restore')
-    // Written during a rollout, when it left out the new revision, and not changed since.
+    // Written during a rollout, when it excluded the new revision.
     memory.restored.set(`PodDisruptionBudget p`, restorationOf(tried, tried))
     const [step] = await restores()
     expect(step?.object.spec).toMatchObject({ selector: { matchExpressions: [{ operator: 'Exists' }] } })
-    // What still differs after that is left alone.
+    // A remaining difference is left alone.
     if (step) memory.restored.set(`PodDisruptionBudget p`, restorationOf(tried, step.object))
     expect(await restores()).toEqual([])
   })
 
-  it('never touches the template of a revision that the spec no longer asks for', async () => {
+  it('never changes the template of a revision that is not the target', async () => {
     const seen = await settled({}, ['a'])
     const [old] = seen.deployments ?? []
     if (old === undefined) throw new Error('no Deployment')
@@ -147,7 +147,7 @@ describe('the plan of a pool', () => {
     expect(words(other.steps)).not.toContain('restore Deployment')
   })
 
-  it('removes a replaced revision when its last pod has gone, and its Service after it', async () => {
+  it('removes a replaced revision after its last pod, and its Service after that', async () => {
     const seen = await settled({}, ['a'])
     const former = poolOf({ image: 'triton:former' })
     const service = asked(buildTritonService(former, targetRevision(former)))
@@ -160,7 +160,7 @@ describe('the plan of a pool', () => {
     const deletes = async (what: Seen) => words((await planOf(what)).steps).filter((word) => word.startsWith('delete'))
     expect(await deletes({ ...withOld, pods: [...(seen.pods ?? []), going] })).toEqual([])
     expect(await deletes(withOld)).toEqual(['delete Deployment'])
-    // A node that does not answer keeps its pods Terminating; nothing waits for that.
+    // The pods of an unresponsive node stay Terminating and are not waited for.
     const since = (seconds: number) => new Date(now - seconds * 1_000).toISOString()
     const stuck = (seconds: number) => [
       ...(seen.pods ?? []),
@@ -171,7 +171,7 @@ describe('the plan of a pool', () => {
     expect(await deletes({ ...withOld, deployments: seen.deployments ?? [] })).toEqual(['delete Service'])
   })
 
-  it('leaves alone what belongs to a deleted pool of the same name', async () => {
+  it('does not change objects of a deleted pool with the same name', async () => {
     const former = { ...poolOf(), metadata: { ...poolOf().metadata, uid: 'former' } }
     const seen = { pool: poolOf(), deployments: [deploymentOf(former, 1)], pods: [podOf(former, 'a')] }
     const plan = await planOf({ ...seen, services: [asked(buildTritonService(former, targetRevision(former)))] })
@@ -179,7 +179,7 @@ describe('the plan of a pool', () => {
     expect(plan.status.rollout.canary).toBeUndefined()
   })
 
-  it('keeps the pods that are there when its status was lost', async () => {
+  it('keeps running pods after its status was lost', async () => {
     const seen = await settled({ scaling: { minReplicas: 0 } }, ['a', 'b', 'c'])
     const plan = await planOf({ ...seen, pool: poolOf({ scaling: { minReplicas: 0 } }) })
     expect(plan.decision.replicas).toBe(3)

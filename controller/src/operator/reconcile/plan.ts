@@ -1,38 +1,34 @@
-// What to do about one pool, decided from what was gathered. A plan is pure data: log, metrics, Events, conditions and
-// history are all built from it, and apply.ts carries it out step by step.
+// Plan for one pool, as pure data. Log, metrics, Events, conditions and history are built from it; apply.ts executes
+// it.
 
+import type { Note } from '../kube/events.ts'
 import type { Pod } from '../kube/objects.ts'
 import { elapsedSince, keepTimes } from '../pool/elapsed-times.ts'
-import { findStalePromotion } from '../pool/owner-requests.ts'
+import { findBadRetry, findStalePromotion, retryAnnotation } from '../pool/owner-requests.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
-import { findBadRetry, retryAnnotation } from '../pool/retry-annotation.ts'
 import type { PoolDecision } from '../pool/status/observation.ts'
 import { findProblems, lacksRoom } from '../pool/status/problems.ts'
 import { buildStatus, shouldWrite } from '../pool/status/status.ts'
 import { planRollout } from '../rollout/canary.ts'
-import type { RevisionObservation } from '../rollout/rollout-input.ts'
-import type { RolloutPlan } from '../rollout/rollout-plan.ts'
+import type { RevisionObservation, RolloutPlan } from '../rollout/rollout-decision.ts'
 import { decideReplicas, followOwner } from '../scale/decide.ts'
 import type { Decision } from '../scale/decision.ts'
 import type { Observed } from './gather.ts'
 import { hasEnded, isReady, revisionOfPod } from './observe/observe-pods.ts'
 import { missingRecordSteps, objectSteps, scaleSteps } from './plan-steps.ts'
-import { buildEvents } from './pool-events.ts'
-import { refusedChangesOf } from './refused/refused-change.ts'
+import { refusedChangesOf } from './pool-memory.ts'
 import type { PlanContext, Step } from './step.ts'
 
 export type PoolPlan = {
   readonly decision: Decision
-  /** Pods wanted before. */
   readonly from: number
   readonly rollout: RolloutPlan
   readonly status: PoolStatus
-  /** In this order. */
   readonly steps: readonly Step[]
   readonly requeueAfterMs: number
 }
 
-/** `turn`: why the rollout has to wait for other pools; undefined: it may begin. */
+/** `turn`: other rollouts to wait for; undefined if this one may begin. */
 export function planPool(gathered: Observed, { memory, term }: PlanContext, turn?: string): PoolPlan {
   const refusedChanges = refusedChangesOf(memory)
   const observed = { ...gathered, observation: { ...gathered.observation, refusedChanges } }
@@ -77,7 +73,7 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext, turn
   const isWritten = shouldWrite(previous, status, ageMs) && (ageMs >= statusEveryMs || isUrgent(previous, status))
   const statusSteps: Step[] = isWritten ? [{ kind: 'status', status, events }] : []
   const work = [...objectSteps(observed, rollout, { memory, term }), ...scaleSteps(observed, rollout, { memory, term })]
-  // A change of the rollout is written before it is acted on, because routing and the next leader read it.
+  // Written before it is acted on, because routing and the next leader read it.
   const first = isSameRollout(previous, status) ? [...work, ...statusSteps] : [...statusSteps, ...work]
   return {
     decision,
@@ -89,13 +85,13 @@ export function planPool(gathered: Observed, { memory, term }: PlanContext, turn
   }
 }
 
-/** Workers report their requests every 5 s, so three reports are missing; a canary then pauses. */
+/** Three missing reports, which workers send every 5 s; the canary then pauses. */
 const freshSeconds = 15
 
-/** Status counts pods that become ready one by one; writing it once a second is enough for that. */
+/** Limits writes while pods become ready one by one. */
 const statusEveryMs = 1_000
 
-/** A change that somebody acts on, or wants to find in the history. */
+/** A change that tools act on, or that the history needs. */
 function isUrgent(previous: Partial<PoolStatus> | undefined, next: PoolStatus): boolean {
   const answers = ({ conditions = [] }: Partial<PoolStatus>): string =>
     conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join()
@@ -109,11 +105,10 @@ function isUrgent(previous: Partial<PoolStatus> | undefined, next: PoolStatus): 
   )
 }
 
-/** By the scaling rule, or what an external owner wrote. */
 const decide = ({ pool: { spec }, scale }: Observed): Decision =>
   spec.scaling.owner === 'matte' ? decideReplicas(scale) : followOwner(scale, spec.replicas ?? 0)
 
-/** A status may have nothing but a leader's term yet. */
+/** A new status may contain only a leader's term. */
 const stateOf = (status: Partial<PoolStatus> | undefined) =>
   status?.rollout?.since === undefined ? undefined : status.rollout
 
@@ -137,10 +132,10 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionObser
   const problems = findProblems({ pool, observed: observation, target, decision })
   // Includes a Deployment that the API server refuses to create.
   return observation.deployments.map(({ revision }) => {
-    // An evicted pod stays as an object.
+    // An evicted pod remains as an object.
     const own = pods.filter((pod) => revisionOfPod(pod) === revision && !hasEnded(pod) && !isStuck(pod, observed.now))
     const blocking = problems.filter((one) => one.blocking && (one.revision ?? revision) === revision)
-    // A pod that fails by itself decides, even if another one lacks room.
+    // A failing pod takes precedence over one without room.
     const problem = blocking.find((one) => !lacksRoom(one))
     const noRoom = blocking.find(lacksRoom)
     return {
@@ -155,7 +150,7 @@ function seeRevisions(observed: Observed, decision: PoolDecision): RevisionObser
   })
 }
 
-/** A pod that is still there this long after its grace period is on a node that does not answer. */
+/** A pod that exists this long after its grace period is on an unresponsive node. */
 const stuckMs = 30_000
 
 const isStuck = ({ metadata: { deletionTimestamp } }: Pod, now: Date): boolean =>
@@ -166,10 +161,38 @@ const leftoverSteps = ({ deployments, services }: Observed, { leftover, state }:
     const object = deployments.get(revision)
     return object === undefined ? [] : [{ kind: 'delete', object }]
   }),
-  // A Service goes after its Deployment: until then its EndpointSlices show the pods that drain.
+  // A Service is deleted after its Deployment, because its EndpointSlices list the draining pods.
   ...[...services].flatMap(([revision, object]): Step[] =>
     deployments.has(revision) || revision === state.stable || revision === state.canary
       ? []
       : [{ kind: 'delete', object }],
   ),
 ]
+
+type EventInput = {
+  readonly decision: Decision
+  readonly from: number
+  readonly rollout: RolloutPlan
+  readonly status: PoolStatus
+  readonly previous: Partial<PoolStatus> | undefined
+}
+
+export function buildEvents({ decision: { replicas, sentence }, from, rollout, status, previous }: EventInput): Note[] {
+  const reason = replicas > from ? 'ScaledUp' : 'ScaledDown'
+  const scaled: Note = { type: 'Normal', reason, message: `${from} → ${replicas}: ${sentence}` }
+  return [
+    ...(replicas === from ? [] : [scaled]),
+    ...(rollout.event ? [rollout.event] : []),
+    ...degradedEvents(status, previous),
+  ]
+}
+
+function degradedEvents(status: PoolStatus, previous: Partial<PoolStatus> | undefined): Note[] {
+  const find = (from: Partial<PoolStatus> | undefined) => from?.conditions?.find(({ type }) => type === 'Degraded')
+  const [now, before] = [find(status), find(previous)]
+  if (now === undefined || (now.status === before?.status && now.reason === before.reason)) return []
+  if (now.status === 'True') return [{ type: 'Warning', reason: now.reason, message: now.message }]
+  return before?.status === 'True'
+    ? [{ type: 'Normal', reason: 'Recovered', message: `No longer: ${before.message}` }]
+    : []
+}

@@ -1,40 +1,38 @@
-// What a leader remembers about a pool between two reconcile passes. All of it can be lost: a new leader starts from
-// the status, and keeps the pods it finds for one stabilization window.
+// State of a pool between two passes of a leader. All of it can be lost: a new leader starts from the status and keeps
+// running pods for one stabilization window.
+
+import type { KubeError } from '../kube/client.ts'
 import type { ElapsedTimes } from '../pool/elapsed-times.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { readTimetable, type Timetable } from '../scale/schedule.ts'
 import type { ScaleMemory } from '../scale/stabilization.ts'
-import type { Refusal, RefusedChange, RefusedToken } from './refused/refused-change.ts'
 
 export type PoolMemory = {
-  /** Another pool may have the name later, and starts with an empty memory. */
+  /** A later pool of the same name starts with an empty memory. */
   readonly uid: string | undefined
-  /** Time of the first pass of this leader over the pool, by the monotonic clock; undefined before it. */
+  /** Monotonic time of this leader's first pass over the pool. */
   ledSinceMs: number | undefined
-  /** Undefined before the first decision. */
   scale: ScaleMemory | undefined
   slotsPerPod: number | undefined
-  /** Start-up times of the last pods, from desired to ready, in seconds; newest last. */
+  /** Start-up seconds of the last pods, from desired to ready, newest last. */
   starts: number[]
-  /** When the status was last written, by the monotonic clock. */
+  /** Monotonic time of the last status write. */
   statusAtMs: number
   /** Deployments that the API server refused to create. */
   refusals: Map<string, Refusal>
-  /** What else it refused to create, change or delete. */
   refusedChanges: Map<string, RefusedChange>
-  /** Objects of the pool that have no fencing token of this term, and do not close it. */
+  /** Objects without the fencing token of this term that do not close the pool. */
   refusedTokens: readonly RefusedToken[]
-  /** Which state was applied over which version of an object, by kind and name, so that none is applied twice. */
+  /** State last applied over each object's version, so none is applied twice. */
   restored: Map<string, string>
-  /** The API server refused a status for fields that the definition does not declare. */
+  /** The definition lacks fields of the status. */
   definitionIsOlder: boolean
-  /** The times of `status.rollout`, by the monotonic clock. */
   readonly elapsed: ElapsedTimes
   timetable: { readonly of: PoolSpec['scaling']['schedules']; readonly table: Timetable } | undefined
 }
 
-/** The median of this many starts is used: one pod that waited an hour for its image says little about the next. */
+/** Starts whose median is used, so a single slow start has no effect. */
 const startsMax = 15
 
 export function newMemory({ metadata, status }: TritonPool): PoolMemory {
@@ -59,17 +57,60 @@ export function rememberStart(memory: PoolMemory | undefined, seconds: number): 
   if (memory) memory.starts = [...memory.starts, seconds].slice(-startsMax)
 }
 
-/** The median of the last starts; undefined before the first. */
 export function startSecondsOf({ starts }: PoolMemory): number | undefined {
   const sorted = starts.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)]
 }
 
-/** Schedules are parsed once for each version of them in the spec. */
+/** Parses schedules once per version of the spec. */
 export function timetableOf(memory: PoolMemory, { spec }: TritonPool): Timetable {
   const { schedules } = spec.scaling
   if (memory.timetable === undefined || memory.timetable.of !== schedules) {
     memory.timetable = { of: schedules, table: readTimetable(schedules ?? []) }
   }
   return memory.timetable.table
+}
+
+export type Refusal = {
+  /** Undefined if it concerns the whole pool. */
+  readonly revision: string | undefined
+  readonly reason: string
+  readonly message: string
+  /** Monotonic time until which the step is skipped. */
+  readonly untilMs: number
+}
+
+/** Any refusal except the creation of a Deployment. */
+export type RefusedChange = Refusal & {
+  /** Completes "Kubernetes refuses to …". */
+  readonly what: string
+  readonly blocking: boolean
+  readonly ofPods: boolean
+  readonly timedOut: boolean
+}
+
+/** An object whose fencing token Kubernetes refuses or does not confirm in time. */
+export type RefusedToken = {
+  readonly pool: string
+  readonly object: string
+  readonly revision: string | undefined
+  readonly error: KubeError
+  /** Whether the object is not fenced at all, so its pool is not changed. */
+  readonly closesPool: boolean
+}
+
+type Refused = {
+  readonly refusedChanges: ReadonlyMap<string, RefusedChange>
+  readonly refusedTokens: readonly RefusedToken[]
+}
+
+/** Refused steps, and refused fencing tokens of objects without a planned step. */
+export function refusedChangesOf({ refusedChanges, refusedTokens }: Refused): RefusedChange[] {
+  const changes = [...refusedChanges.values()]
+  const tokens = refusedTokens.map(({ object, revision, error }): RefusedChange => {
+    const { reason, message } = error
+    const harmless = { untilMs: 0, blocking: false, ofPods: false }
+    return { ...harmless, revision, reason, message, what: `update ${object}`, timedOut: error.isTimeout }
+  })
+  return [...changes, ...tokens.filter((token) => !changes.some(({ what }) => what === token.what))]
 }

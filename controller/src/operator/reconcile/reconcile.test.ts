@@ -1,31 +1,30 @@
-// What a pass over a pool leaves in the metrics, and what is left of it when this replica or the pool is gone.
+// Metrics of a pass over a pool, and their removal with the pool or the leadership.
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { conditionTypes } from '../pool/reasons.ts'
-import type { RolloutEvent } from '../rollout/rollout-plan.ts'
-import { rolloutTurns } from '../rollout/turns.ts'
+import type { RolloutEvent } from '../rollout/rollout-decision.ts'
+import { rolloutQueue } from '../rollout/rollout-queue.ts'
 import { gather } from './gather.ts'
 import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { planPool } from './plan.ts'
-import { newMemory } from './pool-memory.ts'
+import { newMemory, type RefusedToken } from './pool-memory.ts'
 import { reconcile } from './reconcile.ts'
-import type { RefusedToken } from './refused/refused-change.ts'
 import { createScaleMetrics } from './scale-metrics.ts'
 
 const term = { count: 4, lease: 'lease-uid' }
 
 type Given = {
-  /** Called when the status is written, before the write is answered. */
+  /** Called when the status is written, before the response. */
   readonly writing?: () => void
   /** Fencing tokens that the API server refuses. */
   readonly refused?: readonly RefusedToken[]
   readonly concurrentRollouts?: number
 }
 
-/** A replica that leads, in front of an API server that takes every write. */
+/** The leader, with an API server that accepts every write. */
 function given({ writing = () => undefined, refused = [], concurrentRollouts = 2 }: Given = {}) {
   const registry = new Registry()
   const metrics = createScaleMetrics(registry)
@@ -35,7 +34,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
     if (options.subresource === 'status') writing()
     return object
   }
-  const turns = rolloutTurns({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 })
+  const turns = rolloutQueue({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 })
   const patches: unknown[] = []
   const patch = async (_resource: unknown, _name: string, body: object) => {
     patches.push(body)
@@ -64,7 +63,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
     const lines = (await registry.metrics()).matchAll(/^matte_(\S+\{.*pool=.*\}) (\S+)$/gm)
     return new Map([...lines].map(([, sample = '', value]) => [sample, Number(value)]))
   }
-  /** Those that are not zero, of one metric. */
+  /** Non-zero series of a metric. */
   const counted = async (name: string) =>
     [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
   return { registry, metrics, replica, pass, samples, counted, patches, memories, turns }
@@ -76,7 +75,7 @@ const waking = async (): Promise<Seen> => {
 }
 
 describe('the memory of a pool', () => {
-  it('starts again when another pool has the name', async () => {
+  it('is reset when another pool gets the name', async () => {
     const { pass, memories } = given()
     const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
     await pass(seen)
@@ -101,7 +100,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(shown.get('pool_condition{pool="p",condition="Degraded"}')).toBe(0)
   })
 
-  it('show no bounds for a pool of an external owner, which has none, also when it gets one', async () => {
+  it('show no bounds once a pool has an external owner', async () => {
     const { pass, samples } = given()
     const limits = async () => [...(await samples()).keys()].filter((name) => name.startsWith('pool_replicas_limit'))
     await pass(await settled({ scaling: { minReplicas: 1, maxReplicas: 7 } }, ['a']))
@@ -110,7 +109,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(await limits()).toEqual([])
   })
 
-  it('count a decision once, by its rule, with its direction, and none that changes nothing', async () => {
+  it('count a decision with a change once, by rule and direction', async () => {
     const { pass, samples, counted } = given()
     const seen = await waking()
     await pass(seen)
@@ -125,7 +124,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(await quiet.counted('scale_decisions_total')).toEqual([])
   })
 
-  it('count nothing of a decision that was not written', async () => {
+  it('do not count a decision that was not written', async () => {
     const { pass, counted } = given({
       writing: () => {
         throw new Error('the API server is away')
@@ -135,7 +134,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(await counted('scale_decisions_total')).toEqual([])
   })
 
-  it('count a revision that is tried', async () => {
+  it('count a canary', async () => {
     const { pass, counted } = given()
     const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
     const changed = { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } }
@@ -143,7 +142,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(await counted('rollouts_total')).toEqual(['rollouts_total{pool="p",outcome="started"}'])
   })
 
-  it('count none that waits for its turn', async () => {
+  it('do not count a rollout that waits for its turn', async () => {
     const { pass, counted } = given({ concurrentRollouts: 0 })
     const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
     await pass({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } } })
@@ -167,7 +166,7 @@ describe('the metrics of a pool in the leader', () => {
     )
   })
 
-  it('are absent from a replica that does not lead', async () => {
+  it('are absent in a replica that does not lead', async () => {
     const { pass, replica, samples, registry } = given()
     replica.leads = false
     expect(await pass(await waking())).toBeUndefined()
@@ -175,7 +174,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(await registry.metrics()).toContain('matte_pool_condition')
   })
 
-  it('go with the pool, and with the leadership', async () => {
+  it('are removed with the pool, and at the end of the leadership', async () => {
     const { pass, metrics, samples } = given()
     await pass(await waking())
     expect((await samples()).size).toBeGreaterThan(0)
@@ -186,7 +185,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(await samples()).toEqual(new Map())
   })
 
-  it('do not come back when the leadership ends while a decision is being written', async () => {
+  it('stay removed when the leadership ends during a write', async () => {
     const { pass, samples, metrics, replica } = given({
       writing: () => {
         replica.leads = false
@@ -197,7 +196,7 @@ describe('the metrics of a pool in the leader', () => {
     expect(await samples()).toEqual(new Map())
   })
 
-  it('are as many for each pool, whatever happens to it, and none for pools that were there once', async () => {
+  it('are as many for every pool, and none for deleted pools', async () => {
     const { metrics, samples } = given()
     const { observed, plan } = await observe()
     const show = (name: string): void => {
@@ -233,7 +232,7 @@ const refusedToken = (object: string, closesPool: boolean): RefusedToken => ({
 describe('a pool whose fencing token is refused', () => {
   const seen = () => settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
 
-  it('is closed without a fence of a Deployment: conditions, a gauge, and no turn of a rollout', async () => {
+  it('is closed if a Deployment is not fenced: it has conditions, a gauge, and no turn for a rollout', async () => {
     const { pass, samples, patches, memories, turns } = given({ refused: [refusedToken('Deployment p-1', true)] })
     for (const name of ['p', 'other']) turns.note(name, { stable: 'old', weight: 0, step: -1, since: '' }, true)
     expect(await pass(await seen())).toBeUndefined()
@@ -261,14 +260,14 @@ describe('a pool whose fencing token is refused', () => {
     expect(memories.size).toBe(0)
   })
 
-  it('has no condition when the status itself has no fence', async () => {
+  it('has no condition if the status itself is not fenced', async () => {
     const { pass, samples, patches } = given({ refused: [refusedToken('TritonPool p', true)] })
     await pass(await seen())
     expect(patches).toEqual([])
     expect(await samples()).toEqual(new Map([['pool_closed{pool="p"}', 1]]))
   })
 
-  it('gets its metrics back when it is open again, and loses them with the leadership', async () => {
+  it('has its metrics again once it is open, until the end of the leadership', async () => {
     const refused = [refusedToken('Deployment p-1', true)]
     const { pass, samples, metrics } = given({ refused })
     await pass(await seen())
@@ -283,7 +282,7 @@ describe('a pool whose fencing token is refused', () => {
     expect(await samples()).toEqual(new Map())
   })
 
-  it('goes on when the object is fenced or harmless, and is Degraded', async () => {
+  it('stays open and is Degraded if the object is fenced otherwise or harmless', async () => {
     const { pass, samples } = given({ refused: [refusedToken('Service p-1', false)] })
     expect(await pass(await seen())).toBeGreaterThan(0)
     const shown = await samples()

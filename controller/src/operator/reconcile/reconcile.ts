@@ -1,31 +1,27 @@
-// One reconcile pass over one pool: gather, plan, apply. It does the same work whether a timer, a nudge or a change
-// requested it.
-import type { Term } from '../kube/fencing-token.ts'
-import type { RolloutTurns } from '../rollout/turns.ts'
+// One reconcile pass over a pool: gather, plan, apply. The trigger does not matter.
+import type { Term } from '../kube/leadership.ts'
+import type { RolloutQueue } from '../rollout/rollout-queue.ts'
 import { type ApplyDeps, apply } from './apply.ts'
+import { reportClosedPool } from './closed-pool.ts'
 import { gather } from './gather.ts'
 import { planPool } from './plan.ts'
-import { newMemory, type PoolMemory } from './pool-memory.ts'
-import { reportClosedPool } from './refused/closed-pool.ts'
-import type { RefusedToken } from './refused/refused-change.ts'
+import { newMemory, type PoolMemory, type RefusedToken } from './pool-memory.ts'
 
 type ReconcileDeps = ApplyDeps & {
-  /** Undefined: this replica does not lead the pool's namespace, or its fencing tokens are not written there yet. */
+  /** Undefined unless this replica leads the pool's namespace and has written its fencing tokens there. */
   readonly term: (pool: string) => Term | undefined
-  /** Objects of a pool that refuse the fencing token of the term. */
   readonly refusedOf: (pool: string) => readonly RefusedToken[]
   readonly memories: Map<string, PoolMemory>
-  readonly turns: RolloutTurns
+  readonly turns: RolloutQueue
 }
 
-/** Milliseconds until the next pass. Undefined: the pool is gone or closed, or another replica leads. */
+/** Milliseconds until the next pass. Undefined if the pool is gone or closed, or another replica leads. */
 export async function reconcile(deps: ReconcileDeps, name: string, signal: AbortSignal): Promise<number | undefined> {
   const { world, memories, metrics, turns } = deps
   const term = deps.term(name)
   const pool = world.pools.get(name)
   const refused = deps.refusedOf(name)
   const closing = refused.find(({ closesPool }) => closesPool)
-  // Every object of a pool is in its namespace.
   const kube = deps.kube.in(pool?.metadata.namespace ?? deps.kube.namespace)
   if (term !== undefined && pool !== undefined && closing !== undefined) {
     memories.delete(name)
@@ -37,7 +33,7 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
   const known = memories.get(name)
   const memory = known?.uid === pool?.metadata.uid ? known : pool && newMemory(pool)
   const observed = term === undefined || memory === undefined ? undefined : await gather(world, name, memory)
-  // Checked again: metrics that a former leader sets would stay forever.
+  // Checked again, because metrics set by a former leader would stay forever.
   if (term === undefined || deps.term(name) !== term) {
     turns.forget(name)
     return undefined
@@ -51,7 +47,7 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
   }
   memories.set(name, memory)
   memory.refusedTokens = refused
-  // Nothing waits between the question and the note, so two passes never get the same turn.
+  // Synchronous, so two passes never get the same turn.
   const isChanging = observed.target !== observed.pool.status?.rollout?.stable
   const plan = planPool(observed, { memory, term }, isChanging ? turns.ask(name) : undefined)
   turns.note(name, plan.rollout.state, plan.rollout.held?.reason === 'RolloutQueued')

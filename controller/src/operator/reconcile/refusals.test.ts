@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
 import { poolOf } from './plan.fixtures.ts'
-import { newMemory } from './pool-memory.ts'
+import { newMemory, type RefusedChange, refusedChangesOf } from './pool-memory.ts'
 import { isRefusal } from './refusals.ts'
-import { type RefusedChange, refusedChangesOf } from './refused/refused-change.ts'
 
 describe('isRefusal', () => {
   it.each([
@@ -23,12 +22,12 @@ describe('isRefusal', () => {
     [0, 'Unreachable', false],
     [0, 'Aborted', false],
     [429, 'Timeout', false],
-  ])('of status %d without an answer (%s): %s', (status, reason, refused) => {
+  ])('of status %d without a response (%s): %s', (status, reason, refused) => {
     expect(isRefusal(new KubeError(status, reason, 'no answer'))).toBe(refused)
   })
 })
 
-it('reports an object once whose token and whose restoration are refused', () => {
+it('reports an object once if both its token and its restore are refused', () => {
   const memory = newMemory(poolOf())
   const error = new KubeError(403, 'Forbidden', 'denied')
   const token = (object: string) => ({ pool: 'p', object, revision: undefined, error, closesPool: false })

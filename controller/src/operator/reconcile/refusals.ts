@@ -1,33 +1,29 @@
-// Writes that the API server refuses although the request was right: a quota, an admission policy, a missing
-// permission, an immutable field. A refusal becomes a condition of the pool. The pool's other steps go on, and the same
-// step is not tried again for a while. A write without an answer in time counts as refused. It may have taken effect:
-// the next pass plans from what the watch reports, and a write of the same version again is a conflict.
+// Refused writes: a quota, an admission policy, a missing permission, an immutable field, or a timeout. A refusal
+// becomes a condition, other steps continue, and the step is retried later.
 import { KubeError } from '../kube/client.ts'
 import { revisionLabel } from '../pool/labels.ts'
 import { revisionOfPod } from './observe/observe-pods.ts'
 import { keyOf } from './plan-steps.ts'
-import type { PoolMemory } from './pool-memory.ts'
-import type { Refusal } from './refused/refused-change.ts'
+import type { PoolMemory, Refusal } from './pool-memory.ts'
 import type { Step } from './step.ts'
 
-/** Every step but the status: a refused status could not be reported in the status. */
+/** Every step except the status, which cannot report its own refusal. */
 type WorkStep = Exclude<Step, { kind: 'status' }>
 
 const refusalStatuses = new Set([400, 403, 422])
 const refusedForMs = 10_000
 
-/** Includes a write without an answer in time, and a webhook that is down, which the API server reports with 500. */
+/** Includes timeouts, and unavailable webhooks, which the API server reports with 500. */
 export const isRefusal = (error: unknown): error is KubeError =>
   error instanceof KubeError &&
   (refusalStatuses.has(error.status) ||
     error.isTimeout ||
     (error.status === 500 && error.message.includes('failed calling webhook')))
 
-/** Whether this reconcile pass skips the step. */
 export function isHeldBack(memory: PoolMemory, step: WorkStep, nowMs: number): boolean {
   const refusal = mapOf(memory, step).get(keyOfStep(step))
   if (refusal !== undefined && nowMs < refusal.untilMs) return true
-  // Without the annotations Kubernetes would choose the pods that go, and a former leader could still annotate others.
+  // Without annotations Kubernetes would choose the victims, and a former leader could annotate others.
   return step.kind === 'scale' && step.to < step.from && memory.refusedChanges.has(annotateKey(revisionOfStep(step)))
 }
 
@@ -39,7 +35,7 @@ export function recordRefusal(
   const { reason, message } = error
   const refusal = { revision: revisionOfStep(step), reason, message, untilMs: nowMs + refusedForMs }
   if (createsDeployment(step)) return memory.refusals.set(keyOfStep(step), refusal)
-  // Without its Service nobody finds the pods of a revision; without a budget they serve all the same.
+  // A missing Service leaves a revision without requests; a missing budget is harmless.
   const ofPods = step.kind === 'scale' && step.to > step.from
   const blocking = ofPods || (step.kind === 'create' && step.object.kind === 'Service')
   const change = { what: describe(step), blocking, ofPods, timedOut: error.isTimeout }
@@ -49,7 +45,7 @@ export function recordRefusal(
 export const recordSuccess = (memory: PoolMemory, step: WorkStep): boolean =>
   mapOf(memory, step).delete(keyOfStep(step))
 
-/** Drops the refusals of steps that are no longer planned. */
+/** Drops refusals of steps that are no longer planned. */
 export function forgetRefusals(memory: PoolMemory, steps: readonly Step[]): void {
   const work = steps.filter((step) => step.kind !== 'status')
   for (const map of [memory.refusals, memory.refusedChanges]) {
@@ -58,7 +54,7 @@ export function forgetRefusals(memory: PoolMemory, steps: readonly Step[]): void
   }
 }
 
-/** Without a Deployment there are no pods, so its refusal is reported like a refusal of pods. */
+/** Without a Deployment there are no pods, so this counts as a refusal of pods. */
 const createsDeployment = (step: WorkStep): boolean => step.kind === 'create' && step.object.kind === 'Deployment'
 
 const mapOf = (memory: PoolMemory, step: WorkStep): Map<string, Refusal> =>
@@ -76,7 +72,7 @@ function revisionOfStep(step: WorkStep): string | undefined {
   return (step.kind === 'scale' ? step.deployment : step.object).metadata.labels?.[revisionLabel]
 }
 
-/** Without any number that changes by itself, since it becomes part of a condition's message. */
+/** Contains no changing number, because it becomes part of a condition's message. */
 function describe(step: WorkStep): string {
   switch (step.kind) {
     case 'create':

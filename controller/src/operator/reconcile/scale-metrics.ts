@@ -1,10 +1,9 @@
-// The leader's metrics of its pools. A pool that is deleted, and every pool once this replica no longer leads, leaves
-// no series behind; what the counters of a pool have counted ends with them.
+// The leader's metrics of its pools. A deleted pool leaves no series, nor does any pool after the leader's term.
 import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
 import { conditionTypes } from '../pool/reasons.ts'
-import { countPods } from '../pool/status/status-input.ts'
-import type { RolloutEvent } from '../rollout/rollout-plan.ts'
+import { countPods } from '../pool/status/observation.ts'
+import type { RolloutEvent } from '../rollout/rollout-decision.ts'
 import { rules } from '../scale/decision.ts'
 import type { Observed } from './gather.ts'
 import type { PoolPlan } from './plan.ts'
@@ -15,20 +14,17 @@ const bounds = ['min', 'max'] as const
 const directions = ['up', 'down'] as const
 const rolloutOutcomes = ['started', 'promoted', 'rolled_back', 'withdrawn'] as const
 
-/** All of this file; docs/metrics.md lists them. */
 export const poolMetrics = {
   replicas: gauge({
     name: 'matte_pool_replicas',
     reader: 'saturation',
-    help: 'Pods of a pool: desired, ready, and those that finish their requests in flight.',
+    help: 'Pods of a pool: desired, ready, and draining.',
     labels: { pool, state: states },
   }),
   limit: gauge({
     name: 'matte_pool_replicas_limit',
     reader: 'saturation',
-    help:
-      "The bounds in force for a pool's number of pods, those of a schedule included; absent when an external owner " +
-      'decides.',
+    help: "Bounds in force for a pool's number of pods, including schedules; absent with an external owner.",
     labels: { pool, bound: bounds },
   }),
   condition: gauge({
@@ -41,7 +37,7 @@ export const poolMetrics = {
     name: 'matte_pool_closed',
     reader: 'alert',
     help:
-      '1 while the leader changes nothing of a pool because Kubernetes refuses its fencing token, otherwise 0; see ' +
+      '1 while the leader does not change a pool because Kubernetes refuses its fencing token, otherwise 0; see ' +
       'docs/operator.md.',
     labels: { pool },
   }),
@@ -49,8 +45,8 @@ export const poolMetrics = {
     name: 'matte_pool_demand',
     reader: 'saturation',
     help:
-      'Inputs of the last scaling decision about a pool, and terms computed from them; see docs/autoscaling.md. Of a ' +
-      'pool of an external owner, what the demand needs, without bounds and stabilization; absent while unknown.',
+      'Inputs of the last scaling decision about a pool, and terms computed from them; see docs/autoscaling.md. With ' +
+      'an external owner: the need by demand, without bounds and stabilization. Absent while unknown.',
     labels: { pool, term: 'names of the inputs, as in `status.scalingHistory` and the log' },
   }),
   weight: gauge({
@@ -65,15 +61,15 @@ export const poolMetrics = {
   }),
   rollouts: counter({
     name: 'matte_rollouts_total',
-    help: 'Revisions that were tried beside the one that serves, and what became of them.',
+    help: 'Canaries by outcome.',
     labels: { pool, outcome: rolloutOutcomes },
   }),
   decisionDelay: histogram({
     name: 'matte_scale_decision_delay_seconds',
     reader: 'saturation',
     help:
-      'From the moment the oldest waiting request began to wait until more pods were asked for; no sample when none ' +
-      'waited.',
+      'Time from the arrival of the oldest waiting request to the write of a larger number of pods; no sample without ' +
+      'waiting requests.',
   }),
 }
 
@@ -97,7 +93,7 @@ export function createScaleMetrics(registry: Registry) {
   const shown = new Map<string, readonly string[]>()
   const closed = new Set<string>()
 
-  /** A rate misses the first of a series that begins with it, so those of a pool begin at zero. */
+  /** Counters start at 0, because `rate` misses the first increment of a new series. */
   function beginCounting(name: string): void {
     for (const labels of decisionsOf(name)) decisions.inc(labels, 0)
     for (const labels of rolloutsOf(name)) rollouts.inc(labels, 0)
@@ -113,7 +109,6 @@ export function createScaleMetrics(registry: Registry) {
 
   return {
     decisionDelay: poolMetrics.decisionDelay.register(registry),
-    /** Sets the metrics of a pool to its last observation and decision. */
     show: (observed: Observed, plan: PoolPlan): void => {
       const { name } = observed.pool.metadata
       if (!shown.has(name)) beginCounting(name)
@@ -123,7 +118,7 @@ export function createScaleMetrics(registry: Registry) {
       for (const term of shown.get(name) ?? []) if (!terms.includes(term)) gauges.demand.remove({ pool: name, term })
       shown.set(name, terms)
     },
-    /** A closed pool has no other metrics. True: it was not closed before. */
+    /** A closed pool has no other metrics. Returns whether it was open before. */
     showClosed: (name: string): boolean => {
       if (closed.has(name)) return false
       hideOne(name)
@@ -131,16 +126,15 @@ export function createScaleMetrics(registry: Registry) {
       gauges.closed.set({ pool: name }, 1)
       return true
     },
-    /** What a plan that was carried out has changed. */
     count: (name: string, { decision, from, rollout }: PoolPlan): void => {
-      // It was carried out as this replica ceased to lead: nobody would remove the series again.
+      // This replica has stopped leading; nothing would remove a new series.
       if (!shown.has(name)) return
       const { rule, replicas } = decision
       if (replicas !== from) decisions.inc({ pool: name, rule, direction: replicas > from ? 'up' : 'down' })
       const outcome = rollout.event && outcomeOf[rollout.event.reason]
       if (outcome) rollouts.inc({ pool: name, outcome })
     },
-    /** The pool is gone; without a name, this replica no longer leads. */
+    /** Removes a deleted pool; without a name, all pools. */
     hide: (name?: string): void => {
       for (const each of name === undefined ? [...shown.keys(), ...closed] : [name]) hideOne(each)
     },

@@ -8,14 +8,14 @@ describe('a canary', () => {
     expect(pods).toEqual({ old: 9, new: 1 })
   })
 
-  it('waits for as many requests as it asks for, and says so', () => {
+  it('waits for minRequests, and reports it', () => {
     const revisions = [seen('old', 9), seen('new', 1)]
     const { state, why } = plan({ state: trying(0, 10), revisions, counts: new Map([['new', did(49)]]), now: at(90) })
     expect(state).toMatchObject({ step: 0, since: time(0) })
     expect(why).toContain('50 requests')
   })
 
-  it('goes on when it was held and seen enough', () => {
+  it('ends after its duration with enough requests', () => {
     const revisions = [seen('old', 9), seen('new', 1)]
     const { state, pods } = plan({
       state: trying(0, 10),
@@ -33,7 +33,7 @@ describe('a canary', () => {
       rollout: { ...rollout, gate: { ...rollout.gate, ...gate } },
     })
 
-    it('pauses, says so, and goes on when they have come', () => {
+    it('pauses, reports it, and continues when they have arrived', () => {
       expect(plan({ ...few, now: at(59) }).state.waiting).toBeUndefined()
       const paused = plan({ ...few, now: at(60) }).state
       expect(paused).toMatchObject({ step: 0, weight: 10, waiting: { for: 'Requests', since: time(60) } })
@@ -45,13 +45,13 @@ describe('a canary', () => {
       expect(next.waiting).toBeUndefined()
     })
 
-    it('goes on after ten durations if the spec says idle: promote', () => {
+    it('continues after ten durations with idle: promote', () => {
       const promoting = { ...few, ...gated({ idle: 'promote' }) }
       expect(plan({ ...promoting, now: at(599) }).state).toMatchObject({ step: 0 })
       expect(plan({ ...promoting, now: at(600) }).state).toMatchObject({ step: 1 })
     })
 
-    it('goes on if the spec needs none', () => {
+    it('continues if minRequests is 0', () => {
       expect(plan({ ...few, ...gated({ minRequests: 0 }), now: at(60) }).state).toMatchObject({ step: 1 })
     })
 
@@ -65,12 +65,12 @@ describe('a canary', () => {
     )
   })
 
-  it('gives the new pods no more than their part of the pool', () => {
+  it('limits the weight to the share of the new pods', () => {
     const { state } = plan({ state: trying(1, 10), revisions: [seen('old', 9), seen('new', 2)], now: at(5) })
     expect(state).toMatchObject({ step: 1, weight: 20 })
   })
 
-  it('begins to hold when the step has all of its share', () => {
+  it('starts its duration when the full weight is reached', () => {
     const enough = new Map([['new', did(500)]])
     const revisions = [seen('old', 5), seen('new', 5)]
     const { state } = plan({ state: trying(1, 40), revisions, counts: enough, now: at(300) })
@@ -79,7 +79,7 @@ describe('a canary', () => {
     expect(plan({ state, revisions, counts: enough, now: at(360) }).state).toMatchObject({ step: 2 })
   })
 
-  it('holds on while the pool grows, and goes on when the share is whole again', () => {
+  it('continues its duration while the pool grows, and ends at the full weight', () => {
     const enough = new Map([['new', did(500)]])
     const held = plan({ state: trying(0, 0), revisions: [seen('old', 9), seen('new', 1)], counts: enough }).state
     expect(held).toMatchObject({ weight: 10, since: time(0), weightReached: true })
@@ -93,7 +93,7 @@ describe('a canary', () => {
     expect(next.state.weightReached).toBeUndefined()
   })
 
-  it('never has fewer ready pods than are wanted, whatever is ready by then', () => {
+  it('never has fewer ready pods than desired', () => {
     for (let ready = 0; ready <= 10; ready++) {
       for (const step of [-1, 0, 1, 2]) {
         const { pods } = plan({
@@ -112,30 +112,24 @@ describe('a canary', () => {
     [3, 0, 3, 1],
     [5, 1, 3, 3],
     [7, 1, 4, 4],
-  ])(
-    'of %d wanted, in step %d, keeps %d old pods beside %d new ones: a share is rounded down',
-    (desired, index, old, fresh) => {
-      const full = rollout.steps[index]?.weight ?? 0
-      const revisions = [seen('old', desired), seen('new', fresh)]
-      const { state, pods } = plan({ state: trying(index, full), desired, revisions })
-      expect(pods).toEqual({ old, new: fresh })
-      // What is left to the old pods is no more than they are for.
-      expect((desired * (100 - state.weight)) / 100).toBeLessThanOrEqual(old)
-    },
-  )
+  ])('of %d desired, in step %d, keeps %d old and %d new pods: shares round down', (desired, index, old, fresh) => {
+    const full = rollout.steps[index]?.weight ?? 0
+    const revisions = [seen('old', desired), seen('new', fresh)]
+    const { state, pods } = plan({ state: trying(index, full), desired, revisions })
+    expect(pods).toEqual({ old, new: fresh })
+    // The old pods get their share at most.
+    expect((desired * (100 - state.weight)) / 100).toBeLessThanOrEqual(old)
+  })
 
   it.each([
     [1, 9, 40, 90],
     [1, 9, 20, 90],
     [5, 5, 40, 50],
     [10, 1, 40, 9],
-  ])(
-    'with %d old and %d new pods ready keeps the share of the new when %d are wanted: %d %%',
-    (old, fresh, desired, weight) => {
-      const { state } = plan({ state: trying(2, 90), desired, revisions: [seen('old', old), seen('new', fresh)] })
-      expect(state.weight).toBe(weight)
-    },
-  )
+  ])('with %d old and %d new ready pods keeps the weight when %d are desired: %d %%', (old, fresh, desired, weight) => {
+    const { state } = plan({ state: trying(2, 90), desired, revisions: [seen('old', old), seen('new', fresh)] })
+    expect(state.weight).toBe(weight)
+  })
 
   it('keeps one old pod until everything is promoted', () => {
     const { pods, state } = plan({ state: trying(2, 90), revisions: [seen('old', 1), seen('new', 9)] })
@@ -143,7 +137,7 @@ describe('a canary', () => {
     expect(state).toMatchObject({ step: 2, weight: 90 })
   })
 
-  it('is promoted when every pod is ready, and lets the old ones go', () => {
+  it('is promoted when every pod is ready, and removes the old ones', () => {
     const { state, pods, event } = plan({ state: trying(2, 100), revisions: [seen('old', 1), seen('new', 10)] })
     expect(state).toMatchObject({ stable: 'new', weight: 0, step: -1 })
     expect(state.canary).toBeUndefined()
@@ -151,7 +145,7 @@ describe('a canary', () => {
     expect(event?.reason).toBe('RolloutPromoted')
   })
 
-  it('leaves the old revision a pod until the last step, and holds the share that this allows', () => {
+  it('keeps an old pod until the last step, with the weight that this allows', () => {
     const most = { ...rollout, steps: [{ weight: 75, durationSeconds: 60 }] }
     const input = { rollout: most, desired: 3, counts: new Map([['new', did(500)]]) }
     const state = trying(0, 33)
@@ -162,14 +156,14 @@ describe('a canary', () => {
     expect(next.state).toMatchObject({ step: 1 })
   })
 
-  it('gets all requests while its only pod is the only one that is ready, and holds its step', () => {
+  it('gets all requests while its pod is the only ready one, and stays in its step', () => {
     const swapped = [seen('old', 0), seen('new', 1)]
     const { state, pods } = plan({ state: trying(-1, 0), desired: 1, revisions: swapped, now: at(20) })
     expect(state).toMatchObject({ step: 0, weight: 100, weightReached: true, since: time(20) })
     expect(pods.new).toBe(1)
   })
 
-  it('goes out at once without steps', () => {
+  it('takes over at once without steps', () => {
     const { state, pods } = plan({
       rollout: { ...rollout, steps: [] },
       state: trying(-1, 0),

@@ -1,15 +1,20 @@
-// The steps of a canary: its first pod, its shares, its promotion.
 import { toKubeTime } from '../pool/conditions.ts'
 import { describeGate, findBreach, isSeenEnough } from './gate.ts'
-import { sharePods, sharesNames } from './pods/share-pods.ts'
-import { effectiveWeight, fullWeight, isAsleep, podsInStep } from './pods/steps.ts'
 import { fail } from './rollback.ts'
-import { buildSettledState, elapsedSeconds, observationOf, type RolloutInput } from './rollout-input.ts'
-import type { Next, Serving } from './rollout-plan.ts'
+import {
+  buildSettledState,
+  elapsedSeconds,
+  isWithoutRoom,
+  type Next,
+  observationOf,
+  type RolloutInput,
+  type Serving,
+  waitFor,
+} from './rollout-decision.ts'
+import { effectiveWeight, fullWeight, isAsleep, podsInStep, sharePods, sharesNames } from './share-pods.ts'
 import { becauseOf, notReadyReason, waitForPods } from './shortfall.ts'
-import { isWithoutRoom, waitFor } from './wait.ts'
 
-/** Until its first pod is ready. What is wrong is shown at once (`BlockedByFailedLoad`) and given time to mend. */
+/** A load failure is shown at once (`BlockedByFailedLoad`) and may recover until the deadline. */
 export function startCanary(input: RolloutInput, state: Serving): Next {
   const { target, rollout } = input
   const canary = observationOf(input, target)
@@ -31,10 +36,10 @@ export function startCanary(input: RolloutInput, state: Serving): Next {
   return fail(input, state, { reason: notReadyReason(problem), what })
 }
 
-/** The pool is at zero, and its canary holds no pod: it starts with the next requests. */
+/** At zero the canary has no pod; it starts with the next requests. */
 function sleep(input: RolloutInput, { shortfall: _, weightReached: __, ...state }: Serving): Next {
   const since = state.step < 0 ? state.since : toKubeTime(input.now)
-  const why = `revision ${input.target} starts with the next requests, since the pool is at zero`
+  const why = `revision ${input.target} starts with the next requests, because the pool is at zero`
   return { state: { ...state, step: -1, weight: 0, since, ...waitFor(input, 'Requests') }, why }
 }
 
@@ -42,12 +47,12 @@ function leaveStart(input: RolloutInput, state: Serving): Next {
   const { desired, rollout, target } = input
   const stable = observationOf(input, state.stable)
   if (desired === 0)
-    return promote(input, state, 'It is ready, and the pool is at zero, so there is no traffic to test with.')
-  // Lack of room says nothing about the stable revision, so the canary takes all requests and passes its gate first.
+    return promote(input, state, 'It is ready, and the pool is at zero, so there are no requests to test it with.')
+  // Lack of room does not fail the stable revision, so the canary takes all requests and passes its gate first.
   if (stable.ready === 0 && stable.up === 0 && stable.problem !== undefined) {
     return promote(input, state, `It is ready, and ${state.stable} is not: ${stable.problem.message}`)
   }
-  // Without a common name no request reaches the new revision before it serves, so there is nothing to watch in steps.
+  // Without a common name the new revision gets no requests before its promotion, so steps are useless.
   const hasSteps = rollout.strategy === 'Canary' && sharesNames(input, state.stable, target)
   return enter(input, state, hasSteps ? 0 : rollout.steps.length)
 }
@@ -59,7 +64,7 @@ export function enter(input: RolloutInput, state: Serving, index: number): Next 
   const held = rollout.steps[index]
   const message =
     held === undefined
-      ? `Revision ${target} takes over from ${state.stable}: all requests as its pods become ready.`
+      ? `Revision ${target} takes over all requests from ${state.stable} as its pods become ready.`
       : `Revision ${target} gets ${full} % of the requests for ${held.durationSeconds} s.`
   const { shortfall: _, weightReached: __, ...rest } = state
   const weightReached = weight >= full && { weightReached: true }
@@ -83,19 +88,19 @@ export function stepCanary(input: RolloutInput, state: Serving): Next {
   if (isAsleep(input)) return sleep(input, state)
   if (canary.ready < podsInStep(input, state.step)) return waitForPods(input, state, canary)
   const held = rollout.steps[state.step]
-  if (held === undefined) return promote(input, state, 'Every pod that is wanted is ready.')
+  if (held === undefined) return promote(input, state, 'All desired pods are ready.')
   const next = holdStep(input, state)
   const { durationSeconds } = held
   const watched = { ...judged, seconds: elapsedSeconds(input, next), durationSeconds, isDemandFresh }
   const isHeld = watched.seconds >= durationSeconds
   if (isHeld && input.desired === 0)
-    return promote(input, state, 'The pool is at zero, so there is no traffic left to test with.')
+    return promote(input, state, 'The pool is at zero, so there are no more requests to test it with.')
   if (isHeld && isSeenEnough(watched)) return enter(input, state, state.step + 1)
   const pause = isHeld && waitFor(input, isDemandFresh ? 'Requests' : 'Demand')
   return { state: { ...next, ...pause }, why: describeGate(watched) }
 }
 
-/** The time of a step begins when its share is first reached, even if the pool then grows and has less for a moment. */
+/** A step's time begins when its weight is first reached, even if the pool then grows. */
 function holdStep(input: RolloutInput, { shortfall: _, ...state }: Serving): Serving {
   const full = fullWeight(input, state.step)
   const weight = effectiveWeight(input, full, state.stable)

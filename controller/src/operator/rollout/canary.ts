@@ -1,18 +1,24 @@
-// What a changed pool does next: a pure step from the state in status and what is observed to the next state and the
-// pods of each revision. The state is written before it is acted on, so that another leader can go on from there.
+// Next state of a rollout, as a pure step from the state in status and the observation. The state is written before it
+// is acted on, so another leader can continue.
 //
 //   starting ──a pod ready──► step 0 ──held, judged──► step 1 … ──► everything ──all ready──► promoted
 //      │  (weight 0, one pod)     │  (weight of the step)               │
 //      └──────────────── not ready in time, errors, too slow ───────────┴──► rolled back, until the spec changes
 import { toKubeTime } from '../pool/conditions.ts'
+import { isRetryAsked, retriedOf } from '../pool/owner-requests.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { isRetryAsked, retriedOf } from '../pool/retry-annotation.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'
 import { controlCanary, forgetPause, holdStart } from './controls.ts'
-import { sharePods } from './pods/share-pods.ts'
 import { isStuck, rollBack } from './rollback.ts'
-import { buildSettledState, observationOf, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
-import type { Next, RolloutPlan } from './rollout-plan.ts'
+import {
+  buildSettledState,
+  type Next,
+  observationOf,
+  type RevisionObservation,
+  type RolloutInput,
+  type RolloutPlan,
+} from './rollout-decision.ts'
+import { sharePods } from './share-pods.ts'
 
 export function planRollout(given: RolloutInput): RolloutPlan {
   const input = forgetPause(given)
@@ -24,7 +30,6 @@ export function planRollout(given: RolloutInput): RolloutPlan {
   return { state, pods, leftover, why, ...(event && { event }), ...(held && { held }) }
 }
 
-/** From the moment in which a rollout leaves the pool without a ready pod until one is ready. */
 function unservedSince({ state, desired, revisions, now }: RolloutInput, { canary }: RolloutStatus) {
   const isServed = revisions.some(({ ready, up }) => ready > 0 || up > 0)
   const before = state?.unservedSince
@@ -45,7 +50,7 @@ function advance(input: RolloutInput): Next {
   }
   if (state?.canary !== target || state.stable !== stable) return replace(input, stable)
   const { failed: _, shortfall, setbacks, ...rest } = state
-  // Asked for again before it was gone: its step begins once more.
+  // Retried before its rollback ended: the step restarts.
   const isResumed = failed !== undefined || shortfall?.revision === stable
   const since = isResumed ? toKubeTime(input.now) : state.since
   const kept = { ...(shortfall && { shortfall }), ...(setbacks !== undefined && { setbacks }) }
@@ -53,17 +58,13 @@ function advance(input: RolloutInput): Next {
   return going.step < 0 ? startCanary(input, going) : stepCanary(input, going)
 }
 
-/** The state without the fields that each pass derives again. */
 function stateOf({ state }: RolloutInput): RolloutStatus | undefined {
   if (state === undefined) return undefined
   const { waiting: _, unservedSince: __, ...rest } = state
   return rest
 }
 
-/**
- * The revision that serves. Of a new pool, after a status was lost, or when somebody deleted its Deployment, it is the
- * one with most ready pods, of equals the wanted one; without any the wanted one, which needs no comparison.
- */
+/** Without a valid revision in status: the one with most ready pods, or the target if none is ready. */
 function stableOf({ state, revisions, target }: RolloutInput): string {
   const exists = (revision: string): boolean => revisions.some((observed) => observed.revision === revision)
   if (state?.stable !== undefined && (state.stable === target || exists(state.stable))) return state.stable
@@ -77,20 +78,17 @@ function settleOn(input: RolloutInput, stable: string): Next {
     return { state: buildSettledState(input, stable), why: '' }
   }
   const { canary } = state
-  const message = `Revision ${canary} is withdrawn: the spec asks for ${stable} again, which has served all along.`
+  const message = `Revision ${canary} is withdrawn: spec asks for ${stable} again, which keeps serving.`
   const event = { type: 'Normal', reason: 'RolloutWithdrawn', message } as const
   return rollBack(input, { ...state, stable, canary, since: sinceRollback(input) }, event)
 }
 
-/** A rollback that follows from the spec begins with the pass that finds it. */
+/** A rollback because of a changed spec begins with the pass that finds it. */
 function sinceRollback({ state, now }: RolloutInput): string {
   return state?.shortfall !== undefined && state.shortfall.revision === state.stable ? state.since : toKubeTime(now)
 }
 
-/**
- * What is being tried, or rolled back, gives its requests back before the next one is tried: they may be most of them.
- * When that does not go on, the revision that serves more is kept, so that no change of the spec waits forever.
- */
+/** The canary returns its requests first. If that is stuck, the revision with more ready pods is kept. */
 function replace(input: RolloutInput, stable: string): Next {
   const state = stateOf(input)
   if (state?.canary === undefined || state.stable !== stable) return holdStart(input, stable) ?? begin(input, stable)
@@ -104,8 +102,8 @@ function replace(input: RolloutInput, stable: string): Next {
 function begin(input: RolloutInput, stable: string): Next {
   const { target, now, state } = input
   const others = [state?.stable, state?.canary].filter((revision) => revision !== undefined && revision !== stable)
-  const replaced = others.map((revision) => ` in place of ${revision}, which is given up`).join('')
-  const again = isRetryAsked(input.retry, state) ? ' again, as the annotation matte.dev/retry asks' : ''
+  const replaced = others.map((revision) => `, replacing ${revision}`).join('')
+  const again = isRetryAsked(input.retry, state) ? ' again because of the annotation matte.dev/retry' : ''
   const what =
     input.rollout.strategy === 'Recreate'
       ? 'all old pods stop first, and requests wait until new ones are ready'

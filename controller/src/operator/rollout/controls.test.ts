@@ -12,7 +12,7 @@ const healthy = new Map([
 ])
 
 describe('a paused rollout', () => {
-  it('keeps its weight and its pods, however long it takes', () => {
+  it('keeps its weight and its pods for any length of time', () => {
     const state = trying(0, 10)
     const next = plan({ state, revisions: both, counts: healthy, now: at(100_000), controls: paused })
     expect(next.state).toEqual({ ...state, pausedSince: time(100_000) })
@@ -30,7 +30,7 @@ describe('a paused rollout', () => {
     expect(state.failed).toBeUndefined()
   })
 
-  it('is rolled back by errors, and no longer called paused', () => {
+  it('is rolled back by errors, and is then no longer paused', () => {
     const counts = new Map([...healthy, ['new', did(50, { failed: 50 })]])
     const { state } = plan({
       state: trying(0, 10, { pausedSince: time(5) }),
@@ -49,7 +49,7 @@ describe('a paused rollout', () => {
     expect(state.failed).toMatchObject({ reason: 'CanaryNotReady' })
   })
 
-  it('begins its step once more when it goes on', () => {
+  it('restarts its step when it resumes', () => {
     const state = trying(0, 10, { pausedSince: time(30), shortfall: { since: time(20), ready: 0 } })
     const next = plan({ state, revisions: both, counts: healthy, now: at(1_000), controls: free })
     expect(next.state).toEqual(trying(0, 10, { since: time(1_000) }))
@@ -62,7 +62,7 @@ describe('a paused rollout', () => {
     expect(next.held?.reason).toBe('RolloutPaused')
   })
 
-  it('gives the requests back when the spec no longer asks for it', () => {
+  it('moves the requests back when the spec is reverted', () => {
     const state = trying(2, 90, { pausedSince: time(0) })
     const back = { state, revisions: [seen('old', 1), seen('new', 9)], controls: paused }
     for (const target of ['old', 'newest']) {
@@ -76,13 +76,13 @@ describe('a paused rollout', () => {
 describe('a promotion by the owner', () => {
   const last = rollout.steps.length
 
-  it('goes to the last step: all requests as its pods become ready', () => {
+  it('enters the last step: all requests as its pods become ready', () => {
     const next = plan({ state: trying(0, 10), revisions: both, controls: promoted('new') })
     expect(next.state).toMatchObject({ stable: 'old', canary: 'new', step: last })
     expect(next.pods).toEqual({ old: 9, new: 2 })
   })
 
-  it('goes before a pause, through to the end', () => {
+  it('overrides a pause until the end', () => {
     const state = trying(0, 10, { pausedSince: time(0) })
     const next = plan({ state, revisions: both, controls: promoted('new', true) })
     expect(next.state).toMatchObject({ step: last })
@@ -114,7 +114,7 @@ describe('the turn of a rollout', () => {
   const turn = 'CONCURRENT_ROLLOUTS allows 2 at once, in progress: a, b'
   const waiting = { ...free, turn }
 
-  it('is waited for', () => {
+  it('delays the start', () => {
     const next = plan({ state: settled, revisions: [seen('old', 10)], controls: waiting })
     expect(next.state).toEqual(settled)
     expect(next.pods).toEqual({ old: 10 })
@@ -124,16 +124,16 @@ describe('the turn of a rollout', () => {
     })
   })
 
-  it('is not waited for by a pool whose stable revision serves nothing', () => {
+  it('does not delay a pool with a stable revision that serves nothing', () => {
     expect(plan({ state: settled, revisions: [seen('old', 0)], controls: waiting }).state.canary).toBe('new')
   })
 
-  it('is waited for by a pool at zero', () => {
+  it('delays a pool at zero', () => {
     const next = plan({ state: settled, desired: 0, revisions: [seen('old', 0)], controls: waiting })
     expect(next.held?.reason).toBe('RolloutQueued')
   })
 
-  it('is not waited for by a rollback, or by a rollout in progress', () => {
+  it('does not delay a rollback or a rollout in progress', () => {
     const late = [seen('old', 1), seen('new', 9)]
     const back = plan({ target: 'old', state: trying(2, 90), revisions: late, controls: waiting })
     expect(back.state.shortfall?.revision).toBe('old')

@@ -1,31 +1,28 @@
-// Holds a rollout before its next step, or moves it on, by its owner's annotations and by the turns of other pools.
-// Pure; canary.ts asks here first.
+// Owner's requests and rollout queue, which canary.ts applies before its own step. Pure.
 import { toKubeTime } from '../pool/conditions.ts'
 import type { Held } from '../pool/owner-requests.ts'
 import { reasons } from '../pool/reasons.ts'
 import { enter } from './canary-steps.ts'
 import { findBreach } from './gate.ts'
 import { fail } from './rollback.ts'
-import { buildSettledState, observationOf, type RolloutInput } from './rollout-input.ts'
-import type { Next, Trying } from './rollout-plan.ts'
+import { buildSettledState, type Next, observationOf, type RolloutInput, type Trying } from './rollout-decision.ts'
 import { becauseOf } from './shortfall.ts'
 
-/** The state that is being tried, unless it is being rolled back or the spec no longer asks for it. */
+/** The canary, unless it is being rolled back or spec no longer asks for it. */
 function tryingOf({ state, target }: RolloutInput): Trying | undefined {
   if (state?.stable === undefined || state.canary !== target || state.canary === state.stable) return undefined
-  // Its shortfall of the stable revision: it was being rolled back in the pass before.
+  // A shortfall of the stable revision means that the last pass was a rollback.
   if (state.shortfall?.revision === state.stable || state.failed?.revision === target) return undefined
   return { ...state, stable: state.stable, canary: state.canary }
 }
 
-/** A canary that is rolled back, or that the spec no longer asks for, is not paused. */
+/** Clears the pause of a canary that is rolled back or no longer asked for. */
 export function forgetPause(input: RolloutInput): RolloutInput {
   if (input.state?.pausedSince === undefined || tryingOf(input) !== undefined) return input
   const { pausedSince: _, ...state } = input.state
   return { ...input, state }
 }
 
-/** The next state by the owner's requests, in place of the canary's next step; undefined when there are none. */
 export function controlCanary(input: RolloutInput): Next | undefined {
   const { controls, rollout, now } = input
   const trying = tryingOf(input)
@@ -37,14 +34,14 @@ export function controlCanary(input: RolloutInput): Next | undefined {
   }
   if (controls.isPaused && !isPromoted) return pause(input, trying)
   if (pausedSince === undefined) return undefined
-  // Its times begin once more: those that passed while it was paused count for nothing.
+  // The step restarts: time before and during the pause does not count.
   const { shortfall: _, ...resumed } = state
-  const message = `Revision ${state.canary} goes on, and its step begins once more.`
+  const message = `Revision ${state.canary} resumes, and its step restarts.`
   const event = { type: 'Normal', reason: 'RolloutResumed', message } as const
   return { state: { ...resumed, since: toKubeTime(now) }, why: message, event }
 }
 
-/** Errors and crashes still roll it back; time does not, and weights stay. */
+/** While paused, errors and crashes still cause a rollback; timeouts do not, and weights stay. */
 function pause(input: RolloutInput, trying: Trying): Next {
   const { counts, rollout, now } = input
   const { pausedSince, ...state } = trying
@@ -64,13 +61,10 @@ function pause(input: RolloutInput, trying: Trying): Next {
 
 const heldBy = (what: string): Held => ({
   reason: 'RolloutPaused',
-  message: `${what}, since the pool's owner has paused it. ${reasons.RolloutPaused.act}`,
+  message: `${what}: the pool's owner has paused it. ${reasons.RolloutPaused.act}`,
 })
 
-/**
- * Why a rollout that could begin does not. One for a pool whose stable revision serves nothing, although pods are
- * wanted, takes no turn.
- */
+/** Why a rollout may not begin. It needs no turn if the stable revision serves nothing although pods are desired. */
 export function holdStart(input: RolloutInput, stable: string): Next | undefined {
   const { controls, target, desired } = input
   if (controls === undefined) return undefined

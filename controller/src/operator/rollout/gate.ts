@@ -1,13 +1,12 @@
-// Whether a new revision does as well as the old one, judged by what both did since the present step began.
+// Gate of a canary: compares both revisions since the current step began.
 import type { PoolRollout } from '../pool/pool-spec.ts'
 import type { Reason } from '../pool/reasons.ts'
 
 export type RequestCounts = {
-  /** Requests that ended well, that the model failed, that took too long. Pods that were gone count for nobody. */
+  /** Finished requests by result. Requests to deleted pods are not counted. */
   readonly done: number
   readonly failed: number
   readonly timedOut: number
-  /** Mean time of one request in a slot, undefined when none ended. */
   readonly serviceSeconds: number | undefined
 }
 
@@ -25,22 +24,15 @@ const failuresOf = ({ failed, timedOut }: RequestCounts = none): number => faile
 const requestsOf = (counts: RequestCounts): number => counts.done + failuresOf(counts)
 const rateOf = (counts: RequestCounts): number => failuresOf(counts) / Math.max(1, requestsOf(counts))
 
-/** So many requests are judged at least: one failure of nine is no rate. */
+/** Minimum requests for a rate: one failure of nine is not a rate. */
 const judgedMin = 20
 
-/**
- * At most one request of ten fails, which retries make good, or no larger share than in the old revision. A revision
- * that fails more keeps no pod in its rollback.
- */
+/** At most a tenth of the requests fail, or no larger share than in the old revision. */
 export const isMostlyGood = (canary: RequestCounts | undefined, stable: RequestCounts | undefined): boolean =>
   failuresOf(canary) <= 0.1 * Math.max(requestsOf(canary ?? none), judgedMin) ||
   rateOf(canary ?? none) <= rateOf(stable ?? none)
 
-/**
- * What the new revision has done wrong, undefined while nothing is proved. Errors are judged as soon as there are more
- * than `minRequests` would be allowed, so that a revision that fails at once is rolled back at once; and never when the
- * old revision fails as often, and then the images or the network are the cause.
- */
+/** The exceeded limit, if any. The error rate never counts if the old revision fails as often. */
 export function findBreach({ canary = none, stable = none, gate }: Judged): Breach | undefined {
   const requests = requestsOf(canary)
   const failures = failuresOf(canary)
@@ -64,19 +56,19 @@ type Watched = Judged & {
   readonly isDemandFresh: boolean
 }
 
-/** With `idle: promote` a step with too few requests ends after ten times its duration: few callers are affected. */
+/** With `idle: promote` a step without enough requests ends after this many durations. */
 const patienceDurations = 10
 
-/** The gate fails closed: without a fresh reading, or without requests, only the spec can let a step end. */
+/** Fails closed: without a fresh reading or requests a step does not end, unless spec allows it. */
 export const isSeenEnough = ({ canary = none, gate, seconds, durationSeconds, isDemandFresh }: Watched): boolean =>
   isDemandFresh &&
   (requestsOf(canary) >= gate.minRequests ||
     (gate.idle === 'promote' && seconds >= patienceDurations * durationSeconds))
 
-/** What the step still waits for. Without the seconds that pass: a text that changes is written to status each time. */
+/** Describes the wait of a step. Has no elapsed seconds, because a changed text is written to status. */
 export function describeGate({ canary = none, gate, durationSeconds, isDemandFresh }: Watched): string {
   const missing = requestsOf(canary) < gate.minRequests ? ` and for ${gate.minRequests} requests` : ''
-  const unread = isDemandFresh ? '' : '; its requests cannot be read at the moment'
+  const unread = isDemandFresh ? '' : '; its requests cannot be read'
   return `the new revision is watched for ${durationSeconds} s${missing}${unread}`
 }
 

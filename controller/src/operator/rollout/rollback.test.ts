@@ -12,7 +12,7 @@ const shortfall = { revision: 'old', since: time(0), ready: 1 }
 const returning = trying(2, 90, { failed, shortfall })
 
 describe('a rollback', () => {
-  it('goes pod by pod as the rollout did, and its weight follows', () => {
+  it('goes pod by pod like the rollout, and its weight follows', () => {
     const first = plan({ state: trying(2, 90), revisions: late, counts: slow, now: at(90) })
     expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 90, failed: { reason: 'CanaryLatency' } })
     expect(first.state).toMatchObject({ since: time(90), shortfall: { revision: 'old', since: time(90), ready: 1 } })
@@ -28,7 +28,7 @@ describe('a rollback', () => {
     expect(over.pods).toEqual({ old: 10, new: 0 })
   })
 
-  it('waits for room without end, says so, and gives pods up if the spec allows it', () => {
+  it('waits for room without a limit, reports it, and removes pods if maxUnavailable allows', () => {
     const revisions = [seen('old', 1, { replicas: 2, pods: 2, ready: 1, up: 1, ...noRoom }), seen('new', 9)]
     const waits = plan({ state: returning, revisions, now: at(50_000) })
     expect(waits.state).toMatchObject({ canary: 'new', waiting: { for: 'Room', since: time(50_000) } })
@@ -40,7 +40,7 @@ describe('a rollback', () => {
   it.each([
     ['the failed revision', {}, noRoom],
     ['the stable revision', noRoom, {}],
-  ])('keeps only pods that are ready if %s lacks room, and ends without any', (_what, ofOld, ofNew) => {
+  ])('keeps only ready pods if %s lacks room, and ends without them', (_what, ofOld, ofNew) => {
     const stable = seen('old', 4, { replicas: 7, pods: 7, ...ofOld })
     const partly = [stable, seen('new', 2, { replicas: 4, pods: 4, up: 3, ...ofNew })]
     expect(plan({ state: returning, revisions: partly }).pods).toEqual({ old: 7, new: 3 })
@@ -52,52 +52,52 @@ describe('a rollback', () => {
   })
 
   it.each(['PodCrashing', 'ModelLoadFailed'] as const)(
-    'keeps none of a canary that is down by itself: %s',
+    'keeps no pod of a canary that failed by itself: %s',
     (reason) => {
       const broken = { problem: { reason, message: 'x' } } as const
       const none = [seen('old', 1), seen('new', 0, { replicas: 9, pods: 9, ...broken })]
       const over = plan({ state: returning, revisions: none })
       expect(over.state.canary).toBeUndefined()
-      // Its pods hold their slots until they are gone.
+      // Its pods occupy slots until they are gone.
       expect(over.pods).toEqual({ old: 2, new: 0 })
       expect(plan({ state: over.state, revisions: [seen('old', 2), seen('new', 0)] }).pods).toEqual({ old: 10, new: 0 })
     },
   )
 
-  it('keeps the canary while none of its pods is ready for a moment', () => {
+  it('keeps the canary while briefly none of its pods is ready', () => {
     const none = [seen('old', 0), seen('new', 0, { replicas: 9, pods: 9 })]
     const { state, pods } = plan({ target: 'old', state: trying(2, 90), revisions: none, now: at(5) })
     expect(state).toMatchObject({ canary: 'new', weight: 100, since: time(5) })
     expect(pods).toEqual({ old: 2, new: 9 })
   })
 
-  it('keeps what this process alone does not reach, and its share', () => {
+  it('keeps pods that only this process does not reach, and their share', () => {
     const unreached = [seen('old', 1), seen('new', 0, { replicas: 8, pods: 8, up: 8 })]
     expect(plan({ state: returning, revisions: unreached })).toMatchObject({ state: { weight: 89 }, pods: { new: 8 } })
   })
 
-  it('never has more canary pods again, and follows the number of pods wanted', () => {
+  it('never adds canary pods, and follows the desired number of pods', () => {
     const revisions = [seen('old', 1), seen('new', 8)]
     expect(plan({ state: returning, desired: 20, revisions }).pods).toEqual({ old: 13, new: 8 })
     expect(plan({ state: returning, desired: 5, revisions }).pods).toEqual({ old: 1, new: 4 })
     expect(plan({ state: returning, desired: 0, revisions }).pods).toEqual({ old: 0, new: 0 })
   })
 
-  it('takes all requests at once from one that fails more than one of ten', () => {
+  it('takes all requests at once from a canary that fails more than a tenth', () => {
     const bad = new Map([['new', did(800, { failed: 100 })]])
     const { state, pods } = plan({ state: trying(2, 90), revisions: late, counts: bad })
     expect(state.canary).toBeUndefined()
     expect(pods).toEqual({ old: 2, new: 0 })
   })
 
-  it('does not take one failure in the first requests of the rollback for a rate', () => {
+  it('ignores a single failure among its first requests', () => {
     const one = new Map([['new', did(8, { failed: 1 })]])
     expect(plan({ state: returning, revisions: late, counts: one }).pods).toEqual({ old: 2, new: 9 })
     const many = new Map([['new', did(8, { failed: 6 })]])
     expect(plan({ state: returning, revisions: late, counts: many }).state.canary).toBeUndefined()
   })
 
-  it('leaves its share to one that fails no more than the stable one', () => {
+  it('leaves its share to a canary that fails no more than the stable revision', () => {
     const both = new Map([
       ['new', did(85, { timedOut: 15, serviceSeconds: 2 })],
       ['old', did(85, { timedOut: 15 })],
@@ -105,12 +105,12 @@ describe('a rollback', () => {
     expect(plan({ state: trying(2, 90), revisions: late, counts: both }).state.canary).toBe('new')
   })
 
-  it('keeps nothing of one that has never had requests', () => {
+  it('keeps no pod of a canary that never had requests', () => {
     const revisions = [seen('old', 1, { replicas: 10, pods: 10 }), seen('new', 1)]
     expect(plan({ target: 'old', state: trying(-1, 0), revisions }).pods).toEqual({ old: 10, new: 0 })
   })
 
-  it('begins its time when it is withdrawn, however long the step has lasted', () => {
+  it('begins when the canary is withdrawn, regardless of the step’s age', () => {
     const before = { shortfall: { since: time(0), ready: 8 }, weightReached: true }
     const { state } = plan({ target: 'old', state: trying(2, 90, before), revisions: late, now: at(99) })
     const begun = { revision: 'old', since: time(99), ready: 1 }
@@ -119,7 +119,7 @@ describe('a rollback', () => {
     expect(plan({ target: 'old', state, revisions: late, now: at(120) }).state).toEqual(expected)
   })
 
-  it('is the same for one that the spec no longer asks for, and is reported at its end', () => {
+  it('is the same for a withdrawn canary, and is reported at its end', () => {
     const first = plan({ target: 'old', state: trying(2, 90), revisions: late })
     expect(first.state).toMatchObject({ stable: 'old', canary: 'new', weight: 90 })
     expect(first.event).toBeUndefined()
@@ -128,13 +128,13 @@ describe('a rollback', () => {
     expect(last.event?.reason).toBe('RolloutWithdrawn')
   })
 
-  it('goes on when what failed is withdrawn and asked for again before it has gone', () => {
+  it('continues when the failed spec is reverted and applied again meanwhile', () => {
     const withdrawn = plan({ target: 'old', state: returning, revisions: late, now: at(2) })
     const again = plan({ state: withdrawn.state, revisions: [seen('old', 1), seen('new', 8)], now: at(4) })
     expect(again.state).toMatchObject({ canary: 'new', failed: { reason: 'CanaryLatency' } })
   })
 
-  it('ends when the spec asks for what was withdrawn once more: its step begins again', () => {
+  it('ends when the spec asks for a withdrawn canary again; its step restarts', () => {
     const state = trying(1, 50, { shortfall })
     const counts = new Map([['new', did(500)]])
     const again = plan({ state, revisions: [seen('old', 6), seen('new', 5)], counts, now: at(80) })
@@ -142,7 +142,7 @@ describe('a rollback', () => {
     expect(again.state.shortfall).toBeUndefined()
   })
 
-  it('continues from the status of an older version, which had other fields', () => {
+  it('continues from the status of an older version', () => {
     const older = { ...trying(2, 90, { failed }), capacity: 10, kept: 9 }
     expect(plan({ state: older, revisions: late }).pods).toEqual({ old: 2, new: 9 })
   })
@@ -165,11 +165,14 @@ describe('a rollback', () => {
       [4, 5, 'new'],
       [5, 4, 'old'],
       [5, 5, 'old'],
-    ])('is given up after readySeconds without a pod more: of %d and %d pods, %s serves on', (old, fresh, serves) => {
-      const revisions = [seen('old', old, gone), seen('new', fresh)]
-      const { state, event } = plan({ ...third, revisions, now: at(600) })
-      expect(state).toEqual({ stable: serves, canary: 'newest', weight: 0, step: -1, since: time(600) })
-      expect(event?.message).toContain(`in place of ${serves === 'old' ? 'new' : 'old'}, which is given up`)
-    })
+    ])(
+      'ends after readySeconds without another ready pod: of %d and %d pods, %s keeps serving',
+      (old, fresh, serves) => {
+        const revisions = [seen('old', old, gone), seen('new', fresh)]
+        const { state, event } = plan({ ...third, revisions, now: at(600) })
+        expect(state).toEqual({ stable: serves, canary: 'newest', weight: 0, step: -1, since: time(600) })
+        expect(event?.message).toContain(`replacing ${serves === 'old' ? 'new' : 'old'}`)
+      },
+    )
   })
 })

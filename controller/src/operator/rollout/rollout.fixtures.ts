@@ -1,8 +1,8 @@
-// Rollouts to plan in tests: ten pods wanted, an old and a new revision, times in seconds after noon.
+// Rollouts for tests: ten desired pods, an old and a new revision, times in seconds after noon.
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { planRollout } from './canary.ts'
 import type { RequestCounts } from './gate.ts'
-import type { RevisionObservation, RolloutInput } from './rollout-input.ts'
+import type { RevisionObservation, RolloutInput } from './rollout-decision.ts'
 
 export const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21, 12, 0, seconds))
 export const time = (seconds: number): string => `${at(seconds).toISOString().slice(0, 19)}Z`

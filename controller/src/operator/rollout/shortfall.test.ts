@@ -4,8 +4,8 @@ import { at, did, plan, seen, time, trying } from './rollout.fixtures.ts'
 const crashing = { reason: 'PodCrashing', message: 'Pod a has ended 3 times.' } as const
 const broken = { reason: 'ModelLoadFailed', message: 'Triton in pod a cannot load model u2netp: bad file.' } as const
 
-describe('a revision that is no good', () => {
-  it('keeps its one pod while it may still become ready, and the old one serves', () => {
+describe('a failing revision', () => {
+  it('keeps its one pod until its deadline, while the old one serves', () => {
     const revisions = [seen('old', 10), seen('new', 0, { problem: broken, replicas: 1, pods: 1 })]
     const { state, pods, why } = plan({ state: trying(-1, 0), revisions, now: at(600) })
     expect(state).toMatchObject({ canary: 'new', weight: 0 })
@@ -18,7 +18,7 @@ describe('a revision that is no good', () => {
     [{ ...broken, reason: 'ChecksumMismatch' } as const, 'CanaryLoadFailed'],
     [crashing, 'CanaryNotReady'],
     [undefined, 'CanaryNotReady'],
-  ])('is rolled back when it is not ready in time: %j', (problem, reason) => {
+  ])('is rolled back if it is not ready in time: %j', (problem, reason) => {
     const revisions = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1, ...(problem && { problem }) })]
     const { state, pods, event } = plan({ state: trying(-1, 0), revisions, now: at(601) })
     expect(state).toMatchObject({ stable: 'old', weight: 0, failed: { revision: 'new', reason, time: time(601) } })
@@ -31,14 +31,14 @@ describe('a revision that is no good', () => {
     const noRoom = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
     const cramped = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1, noRoom })]
 
-    it('waits, which is no failure of its own', () => {
+    it('waits without failing', () => {
       const { state, pods, why } = plan({ state: trying(-1, 0), revisions: cramped, now: at(50_000) })
       expect(state).toMatchObject({ canary: 'new', step: -1, waiting: { for: 'Room', since: time(50_000) } })
       expect(pods).toEqual({ old: 10, new: 1 })
       expect(why).toBe(noRoom.message)
     })
 
-    it('has readySeconds from the moment in which it has room', () => {
+    it('has readySeconds from the time when it has room', () => {
       const waits = trying(-1, 0, { waiting: { for: 'Room', since: time(1) } })
       const placed = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1 })]
       const starts = plan({ state: waits, revisions: placed, now: at(50_000) }).state
@@ -48,13 +48,13 @@ describe('a revision that is no good', () => {
       expect(plan({ state: starts, revisions: placed, now: at(50_601) }).state.failed).toBeDefined()
     })
 
-    it('is rolled back in time if another of its pods fails by itself', () => {
+    it('is rolled back at its deadline if another of its pods fails by itself', () => {
       const both = [seen('old', 10), seen('new', 0, { replicas: 1, pods: 1, noRoom, problem: crashing })]
       expect(plan({ state: trying(-1, 0), revisions: both, now: at(601) }).state.failed).toBeDefined()
     })
   })
 
-  it('is not tried again while the spec asks for it', () => {
+  it('is not retried while the spec asks for it', () => {
     const failed = { revision: 'new', reason: 'CanaryErrorRate', message: 'x', time: time(0) } as const
     const state = { stable: 'old', weight: 0, step: -1, since: time(0), failed }
     const next = plan({ state, revisions: [seen('old', 10), seen('new', 0)], now: at(9_999) })
@@ -87,7 +87,7 @@ describe('a revision that is no good', () => {
     expect(plan({ state: trying(0, 10), revisions }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
   })
 
-  it('does not start over for a moment in which none of its pods is ready', () => {
+  it('does not start over if briefly none of its pods is ready', () => {
     const blink = [seen('old', 1), seen('new', 0, { replicas: 9, pods: 9 })]
     const first = plan({ state: trying(2, 90), revisions: blink, now: at(100) })
     expect(first.state).toMatchObject({ step: 2, weight: 90, shortfall: { since: time(100), ready: 0 } })
@@ -98,7 +98,7 @@ describe('a revision that is no good', () => {
     expect(plan({ state: before, revisions: blink, now: at(100) }).state).toMatchObject({ step: 2 })
   })
 
-  it('is judged by its rates alone also when its pods stop answering', () => {
+  it('is still checked by its rates when its pods stop answering', () => {
     const revisions = [seen('old', 9), seen('new', 0, { pods: 1 })]
     const state = trying(0, 10, { shortfall: { since: time(-10), ready: 0 } })
     const few = plan({ state, revisions, counts: new Map([['new', did(60, { timedOut: 1 })]]) })
@@ -107,7 +107,7 @@ describe('a revision that is no good', () => {
     expect(many.state.failed).toMatchObject({ reason: 'CanaryErrorRate' })
   })
 
-  it('is not blamed for requests that the old one spoils as often', () => {
+  it('is not blamed for errors that the old one has as often', () => {
     const revisions = [seen('old', 9), seen('new', 0, { pods: 1 })]
     const counts = new Map([
       ['new', did(8, { timedOut: 2 })],
@@ -116,7 +116,7 @@ describe('a revision that is no good', () => {
     expect(plan({ state: trying(0, 10), revisions, counts }).state.failed).toBeUndefined()
   })
 
-  it('is rolled back when one of its pods does not stay up', () => {
+  it('is rolled back when one of its pods keeps crashing', () => {
     const revisions = [seen('old', 5), seen('new', 4, { pods: 5, problem: crashing })]
     expect(plan({ state: trying(1, 40), revisions }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
   })
@@ -128,13 +128,13 @@ describe('a revision that is no good', () => {
     const refused = { problem: { reason: 'ImagePullFailed', message: 'No such image.' } } as const
     const full = { noRoom: { reason: 'QuotaRefused', message: 'Quota is used up.' } } as const
 
-    it('waits for its pods as long as the first one may take, and says for what', () => {
+    it('waits readySeconds for its pods, and reports it', () => {
       const { state: next, why } = plan({ state, revisions, now: at(600) })
       expect(next).toMatchObject({ canary: 'new', weight: 30, shortfall })
       expect(why).toContain('2 more ready pods')
     })
 
-    it('is rolled back when they are not ready in that time, with what is known of it', () => {
+    it('is rolled back when they are not ready in time, with the cause', () => {
       expect(plan({ state, revisions, now: at(601) }).state.failed).toMatchObject({ reason: 'CanaryNotReady' })
       const known = [seen('old', 7), seen('new', 3, { replicas: 5, pods: 5, ...refused })]
       const { failed, shortfall: left } = plan({ state, revisions: known, now: at(601) }).state
@@ -142,14 +142,14 @@ describe('a revision that is no good', () => {
       expect(left?.revision).toBe('old')
     })
 
-    it('gives that time again with each pod that comes', () => {
+    it('restarts that time with each new ready pod', () => {
       const four = [seen('old', 6), seen('new', 4, { replicas: 5, pods: 5 })]
       const { state: next } = plan({ state, revisions: four, now: at(590) })
       expect(next.shortfall).toEqual({ revision: 'new', since: time(590), ready: 4 })
       expect(plan({ state: next, revisions: four, now: at(1_190) }).state.failed).toBeUndefined()
     })
 
-    it('waits for room without end, and then has readySeconds again', () => {
+    it('waits for room without a limit, and then has readySeconds again', () => {
       const cramped = [seen('old', 7), seen('new', 3, { replicas: 4, pods: 4, ...full })]
       const waits = plan({ state, revisions: cramped, now: at(50_000) }).state
       expect(waits).toMatchObject({ canary: 'new', weight: 30, waiting: { for: 'Room', since: time(50_000) } })
@@ -159,12 +159,12 @@ describe('a revision that is no good', () => {
       expect(plan({ state: starts, revisions: placed, now: at(60_601) }).state.failed).toBeDefined()
     })
 
-    it('does not take a pod that may not exist yet for a late one', () => {
+    it('does not count a pod as late before it may exist', () => {
       const draining = [seen('old', 6, { pods: 8 }), seen('new', 3)]
       expect(plan({ state, revisions: draining, now: at(50_000) }).state.failed).toBeUndefined()
     })
 
-    it("does not mind a moment's trouble, however long the step has lasted", () => {
+    it('tolerates a brief problem late in a step', () => {
       const long = trying(2, 90)
       const trouble = [seen('old', 1), seen('new', 9, { replicas: 10, pods: 10, ...refused })]
       const { state: next } = plan({ state: long, revisions: trouble, now: at(5_000) })
@@ -173,7 +173,7 @@ describe('a revision that is no good', () => {
       expect(over.state).toMatchObject({ stable: 'new' })
     })
 
-    it('keeps its share and its pods while this process alone does not reach them', () => {
+    it('keeps its share and its pods while only this process does not reach them', () => {
       const unreached = [seen('old', 1), seen('new', 0, { replicas: 10, pods: 9, up: 9 })]
       const { state: next, pods } = plan({ state: trying(2, 90), revisions: unreached, now: at(5) })
       expect(next).toMatchObject({ step: 2, weight: 90, shortfall: { since: time(5), ready: 0 } })
@@ -183,12 +183,12 @@ describe('a revision that is no good', () => {
     })
   })
 
-  it('is not taken for the better one while Kubernetes calls pods of the old one ready', () => {
+  it('does not take over while Kubernetes reports pods of the old one ready', () => {
     const revisions = [seen('old', 0, { problem: broken, pods: 11, up: 10 }), seen('new', 1)]
     expect(plan({ state: trying(-1, 0), revisions }).state).toMatchObject({ stable: 'old', canary: 'new', step: 0 })
   })
 
-  it('takes all requests and is judged while the only stable pod lacks room', () => {
+  it('takes all requests and passes its gate while the only stable pod lacks room', () => {
     const noRoom = { reason: 'PodUnschedulable', message: 'No node has room.' } as const
     const revisions = [seen('old', 0, { replicas: 1, pods: 1, noRoom }), seen('new', 1)]
     const one = { desired: 1, revisions }
@@ -204,7 +204,7 @@ describe('a revision that is no good', () => {
     expect(plan({ ...one, state: third, counts: good, now: at(121) }).state).toMatchObject({ stable: 'new' })
   })
 
-  it('is replaced without steps when it is the only one and never served', () => {
+  it('is replaced without steps if it is the only one and never served', () => {
     const revisions = [seen('old', 0, { problem: broken, pods: 10 }), seen('new', 1)]
     const { state, pods } = plan({ state: trying(-1, 0), revisions })
     expect(state).toMatchObject({ stable: 'new' })
@@ -213,13 +213,13 @@ describe('a revision that is no good', () => {
     expect(plan({ state, revisions: gone }).pods).toEqual({ old: 0, new: 10 })
   })
 
-  it('starts over when all its pods are gone for no reason of its own', () => {
+  it('starts over when it loses all its pods without its own fault', () => {
     const { state, pods } = plan({ state: trying(1, 50), revisions: [seen('old', 5), seen('new', 0)], now: at(30) })
     expect(state).toMatchObject({ canary: 'new', step: -1, weight: 0, since: time(30) })
     expect(pods).toEqual({ old: 10, new: 1 })
   })
 
-  it('is rolled back when it loses all its pods again and again', () => {
+  it('is rolled back when it loses all its pods repeatedly', () => {
     const revisions = [seen('old', 5), seen('new', 0)]
     const third = plan({ state: trying(0, 10, { setbacks: 2 }), revisions, now: at(30) })
     expect(third.state).toMatchObject({ canary: 'new', step: -1, setbacks: 3 })
@@ -233,7 +233,7 @@ describe('a revision that is no good', () => {
     expect(late.pods).toEqual({ old: 2, new: 0 })
   })
 
-  it('remembers its setbacks from step to step', () => {
+  it('keeps the count of its setbacks across steps', () => {
     const revisions = [seen('old', 10), seen('new', 1)]
     const entered = plan({ state: trying(-1, 0, { setbacks: 2 }), revisions }).state
     expect(entered).toMatchObject({ step: 0, setbacks: 2 })

@@ -1,13 +1,19 @@
-// A canary with fewer ready pods than its step needs: it is waited for, starts over, or has failed.
+// A canary with fewer ready pods than its step needs: it waits, starts over or fails.
 import { toKubeTime } from '../pool/conditions.ts'
 import { loadReasons, type Reason } from '../pool/reasons.ts'
-import { isOwnFailure } from './own-failure.ts'
-import { sharePods } from './pods/share-pods.ts'
-import { effectiveWeight, fullWeight, podsInStep } from './pods/steps.ts'
 import { fail } from './rollback.ts'
-import { elapsedSeconds, type RevisionObservation, type RolloutInput } from './rollout-input.ts'
-import type { Next, Serving } from './rollout-plan.ts'
-import { isWithoutRoom, shortfallOf, waitFor } from './wait.ts'
+import {
+  elapsedSeconds,
+  isOwnFailure,
+  isWithoutRoom,
+  type Next,
+  type RevisionObservation,
+  type RolloutInput,
+  type Serving,
+  shortfallOf,
+  waitFor,
+} from './rollout-decision.ts'
+import { effectiveWeight, fullWeight, podsInStep, sharePods } from './share-pods.ts'
 
 type Problem = RevisionObservation['problem']
 
@@ -16,14 +22,10 @@ export const notReadyReason = (problem: Problem): Reason =>
 
 export const becauseOf = (problem: Problem): string => (problem ? `: ${problem.message.replace(/\.$/, '')}` : '')
 
-/** Pods that are not ready for a moment, all at once, are more often a network's doing than their own. */
+/** A short loss of all ready pods is more often a network fault than their own. */
 const blinkSeconds = 10
 
-/**
- * Pods of this step are still to come, or are gone for a moment. They have `readySeconds`, again with each that comes;
- * the time without room for one does not count. If Kubernetes calls some ready and this process reaches none, their
- * requests go elsewhere as it is.
- */
+/** Missing pods get `readySeconds` each. Pods that Kubernetes reports ready keep their weight. */
 export function waitForPods(input: RolloutInput, state: Serving, canary: RevisionObservation): Next {
   const { target, rollout } = input
   const { ready, up, pods, problem, noRoom } = canary
@@ -37,7 +39,7 @@ export function waitForPods(input: RolloutInput, state: Serving, canary: Revisio
   if (ready > 0 && isWithoutRoom(canary)) {
     return { state: { ...rest, weight, ...waitFor(input, 'Room') }, why }
   }
-  // The rule lets no more pods start before old ones have gone.
+  // The replacement rule delays further pods until old ones are gone.
   const asked = sharePods({ ...rest, weight, canary: target }, input).get(target) ?? 0
   if (ready > 0 && asked <= ready) return { state: { ...rest, weight }, why }
   const { readySeconds } = rollout.gate
@@ -48,17 +50,15 @@ export function waitForPods(input: RolloutInput, state: Serving, canary: Revisio
   return { state: { ...rest, weight, shortfall }, why }
 }
 
-/** A node goes, and a pod with it; one that loses all its pods so often does so by its own doing. */
+/** A lost node may take the pods along once; losing all pods this often is the revision's fault. */
 const setbacksMax = 3
 
-/** It had ready pods and has none. */
 function startOver(input: RolloutInput, state: Serving, { problem }: RevisionObservation): Next {
   if (isOwnFailure(problem)) {
     return fail(input, state, { reason: 'CanaryNotReady', what: `its pods are no longer ready${becauseOf(problem)}` })
   }
   const setbacks = (state.setbacks ?? 0) + 1
   if (setbacks > setbacksMax) {
-    // It serves nothing, so nothing of it is kept.
     const lost = { ...state, weight: 0 }
     return fail(input, lost, { reason: 'CanaryNotReady', what: `it lost its ready pods ${setbacks} times` })
   }

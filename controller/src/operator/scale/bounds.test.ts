@@ -4,12 +4,12 @@ import { boundsInForce, limitOf, type ScheduleBounds } from './bounds.ts'
 describe('boundsInForce', () => {
   it.each<[string, ScheduleBounds | undefined, number, number]>([
     ["are the pool's own without a schedule", undefined, 2, 10],
-    ['take a minimum that a schedule raises', { names: ['a'], minReplicas: 5 }, 5, 10],
-    ['take a minimum that a schedule lowers', { names: ['a'], minReplicas: 0 }, 0, 10],
-    ['take a maximum that a schedule lowers', { names: ['a'], maxReplicas: 4 }, 2, 4],
-    ['take a maximum that a schedule raises', { names: ['a'], maxReplicas: 30 }, 2, 30],
-    ['let the minimum win where two schedules contradict', { names: ['a', 'b'], minReplicas: 8, maxReplicas: 4 }, 8, 8],
-    ["let the minimum win over the pool's own maximum", { names: ['a'], minReplicas: 12 }, 12, 12],
+    ['use a minimum that a schedule raises', { names: ['a'], minReplicas: 5 }, 5, 10],
+    ['use a minimum that a schedule lowers', { names: ['a'], minReplicas: 0 }, 0, 10],
+    ['use a maximum that a schedule lowers', { names: ['a'], maxReplicas: 4 }, 2, 4],
+    ['use a maximum that a schedule raises', { names: ['a'], maxReplicas: 30 }, 2, 30],
+    ['prefer the minimum if two schedules conflict', { names: ['a', 'b'], minReplicas: 8, maxReplicas: 4 }, 8, 8],
+    ["prefer a schedule's minimum over the pool's maximum", { names: ['a'], minReplicas: 12 }, 12, 12],
   ])('%s', (_name, schedule, minReplicas, maxReplicas) => {
     const expected = { minReplicas, maxReplicas, ...(schedule && { schedules: schedule.names }) }
     expect(boundsInForce({ minReplicas: 2, maxReplicas: 10, schedule })).toEqual(expected)

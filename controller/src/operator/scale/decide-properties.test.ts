@@ -6,7 +6,7 @@ import { decideReplicas, startMemory } from './decide.ts'
 import type { ScaleInput } from './decision.ts'
 import { given, quiet } from './scale.fixtures.ts'
 
-// Values that only a bug could cause too: not a number, infinite, negative.
+// Includes values that only a bug could cause: NaN, infinite, negative.
 const anyValue = fc.oneof(
   fc.nat({ max: 5_000 }),
   fc.double({ min: 0, max: 1e12, noNaN: true }),
@@ -62,8 +62,8 @@ const anyInput: fc.Arbitrary<ScaleInput> = fc.record({
     .map(({ now, current }) => startMemory(now, current)),
 })
 
-describe('whatever comes in', () => {
-  it('answers a whole number within the bounds in force, and only finite inputs', () => {
+describe('for any input, the decision', () => {
+  it('is an integer within the bounds in force, with finite inputs', () => {
     fc.assert(
       fc.property(anyInput, (input) => {
         const { replicas, inputs, sentence, memory } = decideReplicas(input)
@@ -79,7 +79,7 @@ describe('whatever comes in', () => {
     )
   })
 
-  it('gives the same answer to the same question, and leaves the question as it was', () => {
+  it('is the same for the same input, and does not change the input', () => {
     fc.assert(
       fc.property(anyInput, (input) => {
         const before = structuredClone(input)
@@ -89,7 +89,7 @@ describe('whatever comes in', () => {
     )
   })
 
-  it('never wants fewer pods for one more request', () => {
+  it('never decreases with one more request', () => {
     const grow: readonly ((demand: Demand) => Demand)[] = [
       (demand) => ({ ...demand, arrivals3s: demand.arrivals3s + 1, arrivals30s: demand.arrivals30s + 1 }),
       (demand) => ({ ...demand, backlog: demand.backlog + 1 }),
@@ -109,7 +109,7 @@ describe('whatever comes in', () => {
     )
   })
 
-  it('does not scale down in a burst or without demand, unless a bound says so', () => {
+  it('does not decrease in a burst or without demand, unless a bound requires it', () => {
     fc.assert(
       fc.property(anyInput, fc.nat({ max: 30 }), (input, late) => {
         const { maxReplicas } = boundsInForce(input.scaling)
@@ -121,7 +121,7 @@ describe('whatever comes in', () => {
     )
   })
 
-  it('remembers little, however it is asked', () => {
+  it('keeps a bounded memory', () => {
     const decisions = fc.array(
       fc.record({
         step: fc.double({ min: 0, max: 20, noNaN: true }),

@@ -1,47 +1,39 @@
-// How many pods a pool should have: a pure rule, run once a second by the leader and by the simulator in test/sim.
-// docs/autoscaling.md explains its formula, its sources and what it costs.
+// Scaling rule: a pure function, run once a second by the leader and by the simulator in test/sim. docs/autoscaling.md
+// explains formula, sources and cost.
 import type { Demand } from '@matte/core/scale/demand'
 import { boundsInForce, type Limit, limitOf } from './bounds.ts'
 import type { Decision, EffectiveScaling, Rule, ScaleInput } from './decision.ts'
-import { listInputs } from './inputs.ts'
-import { describeDecision, describeExternal, type KeptFor } from './sentence.ts'
+import { describeDecision, describeExternal, type KeptFor, listInputs } from './describe-decision.ts'
 import { highestPeak, rememberPeak, type ScaleMemory } from './stabilization.ts'
 import { clampValue, countTerms, type Terms } from './terms.ts'
 
-/** A nudge brings the next decision forward. */
 const tickMs = 1_000
 
-/** Assumed for a pool whose start-up was never measured: the middle one of the three simulated times. */
+/** Assumption before the first measurement: the middle of three simulated times. */
 export const unmeasuredStartSeconds = 20
 
-/** Older demand no longer scales down: after one pass of a second and one that failed. */
+/** Older demand does not scale down; allows one pass and one failed read. */
 const freshSeconds = 3
 
-/** For a new leader: it keeps the pods that it finds for one stabilization window, as if they were wanted now. */
 export function startMemory(nowSeconds: number, current: number): ScaleMemory {
   return { peaks: [{ untilSeconds: nowSeconds, replicas: current }], burstUntilSeconds: 0 }
 }
 
 /**
- * Unless it is set, the stabilization window grows with the start-up time: it weighs the cost of a pod that is not
- * needed against the wait for a new one. 60 s outlasts the pause in a usual burst. The bound is there because start-up
- * times are measured: one pod that waited an hour for its image must not keep all others for hours.
+ * The default window grows with the start-up time, because it weighs an unneeded pod against the wait for a new one. 60
+ * s outlasts the pauses in a usual burst. The maximum limits the effect of a single very slow start.
  */
 export const stabilizationSecondsFor = (scaling: EffectiveScaling, startSeconds: number): number =>
   clampValue(scaling.stabilizationWindowSeconds ?? Math.min(60 + 1.5 * clampValue(startSeconds), 900))
 
-/** Pure. The answer is a whole, finite number within the bounds in force, whatever the input is. */
+/** Pure. The result is a finite integer within the bounds in force for any input. */
 export function decideReplicas(input: ScaleInput): Decision {
   const demand = currentDemand(input)
   if (demand) return follow(input, demand)
   return input.ledSeconds > input.scaling.fallback.afterSeconds ? fallBack(input) : awaitDemand(input)
 }
 
-/**
- * Pure: the number of an external owner, and beside it what the demand needs, which the owner can read from the metrics
- * (docs/external-scalers.md). Without current demand the terms are absent and not old, so that a scaler that reads
- * them knows that it knows nothing.
- */
+/** The external owner's number, with the need by demand for its metrics (docs/external-scalers.md). Pure. */
 export function followOwner(input: ScaleInput, replicas: number): Decision {
   const demand = currentDemand(input)
   const known = { input: { ...input, demand }, ...(demand && { terms: termsOf(input, demand) }) }
@@ -61,14 +53,12 @@ const currentDemand = ({ demand, demandAgeSeconds, scaling }: ScaleInput): Deman
 const termsOf = ({ scaling, slotsPerPod, pods }: ScaleInput, demand: Demand): Terms =>
   countTerms(demand, { scaling, slotsPerPod, readySlots: clampValue(pods.ready) * slotsPerPod })
 
-/** A new leader, or a new pool: the first reading may take as long as every later one. */
 function awaitDemand(input: ScaleInput): Decision {
   const kept = clampValue(input.pods.current)
   const { burstUntilSeconds } = input.memory
   return conclude(input, { wanted: kept, kept, stay: 'unread', rule: 'stabilization', burstUntilSeconds })
 }
 
-/** Without demand: the pods that there are or the fallback's, whichever is more. */
 function fallBack(input: ScaleInput): Decision {
   const wanted = Math.max(clampValue(input.pods.current), clampValue(input.scaling.fallback.replicas))
   return conclude(input, { wanted, kept: wanted, rule: 'fallback', burstUntilSeconds: input.memory.burstUntilSeconds })
@@ -86,7 +76,6 @@ function follow(input: ScaleInput, demand: Demand): Decision {
 }
 
 type Outcome = {
-  /** What the demand needs, and the same with the pods that stay because of `stay`. */
   readonly wanted: number
   readonly kept: number
   readonly stay?: 'burst' | 'age' | 'unread' | undefined
@@ -95,12 +84,11 @@ type Outcome = {
   readonly burstUntilSeconds: number
 }
 
-/** Applies the stabilization window and the bounds. */
 function conclude(input: ScaleInput, outcome: Outcome): Decision {
   const { nowSeconds, scaling, memory, startSeconds } = input
   const stabilizationWindowSeconds = stabilizationSecondsFor(scaling, startSeconds)
   const bounds = boundsInForce(scaling)
-  // Within the maximum and without the minimum: a changed bound must not be remembered.
+  // Limited by the maximum only; a changed minimum must not be remembered.
   const wanted = Math.min(outcome.wanted, bounds.maxReplicas)
   const peaks = rememberPeak(memory.peaks, nowSeconds, wanted, stabilizationWindowSeconds)
   const stabilized = Math.max(outcome.kept, highestPeak(peaks))
@@ -119,7 +107,7 @@ function conclude(input: ScaleInput, outcome: Outcome): Decision {
   }
 }
 
-/** A bound wins over what keeps pods, and that over the demand. Nothing wins over missing demand. */
+/** A bound wins over reasons to keep pods, and those over the demand. Missing demand wins over everything. */
 function winningRule({ wanted, kept, stay, rule }: Outcome, stabilized: number, limited: Limit | undefined) {
   if (rule === 'fallback') return { rule, keptFor: undefined }
   if (stay === 'unread') return { rule: limited ?? rule, keptFor: stay }
@@ -131,7 +119,7 @@ function winningRule({ wanted, kept, stay, rule }: Outcome, stabilized: number, 
 function mainRule({ wanted, steadyPods, backlogPods, batchPods, isBurst }: Terms, current: number): Rule {
   if (wanted === 0) return 'idle'
   if (current === 0) return 'wake'
-  // Only requests in flight, which end in the pods that they are in.
+  // Only requests in flight remain, which end in their pods.
   if (steadyPods + backlogPods + batchPods === 0) return 'stabilization'
   if (batchPods > steadyPods + backlogPods) return 'batch'
   if (Math.ceil(steadyPods + batchPods) < wanted) return 'backlog'

@@ -9,7 +9,7 @@ const office: Schedule = {
   minReplicas: 5,
 }
 
-/** Names of what is in force at this moment, of UTC. */
+/** Names of the active schedules at a time in UTC. */
 const inForce = (schedules: readonly Schedule[], utc: string): readonly string[] =>
   readTimetable(schedules).at(new Date(utc))?.names ?? []
 
@@ -22,39 +22,39 @@ describe('readTimetable', () => {
     ['to the last second', '2026-07-17T15:59:59Z', ['office']],
     ['no longer in the minute of the end', '2026-07-17T16:00:00Z', []],
     ['not on Saturday', '2026-07-18T10:00:00Z', []],
-    ['by the clock of winter', '2026-01-16T06:30:00Z', []],
-    ['by the clock of winter, an hour on', '2026-01-16T07:00:00Z', ['office']],
-  ])('is in force by the wall clock of its time zone: %s', (_name, utc, names) => {
+    ['in winter time, before the start', '2026-01-16T06:30:00Z', []],
+    ['in winter time, at the start', '2026-01-16T07:00:00Z', ['office']],
+  ])('follows the wall clock of its time zone: %s', (_name, utc, names) => {
     expect(inForce([office], utc)).toEqual(names)
   })
 
-  it('asks each time zone by itself', () => {
+  it('evaluates each time zone separately', () => {
     const far = { ...office, name: 'far', timeZone: 'Australia/Lord_Howe' } // half an hour of summer time
     expect(inForce([office, far], '2026-07-16T21:29:00Z')).toEqual([])
     expect(inForce([office, far], '2026-07-16T21:30:00Z')).toEqual(['far'])
     expect(inForce([office, far], '2026-01-15T21:00:00Z')).toEqual(['far'])
   })
 
-  it('goes on over midnight and over the turn of the year', () => {
+  it('continues over midnight and New Year', () => {
     const night = { ...office, start: '0 22 * * *', end: '0 6 * * *', timeZone: 'UTC' }
     expect(inForce([night], '2026-12-31T23:59:00Z')).toEqual(['office'])
     expect(inForce([night], '2027-01-01T05:59:00Z')).toEqual(['office'])
     expect(inForce([night], '2027-01-01T06:00:00Z')).toEqual([])
   })
 
-  it('stays in force when a start comes again before the end', () => {
+  it('stays in force when it starts again before its end', () => {
     const twice = { ...office, start: '0 8,9 * * *', timeZone: 'UTC' }
     expect(inForce([twice], '2026-07-17T08:30:00Z')).toEqual(['office'])
     expect(inForce([twice], '2026-07-17T17:59:00Z')).toEqual(['office'])
   })
 
-  it('is always in force when it starts as it ends', () => {
+  it('is always in force if start and end are equal', () => {
     const always = { ...office, start: '0 8 * * *', end: '0 8 * * *', timeZone: 'UTC' }
     expect(inForce([always], '2026-07-17T07:59:00Z')).toEqual(['office'])
     expect(inForce([always], '2026-07-17T08:00:00Z')).toEqual(['office'])
   })
 
-  it('has no gap where one end is the next start', () => {
+  it('has no gap if one end is the next start', () => {
     const week = { ...office, start: '0 0 * * MON-FRI', end: '0 0 * * TUE-SAT', timeZone: 'UTC' }
     expect(inForce([week], '2026-07-14T00:00:00Z')).toEqual(['office'])
     expect(inForce([week], '2026-07-18T00:00:00Z')).toEqual([])
@@ -72,7 +72,7 @@ describe('readTimetable', () => {
 describe('a change of the clocks', () => {
   const early = { ...office, start: '30 2 * * *', end: '30 5 * * *' }
 
-  it('starts at once after the hour that is left out', () => {
+  it('starts right after a skipped hour', () => {
     // On 29 March 2026 Berlin's clocks go from 02:00 to 03:00, at 01:00 UTC; there is no 02:30.
     expect(inForce([early], '2026-03-29T00:59:00Z')).toEqual([])
     expect(inForce([early], '2026-03-29T01:00:00Z')).toEqual(['office'])
@@ -80,7 +80,7 @@ describe('a change of the clocks', () => {
     expect(inForce([early], '2026-03-29T03:30:00Z')).toEqual([])
   })
 
-  it('starts at the first of two equal hours and lasts through the second', () => {
+  it('starts in the first of two equal hours and lasts through the second', () => {
     // On 25 October 2026 they go from 03:00 back to 02:00, at 01:00 UTC; 02:30 comes at 00:30 and at 01:30 UTC.
     expect(inForce([early], '2026-10-25T00:29:00Z')).toEqual([])
     expect(inForce([early], '2026-10-25T00:30:00Z')).toEqual(['office'])
@@ -88,14 +88,14 @@ describe('a change of the clocks', () => {
     expect(inForce([early], '2026-10-25T04:30:00Z')).toEqual([])
   })
 
-  it('ends once in the hour that comes twice', () => {
+  it('ends once in a repeated hour', () => {
     const late = { ...office, start: '0 1 * * *', end: '30 2 * * *' }
     expect(inForce([late], '2026-10-25T00:29:00Z')).toEqual(['office'])
     expect(inForce([late], '2026-10-25T00:30:00Z')).toEqual([])
     expect(inForce([late], '2026-10-25T01:15:00Z')).toEqual([])
   })
 
-  it('leaves nothing of a schedule that lies in the hour left out', () => {
+  it('drops a schedule within the skipped hour', () => {
     const within = { ...office, start: '10 2 * * *', end: '50 2 * * *' }
     expect(inForce([within], '2026-03-29T00:59:00Z')).toEqual([])
     expect(inForce([within], '2026-03-29T01:01:00Z')).toEqual([])
@@ -103,7 +103,7 @@ describe('a change of the clocks', () => {
     expect(inForce([between], '2026-03-29T01:01:00Z')).toEqual([])
   })
 
-  it('keeps one that only pauses in the hour left out', () => {
+  it('keeps a schedule that only pauses in the skipped hour', () => {
     const pausing = { ...office, start: '50 2 * * *', end: '10 2 * * *' }
     expect(inForce([pausing], '2026-03-29T00:59:00Z')).toEqual(['office'])
     expect(inForce([pausing], '2026-03-29T01:01:00Z')).toEqual(['office'])
@@ -116,7 +116,7 @@ describe('several schedules', () => {
   const at = new Date('2026-07-17T10:00:00Z')
   const always = { timeZone: 'UTC', start: '0 0 * * *', end: '0 0 * * *' }
 
-  it('join to the highest minimum and the lowest maximum', () => {
+  it('combine to the highest minimum and the lowest maximum', () => {
     const table = readTimetable([
       { ...always, name: 'a', minReplicas: 2, maxReplicas: 9 },
       { ...always, name: 'b', minReplicas: 4 },
@@ -125,7 +125,7 @@ describe('several schedules', () => {
     expect(table.at(at)).toEqual({ names: ['a', 'b', 'c'], minReplicas: 4, maxReplicas: 7 })
   })
 
-  it('leave a bound alone that none of them sets', () => {
+  it('leave a bound undefined that none of them sets', () => {
     expect(readTimetable([{ ...always, name: 'a', maxReplicas: 7 }]).at(at)).toEqual({ names: ['a'], maxReplicas: 7 })
     expect(readTimetable([]).at(at)).toBeUndefined()
   })
@@ -138,7 +138,7 @@ describe('several schedules', () => {
     expect(answers.map((answer) => answer !== undefined)).toEqual([false, true, false, true, true, false])
   })
 
-  it.each(['2026-03-28', '2026-10-24'])('answer the same when asked all along as when asked once, from %s', (day) => {
+  it.each(['2026-03-28', '2026-10-24'])('give the same result from the cache as without it, from %s', (day) => {
     const berlin = { ...office, start: '30 2 * * *', end: '10 8,20 * * *' }
     const table = readTimetable([berlin])
     for (let minute = 0; minute < 3 * 1_440; minute += 10) {
@@ -148,12 +148,12 @@ describe('several schedules', () => {
   })
 
   it.each([
-    ['a time zone that is not known', { timeZone: 'Europe/Atlantis' }, 'timeZone Europe/Atlantis is not known'],
+    ['a time zone that is unknown', { timeZone: 'Europe/Atlantis' }, 'timeZone Europe/Atlantis is unknown'],
     ['a pattern of six fields', { start: '0 0 8 * * *' }, 'start 0 0 8 * * * is not a cron pattern of five fields'],
     ['an hour that does not exist', { end: '0 25 * * *' }, 'end 0 25 * * * is not a cron pattern of five fields'],
     ['a nickname', { end: '@daily' }, 'end @daily is not a cron pattern of five fields'],
-    ['a day that never comes', { start: '0 8 31 2 *' }, 'start 0 8 31 2 * never comes'],
-  ])('leave out one with %s, and say so', (_name, changes, message) => {
+    ['a day that never comes', { start: '0 8 31 2 *' }, 'start 0 8 31 2 * never occurs'],
+  ])('skip one with %s, and report it', (_name, changes, message) => {
     const table = readTimetable([office, { ...office, name: 'broken', ...changes }])
     expect(table.errors).toEqual([{ name: 'broken', message: expect.stringContaining(message) }])
     expect(table.at(at)?.names).toEqual(['office'])

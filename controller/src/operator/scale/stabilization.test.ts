@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { highestPeak, type Peak, rememberPeak } from './stabilization.ts'
 
 describe('rememberPeak', () => {
-  it('knows the most of the window, up to a sixtieth of it longer', () => {
+  it('remembers the maximum of the window, up to a sixtieth longer', () => {
     const counts = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 400 })
     fc.assert(
       fc.property(counts, fc.integer({ min: 1, max: 300 }), (wanted, stabilizationWindowSeconds) => {
@@ -19,8 +19,8 @@ describe('rememberPeak', () => {
     )
   })
 
-  it('forgets late rather than early when there is more to remember than it keeps', () => {
-    // Ever fewer pods are wanted while the window grows tenfold, again and again: nothing expires.
+  it('forgets late rather than early when its memory is full', () => {
+    // The need falls while the window keeps growing tenfold, so nothing expires.
     const windows = [1, 10, 100, 1_000].flatMap((stabilizationWindowSeconds) =>
       Array<number>(40).fill(stabilizationWindowSeconds),
     )

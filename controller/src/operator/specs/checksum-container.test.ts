@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type PoolSpecInput, type TritonPool, withDefaults } from '../pool/triton-pool.ts'
-import { buildChecksumContainers } from './checksum-container.ts'
-import { buildPodTemplate } from './pod-template.ts'
+import { buildChecksumContainers, buildPodTemplate } from './pod-template.ts'
 
 const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 const right = sha256('right')
@@ -25,10 +24,7 @@ function write(path: string, text: string): void {
 const modelOf = (name: string, source: object, checksum: string | undefined = right) =>
   ({ name, modelVersion: name, ...(checksum && { checksum }), source }) as PoolSpecInput['models'][number]
 
-/**
- * What the container says at its end, and how it ends. The kubelet's file and the pod's /tmp are files of the test's
- * own.
- */
+/** Runs the container's script with temporary files; returns its exit code and termination message. */
 function compare(names: readonly string[]): { code: number | null; words: string } {
   const models = names.map((name) => modelOf(name, { imagePath: dir }))
   const [container] = buildChecksumContainers(withDefaults({ models }))
@@ -41,14 +37,14 @@ function compare(names: readonly string[]): { code: number | null; words: string
   return { code: status, words: readFileSync(`${dir}/words`, 'utf8') }
 }
 
-describe('the comparison of models with their checksums', () => {
-  it('lets Triton start with the right files', () => {
+describe('the script of the checksum container', () => {
+  it('succeeds with the right files', () => {
     write('a/1/model.onnx', 'right')
     write('b/1/model.plan', 'right')
     expect(compare(['a', 'b'])).toEqual({ code: 0, words: '' })
   })
 
-  it('reports which model has which file, and succeeds once the file is right', () => {
+  it('reports each wrong file, and succeeds once it is right', () => {
     write('a/1/model.onnx', 'right')
     write('b/1/model.onnx', 'wrong')
     const words = `b: ${dir}/b/1/model.onnx has ${sha256('wrong')}, and the spec asks for ${right}\n`
@@ -58,7 +54,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a', 'b'])).toEqual({ code: 0, words: '' })
   })
 
-  it('compares the highest version, by number', () => {
+  it('compares the numerically highest version', () => {
     write('a/9/model.onnx', 'right')
     write('a/10/model.onnx', 'wrong')
     expect(compare(['a']).code).toBe(1)
@@ -67,7 +63,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a']).code).toBe(0)
   })
 
-  it('compares the file that Triton loads, and no other', () => {
+  it('compares only the file that Triton loads', () => {
     write('a/1/model.onnx', 'wrong')
     for (const other of ['model.onnx.bak', 'model.onnx.data', 'model.old.onnx', 'model.pt', 'model.txt']) {
       write(`a/1/${other}`, 'right')
@@ -86,7 +82,7 @@ describe('the comparison of models with their checksums', () => {
     ['backend: "python"', 'model.py'],
     ['backend: "onnxruntime"\n\tdefault_model_filename: "net.onnx" # not "model.onnx"', 'net.onnx'],
     ['# default_model_filename: "net.onnx"\nbackend: "onnxruntime"', 'model.onnx'],
-  ])('takes the name from the configuration: %s', (config, file) => {
+  ])('reads the file name from the configuration: %s', (config, file) => {
     write('a/config.pbtxt', config)
     for (const name of ['model.onnx', 'model.plan', 'model.pt', 'model.xml', 'model.py', 'net.onnx']) {
       write(`a/1/${name}`, name === file ? 'right' : 'wrong')
@@ -96,7 +92,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a']).words).toContain(`${dir}/a/1/${file} has ${sha256('wrong')}`)
   })
 
-  it('reads the configuration that Triton reads: the one for the CPU where there is one', () => {
+  it('reads the configuration that Triton reads: the one for the CPU if it exists', () => {
     write('a/config.pbtxt', 'default_model_filename: "other.onnx"')
     write('a/configs/cpu.pbtxt', 'default_model_filename: "net.onnx"')
     write('a/1/net.onnx', 'right')
@@ -104,7 +100,7 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a']).code).toBe(0)
   })
 
-  it('refuses a version without a file to compare', () => {
+  it('fails for a version without the file', () => {
     write('a/1/model.savedmodel/saved_model.pb', 'right')
     expect(compare(['a']).code).toBe(1)
     write('a/config.pbtxt', 'platform: "onnxruntime_onnx"')
@@ -112,12 +108,12 @@ describe('the comparison of models with their checksums', () => {
     expect(compare(['a'])).toEqual({ code: 1, words })
   })
 
-  it('leaves a missing model to Triton, which reports it', () => {
+  it('ignores a missing model, which Triton reports', () => {
     expect(compare(['absent'])).toEqual({ code: 0, words: '' })
   })
 })
 
-describe('the container that compares', () => {
+describe('the checksum container', () => {
   const poolOf = (spec: Partial<PoolSpecInput>): TritonPool => ({
     apiVersion: 'matte.dev/v1alpha1',
     kind: 'TritonPool',
@@ -135,7 +131,7 @@ describe('the container that compares', () => {
     expect(initContainers({ models: [modelOf('a', { s3: { prefix: 's3://models/all' } })] })).toEqual([])
   })
 
-  it('comes after those of a patch, which may fetch the models, and cannot be patched away', () => {
+  it('runs after a patch’s init containers, which may fetch the models, and cannot be patched away', () => {
     const fetching = { name: 'fetch', image: 'fetcher' }
     const [first, second, ...others] = initContainers({
       podPatch: { spec: { initContainers: [{ name: 'checksums', command: ['true'] }, fetching] } },

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { type Built, builderVersion } from './built.ts'
+import { type BuildRecord, builderVersion } from './build-record.ts'
 import { chooseTarget, type KnownRevision } from './choose-target.ts'
 
 const now = 'inputs-now'
 const before = 'inputs-before'
 const [first, second] = ['2026-11-23T12:00:00Z', '2026-11-24T12:00:00Z']
 
-const made = (revision: string, builder: number, more: Partial<Built> = {}): KnownRevision => ({
+const made = (revision: string, builder: number, more: Partial<BuildRecord> = {}): KnownRevision => ({
   revision,
   hasDeployment: true,
   built: { builder, inputs: now, ...more },
@@ -35,35 +35,39 @@ const choose = (input: Partial<Input>) =>
 
 describe('the revision that a pool asks for', () => {
   it.each<[string, string, Partial<Input>]>([
-    ['a new pool: today’s', 'today', { rollout: undefined, isSpecSeen: false }],
-    ['an unchanged spec under a newer builder: the one that serves', 'old', { known: [made('old', 1)] }],
-    ['an unchanged spec under an older builder: the one that serves', 'old', { known: [made('old', 9)] }],
-    ['a changed spec: today’s', 'today', { known: [made('old', 1, { inputs: before })], isSpecSeen: false }],
-    ['a changed spec that status has seen already: today’s', 'today', { known: [made('old', 1, { inputs: before })] }],
+    ['a new pool: today’s build', 'today', { rollout: undefined, isSpecSeen: false }],
+    ['an unchanged spec with a newer builder: the stable one', 'old', { known: [made('old', 1)] }],
+    ['an unchanged spec with an older builder: the stable one', 'old', { known: [made('old', 9)] }],
+    ['a changed spec: today’s build', 'today', { known: [made('old', 1, { inputs: before })], isSpecSeen: false }],
     [
-      'a canary of an older operator: it goes on',
+      'a changed spec that status has observed: today’s build',
+      'today',
+      { known: [made('old', 1, { inputs: before })] },
+    ],
+    [
+      'a canary of an older operator: the canary',
       'new',
       { known: [made('old', 1, { inputs: before }), made('new', 1)], rollout: tries },
     ],
     [
-      'a spec that went back in a rollout: the one that serves',
+      'a spec that is reverted during a rollout: the stable one',
       'old',
       { known: [made('old', 1), made('new', 2, { inputs: before })], rollout: tries, isSpecSeen: false },
     ],
     [
-      'a lost status: the one that was built from it',
+      'a lost status: the one built from spec',
       'old',
       { known: [made('old', 1), made('other', 1, { inputs: before })], rollout: none, isSpecSeen: false },
     ],
-    ['a Deployment that was deleted, of an older builder: today’s', 'today', { known: [gone(made('old', 1))] }],
-    ['a Deployment that was deleted, of this builder: the same', 'today', { known: [gone(made('today', 2))] }],
+    ['a deleted Deployment of an older builder: today’s build', 'today', { known: [gone(made('old', 1))] }],
+    ['a deleted Deployment of this builder: the same', 'today', { known: [gone(made('today', 2))] }],
     [
-      'what was rolled back: not tried again',
+      'a rolled-back revision: it is not retried',
       'bad',
       { known: [made('old', 1, { inputs: before }), gone(made('bad', 1))], rollout: { ...serves, failed } },
     ],
     [
-      'what was rolled back, when its owner asks: today’s',
+      'a rolled-back revision with a retry: today’s build',
       'today',
       {
         known: [made('old', 1, { inputs: before }), gone(made('bad', 1))],
@@ -75,29 +79,33 @@ describe('the revision that a pool asks for', () => {
     expect(choose(input).revision).toBe(revision)
   })
 
-  it('records what today’s builder makes with its version', () => {
+  it('records today’s build with the builder’s version', () => {
     expect(choose({ rebuild: first }).built).toEqual({ builder: builderVersion, inputs: now, rebuild: first })
   })
 })
 
 describe('a rebuild', () => {
   it.each<[string, string, Partial<Input>]>([
-    ['asks for today’s', 'today', { known: [made('old', 1)], rebuild: first }],
+    ['asks for today’s build', 'today', { known: [made('old', 1)], rebuild: first }],
     [
-      'keeps what it made',
+      'keeps its revision',
       'new',
       { known: [made('old', 1), made('new', 2, { rebuild: first })], rollout: tries, rebuild: first },
     ],
-    ['is asked for again by another time', 'today', { known: [made('old', 2, { rebuild: first })], rebuild: second }],
-    ['is over for good after its promotion', 'old', { known: [made('old', 2, { rebuild: first })], rebuild: first }],
-    ['stays when its annotation goes after the promotion', 'old', { known: [made('old', 2, { rebuild: first })] }],
+    ['is requested again by another time', 'today', { known: [made('old', 2, { rebuild: first })], rebuild: second }],
+    ['does not act after its promotion', 'old', { known: [made('old', 2, { rebuild: first })], rebuild: first }],
     [
-      'is withdrawn when its annotation goes before the promotion',
+      'stays when its annotation is removed after the promotion',
+      'old',
+      { known: [made('old', 2, { rebuild: first })] },
+    ],
+    [
+      'is withdrawn when its annotation is removed before the promotion',
       'old',
       { known: [made('new', 2, { rebuild: first }), made('old', 1)], rollout: tries },
     ],
     [
-      'that was rolled back is not tried again',
+      'is not retried after its rollback',
       'bad',
       {
         known: [made('old', 1), gone(made('bad', 2, { rebuild: first }))],
@@ -105,26 +113,26 @@ describe('a rebuild', () => {
         rebuild: first,
       },
     ],
-    ['is not stopped by an adoption', 'today', { known: [bare('old')], rebuild: first }],
+    ['is not prevented by an adoption', 'today', { known: [bare('old')], rebuild: first }],
   ])('%s', (_what, revision, input) => {
     expect(choose(input).revision).toBe(revision)
   })
 })
 
-describe('a Deployment from before revisions recorded their inputs', () => {
+describe('a Deployment without recorded inputs', () => {
   it.each<[string, string, Partial<Input>]>([
-    ['is adopted when status was computed from the spec', 'old', { known: [bare('old')] }],
-    ['is adopted as what was rolled back', 'bad', { known: [bare('old')], rollout: { ...serves, failed } }],
-    ['is not, when the spec has changed since', 'today', { known: [bare('old')], isSpecSeen: false }],
-    ['is not, when the status was lost', 'today', { known: [bare('old')], rollout: none, isSpecSeen: false }],
+    ['is adopted if status was computed from the spec', 'old', { known: [bare('old')] }],
+    ['is adopted as the rolled-back revision', 'bad', { known: [bare('old')], rollout: { ...serves, failed } }],
+    ['is not adopted if the spec has changed since', 'today', { known: [bare('old')], isSpecSeen: false }],
+    ['is not adopted if the status was lost', 'today', { known: [bare('old')], rollout: none, isSpecSeen: false }],
     [
-      'is not during a rollout, which may be a rollback for a third spec',
+      'is not adopted during a rollout, which may be a rollback for a third spec',
       'today',
       { known: [bare('old'), bare('new')], rollout: tries },
     ],
-    ['is not, when it is gone', 'today', { known: [] }],
+    ['is not adopted if it is gone', 'today', { known: [] }],
     [
-      'is not in place of one that recorded other inputs',
+      'is not adopted instead of one that recorded other inputs',
       'today',
       { known: [bare('former'), made('old', 2, { inputs: before })] },
     ],

@@ -1,32 +1,24 @@
-// The revision that a pool asks for: one that exists and was built from the same inputs, or else what today's builder
-// makes of the pool.
+// The revision that a pool asks for: an existing one with the same inputs, else the newest build.
 import type { RolloutStatus } from '../pool/pool-status.ts'
-import { type Built, builderVersion } from './built.ts'
+import { type BuildRecord, builderVersion } from './build-record.ts'
 
 export type KnownRevision = {
   readonly revision: string
   readonly hasDeployment: boolean
-  /** Undefined: made before revisions recorded this. */
-  readonly built: Built | undefined
+  readonly built: BuildRecord | undefined
 }
 
 export type TargetInput = {
-  /** Digest of the pool's inputs now. */
   readonly inputs: string
-  /** Revision that today's builder makes of them. */
   readonly today: string
-  /** Valid value of matte.dev/rebuild. */
   readonly rebuild: string | undefined
-  /** Revisions that have a Deployment, or that status describes. */
   readonly known: readonly KnownRevision[]
   readonly rollout: Partial<RolloutStatus> | undefined
-  /** Status was computed from the spec as it is now. */
   readonly isSpecSeen: boolean
-  /** The owner asks for the revision that was rolled back once more. */
   readonly isRetried: boolean
 }
 
-export type TargetBuild = { readonly revision: string; readonly built: Built }
+export type TargetBuild = { readonly revision: string; readonly built: BuildRecord }
 
 export function chooseTarget(input: TargetInput): TargetBuild {
   const { inputs, today, rebuild, known, rollout = {} } = input
@@ -37,7 +29,7 @@ export function chooseTarget(input: TargetInput): TargetBuild {
     order.includes(revision) ? order.indexOf(revision) : order.length
   const [kept] = known
     .filter((one) => isWanted(one) && canBeKept(one, input))
-    // The stable one first: without its rebuild annotation a rollout that began for it is withdrawn.
+    // Prefers the stable one: if its rebuild annotation is removed, the rollout of the rebuild is withdrawn.
     .sort((a, b) => rank(a) - rank(b) || (b.built?.builder ?? 0) - (a.built?.builder ?? 0))
   if (kept?.built !== undefined) return { revision: kept.revision, built: kept.built }
   const adopted = rebuild === undefined ? findAdoptable(input) : undefined
@@ -46,11 +38,10 @@ export function chooseTarget(input: TargetInput): TargetBuild {
 }
 
 /**
- * Records for Deployments that have none. A status for the present spec must not exist before them: a held rollout
- * writes one without a canary, and findAdoptable would then adopt a revision of the former spec. Digest '' equals no
- * inputs. Only a rebuild replaces a revision that was made for the present inputs.
+ * Records for Deployments without one. They must precede a status of the current spec: a held rollout writes one
+ * without a canary, and findAdoptable would then adopt a revision of the former spec. The digest '' matches no inputs.
  */
-export function findMissingRecords(input: TargetInput): ReadonlyMap<string, Built> {
+export function findMissingRecords(input: TargetInput): ReadonlyMap<string, BuildRecord> {
   const adoptable = input.rebuild === undefined ? undefined : findAdoptable(input)
   return new Map(
     input.known
@@ -59,14 +50,13 @@ export function findMissingRecords(input: TargetInput): ReadonlyMap<string, Buil
   )
 }
 
-/** Without its Deployment the template of a former builder is unknown, which does only while it is rolled back. */
+/** Without a Deployment an old builder's template is unknown, which is acceptable only for a rolled-back revision. */
 const canBeKept = ({ revision, hasDeployment }: KnownRevision, { today, rollout, isRetried }: TargetInput): boolean =>
   hasDeployment || revision === today || (rollout?.failed?.revision === revision && !isRetried)
 
 /**
- * A revision from before revisions recorded their inputs, which the former operator took for that of the present spec.
- * During a rollout or a rollback the former status does not say which revision spec asks for, and neither does a lost
- * status. Today's builder then decides, at the price of one rollout too many.
+ * A revision without a record that the former operator considered current. Its status is ambiguous during a rollout or
+ * rollback, or if lost; the newest builder then decides, at the cost of one extra rollout.
  */
 function findAdoptable({ known, rollout = {}, isSpecSeen, isRetried }: TargetInput): string | undefined {
   const { stable, canary, failed } = rollout

@@ -1,18 +1,17 @@
 #!/bin/sh
-# Compares the files of models with the checksums that the spec gives, before Triton starts.
+# Compares model files with the checksums in spec, before Triton starts.
 #
 #   compare-checksums.sh WAIT CONFIG [FOLDER NAME CHECKSUM]…
 #
-# WAIT: seconds before a container that found a difference looks again, so that a file that was put right is found and
-# nothing spins. CONFIG: the name of the configuration that Triton reads. FOLDER: of the model in its repository.
+# WAIT: seconds before a container that found a difference compares again. CONFIG: the name of the configuration that
+# Triton reads. FOLDER: the model's folder in its repository.
 #
-# A model's file is the one that Triton loads, in the folder of the highest version, which is the one that Triton
-# serves: `default_model_filename` of the configuration, else the usual name of the backend that this names, else the
-# first of the usual names that is there, in the order in which Triton takes them. What is not there at all is left to
-# Triton, which reports it. A difference goes into the termination message, one line for each model, `name: what`; then
-# the kubelet starts the container again.
+# The file is the one that Triton loads from the highest version: `default_model_filename` of the configuration, else
+# the default name of its backend, else the first existing default name in Triton's order. Triton reports a missing
+# file. A difference is written to the termination message, one line `name: message` per model, and the kubelet restarts
+# the container.
 #
-# The pod's command is this file without the comment at its head.
+# The pod's command is this file without its head comment.
 # shellcheck disable=SC2010 # of what `ls` prints, only names of digits are used
 set -u
 wait=$1; config=$2; shift 2

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { covers } from './covers.ts'
+import { covers } from './json.ts'
 
 describe('covers', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mergePatch } from './merge-patch.ts'
+import { mergePatch } from './json.ts'
 
 describe('mergePatch', () => {
   // The examples of RFC 7386, appendix A.
@@ -27,7 +27,7 @@ describe('mergePatch', () => {
     expect(mergePatch(target, patch)).toEqual(expected)
   })
 
-  it('leaves both arguments as they were', () => {
+  it('does not change its arguments', () => {
     const target = { spec: { containers: [{ name: 'triton' }] } }
     mergePatch(target, { spec: { containers: null } })
     expect(target).toEqual({ spec: { containers: [{ name: 'triton' }] } })

@@ -1,20 +1,19 @@
+import { type Release, releaseLabel } from '../pool/release.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import { isObject, type Json, type JsonObject } from './merge-patch.ts'
+import { isObject, type Json, type JsonObject } from './json.ts'
 
-/** In a merge patch null takes a field away. */
 const noUserIds: JsonObject = { spec: { securityContext: { runAsUser: null, runAsGroup: null, fsGroup: null } } }
 
-/** On a pool: `ipv6` has its pods listen on IPv6 as well. */
 export const listenAnnotation = 'matte.dev/listen'
 
 export type Platform = {
-  /** Whether pods name a user. Otherwise the platform gives each namespace ids of its own, as OpenShift does. */
+  /** Whether pods set a user. Platforms such as OpenShift assign user ids instead. */
   readonly userIds: boolean
-  /** Whether Triton listens on IPv6 as well. It cannot where the nodes have none. */
+  /** Whether Triton also listens on IPv6, which the nodes must support. */
   readonly ipv6: boolean
 }
 
-/** The pool as the platform needs it. What the pool itself says about either stays. */
+/** Adapts the pool to the platform; settings of the pool itself win. */
 export function fitToPlatform(pool: TritonPool, { userIds, ipv6 }: Platform): TritonPool {
   const own = (pool.spec.podPatch ?? {}) as JsonObject
   const podPatch = (userIds ? own : layOver(noUserIds, own)) as JsonObject
@@ -26,11 +25,22 @@ export function fitToPlatform(pool: TritonPool, { userIds, ipv6 }: Platform): Tr
   }
 }
 
-/** One merge patch over another: nulls stay, since they are what a patch takes away. */
+/** Combines two merge patches; nulls stay, because they remove fields. */
 function layOver(below: Json, above: Json): Json {
   if (!isObject(below) || !isObject(above)) return above
   const keys = [...new Set([...Object.keys(below), ...Object.keys(above)])]
   return Object.fromEntries(
     keys.map((key) => [key, key in above ? layOver(below[key] ?? null, above[key] ?? null) : (below[key] ?? null)]),
   )
+}
+
+/** Labels the pods of a release that serves only labelled pools, for NetworkPolicies. */
+export function withPodRelease(pool: TritonPool, release: Release | undefined): TritonPool {
+  const value = release === undefined || release.unlabelledPools ? undefined : release.name
+  const patch = (pool.spec.podPatch ?? {}) as { metadata?: { labels?: Record<string, unknown> } }
+  const { [releaseLabel]: patched, ...labels } = patch.metadata?.labels ?? {}
+  if (patched === value) return pool
+  const changed = { ...labels, ...(value !== undefined && { [releaseLabel]: value }) }
+  const podPatch = { ...patch, metadata: { ...patch.metadata, labels: changed } }
+  return { ...pool, spec: { ...pool.spec, podPatch: podPatch as NonNullable<TritonPool['spec']['podPatch']> } }
 }

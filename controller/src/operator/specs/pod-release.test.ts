@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Release } from '../pool/release.ts'
 import { type TritonPool, withDefaults } from '../pool/triton-pool.ts'
-import { withPodRelease } from './pod-release.ts'
+import { withPodRelease } from './platform.ts'
 import { buildPodTemplate } from './pod-template.ts'
 
 const first: Release = { name: 'matte', unlabelledPools: true }
@@ -29,7 +29,7 @@ describe('pods', () => {
     }
   })
 
-  it('have the label of a release that serves labelled pools alone, which a podPatch cannot change', () => {
+  it('of a release that serves only labelled pools have its label, which a podPatch cannot change', () => {
     expect(labelOf(pool('other'), second)).toBe('other')
     expect(labelOf(pool('other', patch), second)).toBe('other')
     expect(labelOf(pool('matte', patch), first)).toBeUndefined()

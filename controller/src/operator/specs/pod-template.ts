@@ -1,11 +1,17 @@
-// The pod template of a pool: within Kubernetes' restricted profile, and with time to drain.
 import { poolLabels, poolSelector, revisionLabel } from '../pool/labels.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import { buildChecksumContainers, checksumContainer } from './checksum-container.ts'
-import { isObject, type Json, type JsonObject, mergePatch } from './merge-patch.ts'
+import { isObject, type Json, type JsonObject, mergePatch } from './json.ts'
 import { listenAnnotation } from './platform.ts'
-import { claimMountPath, claimsOf, containerArguments, ports } from './triton-arguments.ts'
+import {
+  claimMountPath,
+  claimsOf,
+  configName,
+  containerArguments,
+  ports,
+  readScript,
+  repositoryOf,
+} from './triton-arguments.ts'
 
 export type PodTemplate = {
   readonly metadata: JsonObject & { readonly labels: Readonly<Record<string, string>> }
@@ -18,35 +24,27 @@ const probe = (path: string, periodSeconds: number, failureThreshold: number) =>
   httpGet: { path, port: ports.http },
   periodSeconds,
   failureThreshold,
-  // A pod whose cores are all busy answers late, which is no reason to remove it from the Service.
+  // A pod with busy cores responds late, which is no reason to remove it.
   timeoutSeconds: 5,
 })
 
-/**
- * Triton opens its ports after its models have loaded or failed to, which may take half an hour for models that build
- * their engine at the first start. After that a minute without an answer counts as a hang.
- */
+/** Triton opens its ports after loading, which takes up to half an hour for models that build an engine. */
 const probes = {
   startupProbe: probe('/v2/health/live', 1, 1_800),
   readinessProbe: probe('/v2/health/ready', 2, 3),
   livenessProbe: probe('/v2/health/live', 10, 6),
 }
 
-/**
- * The kubelet evicts a pod whose volume passes its limit. In /tmp are copies of configurations, the models that Triton
- * downloads from S3 (BiRefNet, the largest of docs/models.md, has 0.97 GB in fp32) and CUDA's cache of kernels (1 GiB
- * by default, CUDA_CACHE_MAXSIZE). So 10Gi has room for nine such models; podPatch sets another limit.
- */
+/** /tmp holds configurations, models from S3 (at most 0.97 GB each, docs/models.md) and CUDA's cache (1 GiB). */
 const localVolumes = [
   { name: 'tmp', emptyDir: { sizeLimit: '10Gi' } },
-  // Python backends pass tensors in shared memory; the runtime's default of 64 MiB is enough for two instances.
+  // Python backends pass tensors in shared memory; the runtime's default of 64 MiB fits two instances.
   { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '1Gi' } },
 ]
 
-/** The uid of `triton-server` in the official image. */
 const user = 1000
 
-/** Without the label of the revision, which is a hash of it. The pod patch cannot remove our labels. */
+/** Has no revision label, which is a hash of the template. The pod patch cannot remove the pool's labels. */
 export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
   const checksums = spec.models.flatMap(({ name, checksum }) => (checksum === undefined ? [] : `${name}=${checksum}`))
   const labels = poolLabels(metadata.name)
@@ -54,9 +52,9 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
     metadata: {
       labels,
       annotations: {
-        // Without it Cluster Autoscaler removes no node that has such a pod. An older one ignores it.
+        // Lets Cluster Autoscaler remove nodes with these pods.
         'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': localVolumes.map(({ name }) => name).join(),
-        // A model that changes in place becomes a new revision by its checksum.
+        // A model changed in place becomes a new revision by its checksum.
         ...(checksums.length > 0 && { 'matte.dev/checksums': checksums.join() }),
       },
     },
@@ -73,7 +71,6 @@ export function buildPodTemplate({ metadata, spec }: TritonPool): PodTemplate {
   }
 }
 
-/** A container that a patch brings has what ours has, where it says nothing else. */
 function withSecurity(podSpec: JsonObject): JsonObject {
   const lists = ['containers', 'initContainers'].flatMap((name): [string, Json][] => {
     const list = podSpec[name] ?? null
@@ -85,16 +82,16 @@ function withSecurity(podSpec: JsonObject): JsonObject {
 function withContainerSecurity(container: Json): Json {
   if (!isObject(container)) return container
   const own = objectAt(container, 'securityContext')
-  // Kubernetes refuses the two together, and capabilities mean nothing then.
+  // Kubernetes rejects both together.
   return own.privileged === true ? container : { ...container, securityContext: { ...unprivileged, ...own } }
 }
 
-/** The checksums come last, after a patch's init containers that may fetch the models, and cannot be patched away. */
+/** Checksums run last, after a patch's init containers that may fetch the models, and cannot be patched away. */
 function withChecks(podSpec: JsonObject, spec: PoolSpec): JsonObject {
   const checks = buildChecksumContainers(spec).map((container) => ({
     ...container,
-    // Triton's resources: a quota may require them, and an init container's do not add to the pod's.
-    // They are JSON, but an interface has no index signature to say so.
+    // Triton's resources, which a quota may require; an init container's do not add to the pod's. JSON by content, but
+    // an interface has no index signature.
     resources: spec.resources as unknown as JsonObject,
     ...sharedBy(spec),
   }))
@@ -113,7 +110,7 @@ function buildPodSpec(spec: PoolSpec, metadata: TritonPool['metadata']): JsonObj
   const { nodeSelector, tolerations, affinity, drain } = spec
   return {
     automountServiceAccountToken: false,
-    // Environment variables for each Service of the namespace would slow down the start.
+    // Environment variables for each Service would slow down the start.
     enableServiceLinks: false,
     terminationGracePeriodSeconds: drain.graceSeconds,
     securityContext: {
@@ -130,11 +127,11 @@ function buildPodSpec(spec: PoolSpec, metadata: TritonPool['metadata']): JsonObj
     topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
       maxSkew: 1,
       topologyKey,
-      // Better on one node than pending.
+      // Sharing a node is better than pending.
       whenUnsatisfiable: 'ScheduleAnyway',
       labelSelector: { matchLabels: poolSelector(metadata.name) },
-      // Pods of the former revision are going, so they must not decide where the new ones start. On by default since
-      // Kubernetes 1.27; an API server without it drops the field and spreads both revisions together.
+      // Spreads each revision on its own, so draining pods do not affect new ones. Default since Kubernetes 1.27; older
+      // API servers drop the field.
       matchLabelKeys: [revisionLabel],
     })),
     containers: [buildContainer(spec, metadata)],
@@ -159,7 +156,7 @@ function buildContainer(spec: PoolSpec, { uid = '', annotations }: TritonPool['m
     ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' })),
     resources: resources as unknown as JsonObject,
     ...probes,
-    // The kubelet waits here before it stops Triton, until every controller has stopped sending.
+    // Delays the stop of Triton until workers have stopped sending.
     lifecycle: { preStop: { sleep: { seconds: drain.routeStopSeconds } } },
     ...sharedBy(spec),
   }
@@ -167,7 +164,6 @@ function buildContainer(spec: PoolSpec, { uid = '', annotations }: TritonPool['m
 
 const unprivileged = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
 
-/** What every container of ours has. */
 function sharedBy(spec: PoolSpec): JsonObject {
   return {
     securityContext: { ...unprivileged, readOnlyRootFilesystem: true },
@@ -183,7 +179,6 @@ function sharedBy(spec: PoolSpec): JsonObject {
   }
 }
 
-/** Keys of the Secret that Triton reads from its environment, and whether they are optional. */
 const s3Keys = {
   AWS_ACCESS_KEY_ID: false,
   AWS_SECRET_ACCESS_KEY: false,
@@ -191,7 +186,6 @@ const s3Keys = {
   AWS_DEFAULT_REGION: true,
 } as const
 
-/** The Secret of the models from S3. */
 export const secretOf = ({ models }: PoolSpec): string | undefined =>
   models.find(({ source }) => source.s3?.secretName !== undefined)?.source.s3?.secretName
 
@@ -202,4 +196,23 @@ function s3Environment(spec: PoolSpec): JsonObject[] {
     name: key,
     valueFrom: { secretKeyRef: { name, key, optional } },
   }))
+}
+
+export const checksumContainer = 'checksums'
+
+const compareAgainSeconds = 60
+
+/** Triton downloads models from S3 itself, so there is no file to compare. */
+export function buildChecksumContainers(spec: PoolSpec): JsonObject[] {
+  const claims = claimsOf(spec)
+  const compared = spec.models.flatMap(({ name, checksum, source }) =>
+    checksum === undefined || source.s3 !== undefined
+      ? []
+      : [`${repositoryOf(source, claims)}/${name}`, name, checksum],
+  )
+  if (compared.length === 0) return []
+  const script = ['sh', '-c', readScript('compare-checksums.sh'), 'sh']
+  // Bypasses the verbose entry point of Triton's image.
+  const command = [...script, String(compareAgainSeconds), configName(spec), ...compared]
+  return [{ name: checksumContainer, image: spec.image, imagePullPolicy: spec.imagePullPolicy, command }]
 }

@@ -3,17 +3,15 @@
 #
 #   prepare-models.sh CPUINFO COUNT [REPOSITORY MODEL CHOICE]… -- COMMAND [ARGUMENT]…
 #
-# CPUINFO: where the kernel says what the processor can do. COUNT: instances of each model; empty: as configured. On the
-# CPU a model wants one instance to a core, and Triton has no word for that. CHOICE: `any`: of the configurations for
-# processors with AMX or VNNI, the first that the model has and this one can run takes the place of `cpu`; `cpu` for a
-# model that is to stay as it is. Those whose names end in `-openvino` want an image that has it, which it says by
-# OPENVINO_PACKAGES.
+# CPUINFO: file with the processor's features. COUNT: instances of each model; empty: as configured. On the CPU a model
+# needs one instance per core, for which Triton has no setting. CHOICE: `any` replaces `cpu.pbtxt` by the model's first
+# configuration for AMX or VNNI that this processor can run; `cpu` keeps it. Configurations that end in `-openvino` need
+# an image with OpenVINO, which sets OPENVINO_PACKAGES.
 #
-# Only this container knows its node, and milliseconds here are half a second in an init container. Weights are links.
-# Of configurations only `cpu.pbtxt` is touched, and of its counts only that of a single group. Its lines are joined by
-# N, since BusyBox has no `sed -z`.
+# Runs in Triton's container, because an init container would take half a second. Weights are links. Only `cpu.pbtxt` is
+# changed, and only if it has a single instance group. Its lines are joined by N, because BusyBox has no `sed -z`.
 #
-# The pod's command is this file without the comment at its head.
+# The pod's command is this file without its head comment.
 set -eu
 cpuinfo=$1; count=$2; shift 2
 forms=

@@ -8,7 +8,7 @@ import { containerArguments } from './triton-arguments.ts'
 
 const models = join(import.meta.dirname, '../../../../models')
 
-/** Holds the sources, and the copies that the script writes below /tmp/models in a pod. */
+/** Has the sources, and the copies that the script writes to /tmp/models in a pod. */
 let dir: string
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'matte-models-'))
@@ -19,7 +19,7 @@ afterAll(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** Lines as of Intel processors of 2023 and 2019, one of 2024 without AVX-512, and one that has none of all. */
+/** Flags of Intel processors of 2023, 2019 and 2024 (without AVX-512), and of one without any of these. */
 const flags = {
   amx: 'flags\t\t: fpu avx2 avx512f avx512_vnni amx_bf16 amx_tile amx_int8\n',
   avx512: 'flags\t\t: fpu avx2 avx512f avx512_vnni hypervisor\n',
@@ -46,8 +46,8 @@ function prepare(names: readonly string[], { processor = 'none', cpu = '6', chec
 const configs = (name: string) => readFileSync(join(dir, 'u2netp/configs', `${name}.pbtxt`), 'utf8')
 const written = () => readFileSync(`${dir}/copies${dir}/u2netp/configs/cpu.pbtxt`, 'utf8')
 
-describe('the copy of a model repository for so many cores', () => {
-  it('has one instance to a core, and everything else as it was', () => {
+describe('the copy of a model repository for a number of cores', () => {
+  it('has one instance per core, and is otherwise unchanged', () => {
     expect(prepare(['u2netp'])).toBe('model u2netp: configs/cpu.pbtxt\nstarted\n')
     const copy = `${dir}/copies${dir}/u2netp`
     const original = configs('cpu')
@@ -57,18 +57,18 @@ describe('the copy of a model repository for so many cores', () => {
     expect(readFileSync(`${copy}/config.pbtxt`, 'utf8')).toBe(readFileSync(join(dir, 'u2netp/config.pbtxt'), 'utf8'))
   })
 
-  it('keeps the count of the configuration for one core', () => {
+  it('keeps the configured count for one core', () => {
     prepare(['u2netp'], { cpu: '1' })
     expect(written()).toBe(configs('cpu'))
   })
 
-  it.each(['avx512', 'avx'] as const)('has the configuration for VNNI on a node with %s, and says so', (processor) => {
+  it.each(['avx512', 'avx'] as const)('has the configuration for VNNI on a node with %s, and logs it', (processor) => {
     expect(prepare(['u2netp'], { processor })).toBe('model u2netp: configs/cpu-vnni.pbtxt\nstarted\n')
     expect(written()).toBe(configs('cpu-vnni').replace('kind: KIND_CPU count: 1', 'kind: KIND_CPU count: 6'))
     expect(written()).toContain('model.int8.onnx')
   })
 
-  it('has the one for OpenVINO first where the image says that it has that, and the processor VNNI', () => {
+  it('prefers the one for OpenVINO if the image has it and the processor has VNNI', () => {
     vi.stubEnv('OPENVINO_PACKAGES', '/opt/openvino')
     expect(prepare(['u2netp'], { processor: 'avx512' })).toBe(
       'model u2netp: configs/cpu-vnni-openvino.pbtxt\nstarted\n',
@@ -81,7 +81,7 @@ describe('the copy of a model repository for so many cores', () => {
     writeFileSync(join(dir, 'u2netp/configs/cpu-vnni-openvino.pbtxt'), original)
   })
 
-  it('has the one for AMX before it where the processor has that too', () => {
+  it('prefers the one for AMX if the processor has it', () => {
     vi.stubEnv('OPENVINO_PACKAGES', '/opt/openvino')
     const file = join(dir, 'u2netp/configs/cpu-amx-openvino.pbtxt')
     writeFileSync(file, configs('cpu-vnni-openvino').replace('"matte.form"', '"other.form"'))
@@ -96,13 +96,13 @@ describe('the copy of a model repository for so many cores', () => {
     expect(prepare(['u2netp'], { processor: 'amx' })).toBe(other)
   })
 
-  it('stays with the file whose checksum spec has, on every node', () => {
+  it('keeps the file with the checksum of spec on every node', () => {
     vi.stubEnv('OPENVINO_PACKAGES', '/opt/openvino')
     prepare(['u2netp'], { processor: 'avx512', cpu: '1', checksum: `sha256:${'01'.repeat(32)}` })
     expect(written()).toBe(configs('cpu'))
   })
 
-  it('takes a model without a configuration for VNNI as it is', () => {
+  it('does not change a model without a configuration for VNNI', () => {
     execFileSync('cp', ['-r', join(dir, 'u2netp'), join(dir, 'plain')])
     rmSync(join(dir, 'plain/configs/cpu-vnni.pbtxt'))
     expect(prepare(['plain'], { processor: 'avx512' })).toBe('model plain: configs/cpu.pbtxt\nstarted\n')
@@ -114,7 +114,7 @@ describe('the copy of a model repository for so many cores', () => {
     expect(written()).not.toContain('int8')
   })
 
-  it('needs nothing of sed that BusyBox does not have', () => {
+  it('uses only sed features of BusyBox', () => {
     const bin = join(dir, 'bin')
     mkdirSync(bin, { recursive: true })
     const sed = execFileSync('sh', ['-c', 'command -v sed'], { encoding: 'utf8' }).trim()

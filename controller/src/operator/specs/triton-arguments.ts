@@ -1,23 +1,20 @@
-// How Triton is started in a pod: its models, their configuration, its ports and its keepalive.
+import { readFileSync } from 'node:fs'
 import { keepaliveFlags } from '../../worker/triton/keepalive.ts'
 import { adminKey } from '../../worker/triton/repository-index.ts'
 import type { PoolSpec } from '../pool/pool-spec.ts'
 import type { ModelSource, PoolModel } from '../pool/spec/models.ts'
-import { readScript } from './read-script.ts'
 
 export const ports = { http: 8000, grpc: 8001, metrics: 8002 } as const
 
-/** All addresses of both families; Triton's default is IPv4. Its HTTP servers and gRPC have words of their own. */
+/** All addresses of both families; Triton's default is IPv4. HTTP and gRPC have different syntax. */
 const ipv6Flags = ['--http-address=ipv6:::', '--grpc-address=[::]', '--metrics-address=ipv6:::']
 
 export const claimMountPath = (index: number): string => `/mnt/models-${index}`
 
-/** The distinct claims of a pool's models, in the order of spec; the index is that of the mount. */
 export const claimsOf = ({ models }: PoolSpec): string[] => [
   ...new Set(models.flatMap(({ source }) => source.persistentVolumeClaim?.claimName ?? [])),
 ]
 
-/** A folder in the container, or an address that Triton downloads from. */
 export function repositoryOf(source: ModelSource, claims: readonly string[]): string {
   if (source.imagePath !== undefined) return source.imagePath
   if (source.s3 !== undefined) return source.s3.prefix
@@ -25,10 +22,7 @@ export function repositoryOf(source: ModelSource, claims: readonly string[]): st
   return [claimMountPath(claims.indexOf(claimName)), path].filter((part) => part !== '').join('/')
 }
 
-/**
- * Whether the pods have an accelerator, which decides between `configs/gpu.pbtxt` and `configs/cpu.pbtxt`. A claim of
- * dynamic resource allocation does not tell its device class here, so each counts as a GPU.
- */
+/** A claim of dynamic resource allocation counts as a GPU. */
 const hasGpu = ({ resources, podPatch }: PoolSpec): boolean =>
   (resources.claims ?? []).length > 0 ||
   hasClaims(podPatch) ||
@@ -43,7 +37,7 @@ function hasClaims(podPatch: PoolSpec['podPatch']): boolean {
   return Array.isArray(claims) && claims.length > 0
 }
 
-/** Triton reads the file of this name in a model's `configs/`, or `config.pbtxt` without one. */
+/** Name of the file in a model's `configs/`; Triton falls back to `config.pbtxt`. */
 export const configName = (spec: PoolSpec): 'gpu' | 'cpu' => (hasGpu(spec) ? 'gpu' : 'cpu')
 
 type Container = { readonly uid: string; readonly ipv6: boolean }
@@ -59,7 +53,7 @@ function tritonArguments(spec: PoolSpec, { uid, ipv6 }: Container, toPath: (repo
     ...spec.models.map(({ name }) => `--load-model=${name}`),
     `--model-config-name=${configName(spec)}`,
     ...(spec.autoCompleteConfig === false ? ['--disable-auto-complete-config'] : []),
-    // A model that does not load becomes a condition that says why, in place of a crash loop.
+    // A model that does not load becomes a condition instead of a crash loop.
     '--exit-on-error=false',
     '--strict-readiness=true',
     `--exit-timeout-secs=${spec.drain.exitTimeoutSeconds}`,
@@ -74,7 +68,6 @@ function tritonArguments(spec: PoolSpec, { uid, ipv6 }: Container, toPath: (repo
   ]
 }
 
-/** Whole cores that the container may use; undefined without a limit. */
 function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
   const cpu = limits?.cpu
   if (cpu === undefined) return undefined
@@ -83,23 +76,29 @@ function coresAllowed({ limits }: PoolSpec['resources']): number | undefined {
   return Number.isFinite(cores) ? Math.floor(cores) : undefined
 }
 
-/**
- * Whether the configuration may go by the processor. A spec with a checksum names one file, and with it the form of the
- * model on every node.
- */
+/** Whether the configuration may depend on the processor. A checksum fixes one file for every node. */
 const configChoice = ({ checksum }: PoolModel): 'any' | 'cpu' => (checksum === undefined ? 'any' : 'cpu')
 
-/** The container's arguments; the image's entry point stays, since NVIDIA's prepares the driver's libraries. */
+/** Arguments of the container. The image's entry point stays, because it prepares the driver's libraries. */
 export function containerArguments(spec: PoolSpec, container: Container): string[] {
   const claims = claimsOf(spec)
-  // A model in S3 has no local copy to write into.
+  // A model in S3 has no local copy.
   const local = spec.models.filter(({ source }) => source.s3 === undefined)
   if (hasGpu(spec) || local.length === 0) return tritonArguments(spec, container, (path) => path)
   const prepared = local.flatMap((model) => [repositoryOf(model.source, claims), model.name, configChoice(model)])
   const toCopy = (path: string): string => (path.startsWith('s3://') ? path : `/tmp/models${path}`)
   const script = ['sh', '-c', readScript('prepare-models.sh'), 'sh', '/proc/cpuinfo']
-  // The configuration as it is suits one core.
+  // The original configuration suits one core.
   const cores = coresAllowed(spec.resources) ?? 1
   const count = cores < 2 ? '' : String(cores)
   return [...script, count, ...prepared, '--', ...tritonArguments(spec, container, toCopy)]
+}
+
+/** Cached, because a template is built for every pool once a second. */
+const scripts = new Map<string, string>()
+
+export function readScript(name: string): string {
+  const script = scripts.get(name) ?? readFileSync(new URL(name, import.meta.url), 'utf8').replace(/^(#.*\n)+/, '')
+  scripts.set(name, script)
+  return script
 }

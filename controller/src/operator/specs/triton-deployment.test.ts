@@ -38,8 +38,8 @@ function container(spec: Partial<PoolSpecInput>) {
 
 const snapshot = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-describe('what is created for a pool', () => {
-  it('of u2netp on one core', async () => {
+describe('the objects of a pool', () => {
+  it('with u2netp on one core', async () => {
     const deployment = buildTritonDeployment(pool())
     await expect(snapshot(deployment)).toMatchFileSnapshot('snapshots/deployment-cpu.json')
     const revision = targetRevision(pool())
@@ -47,7 +47,7 @@ describe('what is created for a pool', () => {
     await expect(snapshot(buildDisruptionBudget(pool()))).toMatchFileSnapshot('snapshots/disruption-budget.json')
   })
 
-  it('of two models on a GPU, from a claim and from S3, with every pod field of spec', async () => {
+  it('with two models on a GPU, from a claim and from S3, with every pod field of spec', async () => {
     const spec: PoolSpecInput = {
       models: [
         {
@@ -72,7 +72,7 @@ describe('what is created for a pool', () => {
     await expect(snapshot(buildTritonDeployment(pool(spec)))).toMatchFileSnapshot('snapshots/deployment-gpu.json')
   })
 
-  it('never says how many pods there are: the scale subresource does', () => {
+  it('never have replicas, which only the scale subresource sets', () => {
     expect(buildTritonDeployment(pool()).spec).not.toHaveProperty('replicas')
   })
 })
@@ -96,7 +96,7 @@ describe('the instances of a model on the CPU', () => {
     ['4', '4'],
     ['3500m', '3'],
     [2, '2'],
-  ])('are written into a copy of the repository with %s cores', (cpu, count) => {
+  ])('are written to a copy of the repository with %s cores', (cpu, count) => {
     const { args } = container({ resources: { limits: { cpu } } })
     expect(args.slice(0, 2)).toEqual(['sh', '-c'])
     expect(args.slice(3, 11)).toEqual([
@@ -105,14 +105,14 @@ describe('the instances of a model on the CPU', () => {
     expect(args).toContain('--model-repository=/tmp/models/models')
   })
 
-  it('has no variable of AWS for models from S3 without a Secret, so the SDK takes the identity of the pod', () => {
+  it('are not affected by AWS variables without a Secret, so the SDK uses the identity of the pod', () => {
     const s3 = (more: object) => ({ models: [{ ...u2netp, source: { s3: { prefix: 's3://models/all', ...more } } }] })
     const variables = (more: object) => (container(s3(more)).env as { name: string }[]).map(({ name }) => name)
     expect(variables({})).toEqual(['HOME'])
     expect(variables({ secretName: 'bucket' })).toContain('AWS_ACCESS_KEY_ID')
   })
 
-  it('does not touch what Triton downloads from S3', () => {
+  it('are not changed in models that Triton downloads from S3', () => {
     const models = [{ ...u2netp, source: { s3: { prefix: 's3://models/all' } } }]
     expect(container({ models, resources: { limits: { cpu: '8' } } }).args).toContain(
       '--model-repository=s3://models/all',
@@ -133,7 +133,7 @@ describe('an accelerator by dynamic resource allocation', () => {
     expect(container(spec).args).not.toContain('--allow-gpu-metrics=false')
   })
 
-  it.each([[{ resourceClaims: [] }], [{ resourceClaims: null }]])('is none with %j', (spec) => {
+  it.each([[{ resourceClaims: [] }], [{ resourceClaims: null }]])('does not exist with %j', (spec) => {
     expect(container({ resources: { claims: [] }, podPatch: { spec } }).args).toContain('--model-config-name=cpu')
   })
 
@@ -147,7 +147,7 @@ describe('an accelerator by dynamic resource allocation', () => {
 })
 
 describe('the volumes of a pod', () => {
-  it('have a limit each, and Cluster Autoscaler may remove them', () => {
+  it('have a limit each and do not prevent node removal by Cluster Autoscaler', () => {
     const { metadata, spec } = buildTritonDeployment(pool()).spec.template
     const { volumes } = spec as unknown as { volumes: { name: string; emptyDir?: { sizeLimit?: string } }[] }
     const local = volumes.filter(({ emptyDir }) => emptyDir !== undefined)
@@ -158,10 +158,10 @@ describe('the volumes of a pod', () => {
   })
 })
 
-describe('what a configuration leaves out', () => {
+describe('an incomplete model configuration', () => {
   const flag = '--disable-auto-complete-config'
 
-  it('is completed by Triton, unless spec turns that off', () => {
+  it('is completed by Triton, unless spec disables it', () => {
     expect(container({}).args).not.toContain(flag)
     expect(container({ autoCompleteConfig: false }).args).toContain(flag)
   })
@@ -170,7 +170,7 @@ describe('what a configuration leaves out', () => {
 describe('the revision', () => {
   const revision = (spec: Partial<PoolSpecInput>) => targetRevision(pool(spec))
 
-  // docs/tritonpool-versions.md promises it: another version of the API must move no pod.
+  // docs/tritonpool-versions.md: another version of the API must not replace pods.
   it('is the same in another version of the API', () => {
     expect(targetRevision({ ...pool({}), apiVersion: 'matte.dev/v1beta1' })).toBe(revision({}))
   })
@@ -185,7 +185,7 @@ describe('the revision', () => {
     ['the checksum of a model', { models: [{ ...u2netp, checksum: `sha256:${'00'.repeat(32)}` }] }],
     ['the grace time', { drain: { graceSeconds: 60 } }],
     ['the pod patch', { podPatch: { metadata: { annotations: { restarted: 'today' } } } }],
-  ])('is another when %s changes', (_what, spec) => {
+  ])('changes with %s', (_what, spec) => {
     expect(revision(spec)).not.toBe(revision({}))
   })
 
@@ -195,7 +195,7 @@ describe('the revision', () => {
     ['slots', { slotsPerPod: 4 }],
     ['the public name of a model', { models: [{ ...u2netp, modelVersion: 'service-v3' }] }],
     ['being the default pool', { default: true }],
-  ])('stays when %s changes, since the pods need not', (_what, spec) => {
+  ])('does not change with %s', (_what, spec) => {
     expect(revision(spec)).toBe(revision({}))
   })
 
@@ -211,7 +211,7 @@ describe('a pod patch', () => {
     ['other labels', { metadata: { labels: { 'matte.dev/pool': 'x', 'matte.dev/revision': 'x', team: 'images' } } }],
     ['none', { metadata: { labels: null } }],
     ['no metadata', { metadata: null }],
-  ])('cannot take our labels away: %s', (_what, podPatch) => {
+  ])('cannot remove Matte’s labels: %s', (_what, podPatch) => {
     const { metadata, spec } = buildTritonDeployment(pool({ podPatch }))
     expect(spec.template.metadata?.labels).toMatchObject({
       'matte.dev/pool': 'cutout',
@@ -220,13 +220,13 @@ describe('a pod patch', () => {
     })
   })
 
-  it('may add labels of its own', () => {
+  it('may add labels', () => {
     const { spec } = buildTritonDeployment(pool({ podPatch: { metadata: { labels: { team: 'images' } } } }))
     expect(spec.template.metadata?.labels).toMatchObject({ team: 'images' })
     expect(spec.selector.matchLabels).not.toHaveProperty('team')
   })
 
-  it('is applied over what spec says', () => {
+  it('overrides spec', () => {
     const { spec } = buildTritonDeployment(pool({ podPatch: { spec: { terminationGracePeriodSeconds: 300 } } }))
     expect(spec.template.spec.terminationGracePeriodSeconds).toBe(300)
   })

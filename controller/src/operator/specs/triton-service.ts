@@ -4,7 +4,7 @@ import type { TritonPool } from '../pool/triton-pool.ts'
 import { ports } from './triton-arguments.ts'
 import { ownerOf } from './triton-deployment.ts'
 
-/** For its EndpointSlices, which carry its labels and say whether each pod is ready or terminating. */
+/** Headless Service; its EndpointSlices carry its labels and the state of each pod. */
 export function buildTritonService(pool: TritonPool, revision: string): Service {
   const { name } = pool.metadata
   return {
@@ -24,7 +24,6 @@ export function buildTritonService(pool: TritonPool, revision: string): Service 
         port: number,
         targetPort: number,
         protocol: 'TCP',
-        // For service meshes.
         ...(port === 'grpc' && { appProtocol: 'grpc' }),
       })),
     },

@@ -1,17 +1,10 @@
 import { type KubeClient, KubeError } from '../kube/client.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
 
-/**
- * Field manager of the pools from the chart's values. The Job of charts up to 0.2 applied them under the same name, so
- * a field that leaves the values leaves the pool, whichever of the two wrote it.
- */
+/** The Job of charts up to 0.2 used this name, so fields that leave the values leave the pool. */
 const valuesManager = 'matte-setup'
 
-/**
- * Applies a pool of the values. `replicas` counts for the first time only: applying it again would undo the number that
- * a scaler has written since. Without it the API server keeps the scaler's number, and rejects a pool that nothing has
- * scaled yet. @throws KubeError
- */
+/** Applies `replicas` only if no other manager has set it, to keep a scaler's number. @throws KubeError */
 export async function applyPool(kube: Pick<KubeClient, 'apply'>, pool: TritonPool): Promise<TritonPool> {
   const { replicas, ...spec } = pool.spec
   const options = { fieldManager: valuesManager }
@@ -25,10 +18,7 @@ export async function applyPool(kube: Pick<KubeClient, 'apply'>, pool: TritonPoo
   return kube.apply(tritonPools, pool, options)
 }
 
-/**
- * The same for the pool as it was read. Undefined: there was none. A POST would leave the fields with another manager,
- * so the pool is created by an apply of version 0. @throws KubeError 409 if the pool has changed, or was created, since
- */
+/** Applies over the version that was read; undefined creates the pool. @throws KubeError 409 if it has changed */
 export async function applyPoolOver(
   kube: Pick<KubeClient, 'apply'>,
   pool: TritonPool,
@@ -44,5 +34,4 @@ export async function applyPoolOver(
   }
 }
 
-/** The API server's answer to version 0 of an object that exists. */
 const existsAlready = 'metadata.resourceVersion: Invalid value'

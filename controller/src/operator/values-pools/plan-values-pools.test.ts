@@ -15,7 +15,7 @@ type Given = {
   readonly ready?: 'True' | 'False'
   readonly readyFor?: number
   readonly deleting?: boolean
-  /** Pods that serve, of at least so many. */
+  /** Ready pods, and minReplicas. */
   readonly pods?: readonly [number, number]
   readonly owners?: (typeof configMapOwner)[]
 }
@@ -38,7 +38,7 @@ function pool(name: string, given: Given = {}): TritonPool {
       ...(pods && { readyReplicas: pods[0], bounds: { minReplicas: pods[1], maxReplicas: 20 } }),
       conditions: [{ type: 'Ready', status: ready, observedGeneration: readyFor }],
     },
-  } as unknown as TritonPool
+  } as unknown as TritonPool // the plan reads only these fields
 }
 
 const entriesOf = (data: Record<string, string>) =>
@@ -72,11 +72,11 @@ describe('a pool of the values', () => {
   it.each<[string, TritonPool[], Map<string, Applied>, string[]]>([
     ['is applied if it does not exist', [], new Map(), ['a']],
     ['is applied again if it was deleted', [], applied, ['a']],
-    ['is applied by a new leader, which has applied nothing', [pool('a')], new Map(), ['a']],
-    ['is left alone while it is as applied', [pool('a')], applied, []],
+    ['is applied by a new leader', [pool('a')], new Map(), ['a']],
+    ['is not applied again without a change', [pool('a')], applied, []],
     ['is applied again after a change', [pool('a', { generation: 2 })], applied, ['a']],
     ['is applied again after a change of its labels', [pool('a', { labels: old })], applied, ['a']],
-    ['is applied again after another client created it again', [pool('a')], createdBefore, ['a']],
+    ['is applied again after another client recreated it', [pool('a')], createdBefore, ['a']],
     ['waits for the end of its deletion', [pool('a', { deleting: true })], applied, []],
   ])('%s', (_what, pools, memory, apply) => {
     expect(plan({ entries, pools, applied: memory })).toEqual({ ...nothing, apply })
@@ -89,22 +89,25 @@ describe('a pool of the values', () => {
 })
 
 describe('an entry', () => {
-  it.each(['', 'models: []', '[]', '"a"', 'null'])('of the text %j is refused, and the others are applied', (bad) => {
-    const made = plan({ entries: entriesOf({ bad, good: text }) })
-    expect(made).toMatchObject({ apply: ['good'], refused: [expect.stringContaining('not a JSON object')] })
-  })
+  it.each(['', 'models: []', '[]', '"a"', 'null'])(
+    'with the entry %j is refused, and the others are applied',
+    (bad) => {
+      const made = plan({ entries: entriesOf({ bad, good: text }) })
+      expect(made).toMatchObject({ apply: ['good'], refused: [expect.stringContaining('not a JSON object')] })
+    },
+  )
 
   it.each<[string, Record<string, string>, string]>([
     ["another release's", { ...old, 'matte.dev/release': 'other' }, 'belongs to release other'],
     ['from another ConfigMap', { 'matte.dev/from': 'other-pools' }, 'comes from ConfigMap other-pools'],
     ["a user's", {}, 'is not from the chart'],
     ["a user's of this release", { 'matte.dev/release': 'matte' }, 'is not from the chart'],
-  ])('never takes a pool that is %s', (_what, labels, message) => {
+  ])('never takes over a pool that is %s', (_what, labels, message) => {
     const made = plan({ entries: named('a', 'b'), pools: [pool('a', { labels })], applied: appliedTo('a') })
     expect(made).toMatchObject({ apply: ['b'], refused: [expect.stringContaining(message)] })
   })
 
-  it('that the API server refused is tried again only after a change', () => {
+  it('that the API server refused is retried only after a change', () => {
     const applied = new Map([['a', { text, uid: undefined, generation: undefined, refusal: 'wrong' }]])
     expect(plan({ entries: named('a'), applied })).toEqual({ ...nothing, refused: ['wrong'] })
     expect(plan({ entries: entriesOf({ a: '{}' }), applied })).toEqual({ ...nothing, apply: ['a'] })
@@ -173,7 +176,7 @@ describe('a pool that left the values', () => {
       { labels: { ...own, 'matte.dev/release': 'other' } },
     ],
     ['is being deleted', { deleting: true }],
-  ])('is left alone if it %s', (_what, given) => {
+  ])('stays if it %s', (_what, given) => {
     expect(plan({ entries: [], pools: [pool('gone', given)] })).toEqual(nothing)
   })
 })
@@ -184,7 +187,7 @@ describe('without the ConfigMap', () => {
   })
 })
 
-it('a pool that a chart before this one made loses its owner, whatever its entry is', () => {
+it('a pool of an older chart loses its owner, whatever its entry is', () => {
   const owned = pool('a', { labels: old, owners: [configMapOwner] })
   for (const entries of [undefined, [], named('a'), entriesOf({ a: '-' })]) {
     expect(plan({ entries, pools: [owned] }).disown).toEqual(['a'])

@@ -1,28 +1,22 @@
-// Plan for the pools of the chart's values, as a pure function: pools to apply, to delete, and to keep for now.
 import { releaseLabel } from '../pool/release.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import { originLabel, type PoolEntry } from './pool-entries.ts'
-import { hasConfigMapOwner, isFrom, type PoolsOrigin } from './values-pool.ts'
+import { hasConfigMapOwner, isFrom, originLabel, type PoolEntry, type PoolsOrigin } from './pool-entries.ts'
 
-/** The chart's number of entries. A ConfigMap with another number, or without it, is not the chart's as it wrote it. */
+/** Number of entries that the chart wrote. A ConfigMap without it, or with another number, is incomplete. */
 export const countAnnotation = 'matte.dev/pools'
 
-/** The last answer of the API server to applying an entry. */
 export type Applied = {
   readonly text: string
   readonly uid: string | undefined
   readonly generation: number | undefined
-  /** The API server rejected the text for this reason. */
   readonly refusal?: string
 }
 
 type PlanInput = {
   readonly origin: PoolsOrigin
-  /** Undefined: the ConfigMap does not exist, which changes nothing. */
+  /** Undefined if the ConfigMap does not exist; then nothing changes. */
   readonly entries: readonly PoolEntry[] | undefined
-  /** The chart's number of entries; undefined in a ConfigMap of an older chart, and in one that is not the chart's. */
   readonly count: string | undefined
-  /** All pools of the namespace. */
   readonly pools: readonly TritonPool[]
   readonly applied: ReadonlyMap<string, Applied>
 }
@@ -30,18 +24,14 @@ type PlanInput = {
 export type WaitingPool = { readonly pool: TritonPool; readonly successors: readonly string[] }
 
 export type ValuesPlan = {
-  /** Pools that Kubernetes would delete together with the ConfigMap. */
   readonly disown: readonly TritonPool[]
   readonly apply: readonly PoolEntry[]
   readonly refused: readonly { readonly name: string; readonly message: string }[]
   /** Pools that left the values and serve until every pool of the values is Ready. */
   readonly waiting: readonly WaitingPool[]
-  /** Pools that left the values of a ConfigMap that is not complete. */
   readonly kept: readonly { readonly name: string; readonly message: string }[]
   readonly delete: readonly TritonPool[]
-  /** Pools that left the values, deleted now or later. */
   readonly gone: readonly TritonPool[]
-  /** Entries whose pool has the values' spec. */
   readonly current: readonly string[]
 }
 
@@ -105,12 +95,11 @@ function keptMessage({ origin: { configMap }, entries = [], count }: PlanInput, 
   const says = count === undefined ? 'is missing' : `says ${count}`
   return (
     `${name} is not in ConfigMap ${configMap}, which has ${entries.length} entries, while its annotation ` +
-    `${countAnnotation} ${says}. So the pool is not deleted. Apply the chart again. ` +
+    `${countAnnotation} ${says}, so the pool is not deleted. Apply the chart again. ` +
     `To delete the pool now: kubectl delete tritonpool ${name}`
   )
 }
 
-/** The pool is as it was when the entry was applied, and has the labels. */
 function hasValues({ origin, applied }: PlanInput, { name, text }: PoolEntry, pool: TritonPool | undefined): boolean {
   const last = applied.get(name)
   if (pool === undefined || last === undefined || last.refusal !== undefined || isGoing(pool)) return false
@@ -119,7 +108,7 @@ function hasValues({ origin, applied }: PlanInput, { name, text }: PoolEntry, po
   return last.text === text && last.uid === uid && last.generation === generation && isLabelled
 }
 
-/** With as many ready pods as its least number in force, which a renamed pool has in place of its demand. */
+/** Requires the minimum of ready pods, because a renamed pool has no demand yet. */
 function isReady(pool: TritonPool | undefined): boolean {
   const { bounds, readyReplicas = 0 } = pool?.status ?? {}
   if (readyReplicas < (bounds?.minReplicas ?? 0)) return false

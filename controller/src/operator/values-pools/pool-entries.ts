@@ -1,19 +1,19 @@
-// Entries of the ConfigMap with the pools of the chart's values: a pool's spec as JSON, by the pool's name.
+// Entries of the ConfigMap with the pools of the chart's values: specs as JSON by pool name.
 import type { Resource } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { PoolSpecInput } from '../pool/triton-pool.ts'
+import { releaseLabel } from '../pool/release.ts'
+import type { PoolSpecInput, TritonPool } from '../pool/triton-pool.ts'
 
 export type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> }
 
 export const configMaps: Resource<ConfigMap> = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' }
 
-/** Marks the pools that come from the ConfigMap, with its name. */
+/** Label of pools from the ConfigMap, with its name. */
 export const originLabel = 'matte.dev/from'
 
 export type PoolEntry = {
   readonly name: string
   readonly text: string
-  /** Undefined: the text is not a JSON object. */
   readonly spec: PoolSpecInput | undefined
 }
 
@@ -29,4 +29,25 @@ function parseSpec(text: string): PoolSpecInput | undefined {
   } catch {
     return undefined
   }
+}
+
+export type PoolsOrigin = { readonly release: string; readonly configMap: string }
+
+/** The spec is the chart's text; the API server validates it and adds what the type requires. */
+export const buildValuesPool = ({ release, configMap }: PoolsOrigin, { name, spec }: PoolEntry): TritonPool =>
+  ({
+    apiVersion: 'matte.dev/v1alpha1',
+    kind: 'TritonPool',
+    metadata: { name, labels: { [originLabel]: configMap, [releaseLabel]: release } },
+    spec,
+  }) as unknown as TritonPool
+
+export const otherOwners = ({ metadata }: TritonPool) =>
+  (metadata.ownerReferences ?? []).filter(({ kind }) => kind !== 'ConfigMap')
+
+export const hasConfigMapOwner = ({ metadata }: TritonPool): boolean =>
+  metadata.ownerReferences?.some(({ kind }) => kind === 'ConfigMap') ?? false
+
+export function isFrom({ release, configMap }: PoolsOrigin, { metadata: { labels = {} } }: TritonPool): boolean {
+  return labels[originLabel] === configMap && (labels[releaseLabel] ?? release) === release
 }

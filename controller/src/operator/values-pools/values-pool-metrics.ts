@@ -1,7 +1,7 @@
 import { gauge } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
 import type { ValuesPlan } from './plan-values-pools.ts'
-import type { RefusedWrite } from './write-memory.ts'
+import type { RefusedWrite } from './write-values.ts'
 
 const states = ['applied', 'refused', 'waiting', 'kept'] as const
 
@@ -9,9 +9,9 @@ export const valuesPoolMetrics = {
   pools: gauge({
     name: 'matte_values_pools',
     help:
-      "Pools of the chart's values, in the leader only: `applied`; `refused`, which an Event and the log explain; " +
-      '`waiting` to be deleted until every pool of the values is Ready; `kept`, because the number of entries in the ' +
-      'ConfigMap is not that of its annotation.',
+      "Pools of the chart's values, in the leader only: `applied`; `refused`, with the reason in an Event and the log; " +
+      '`waiting`, deleted once every pool of the values is Ready; `kept`, because the ConfigMap has another number of ' +
+      'entries than its annotation.',
     labels: { state: states },
   }),
 }

@@ -1,4 +1,4 @@
-// Passes over the pools of the values against an API server that refuses some writes, or answers them with an error.
+// Passes over the pools of the values with an API server that refuses or fails some writes.
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -11,7 +11,7 @@ const origin = { release: 'matte', configMap: 'matte-pools' }
 const labels = { 'matte.dev/from': 'matte-pools', 'matte.dev/release': 'matte' }
 const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'matte-pools', uid: 'c' }
 
-/** With the fields that the decision reads, out of all that a pool has. */
+/** A pool with only the fields that the decision reads. */
 const pool = (name: string, metadata: object = {}): TritonPool =>
   ({
     metadata: { name, uid: `uid-${name}`, resourceVersion: '7', generation: 1, labels, ...metadata },
@@ -94,7 +94,9 @@ describe('one pool of the values', () => {
       errors: { 'disown a': error },
     })
     expect(calls).toEqual(['disown a', 'apply a', 'apply b'])
-    expect(recorded).toEqual([expect.stringMatching(/^WriteRefused .*take TritonPool a from its.*a policy denies it/)])
+    expect(recorded).toEqual([
+      expect.stringMatching(/^WriteRefused .*remove the ConfigMap from the owners of TritonPool a.*a policy denies it/),
+    ])
     expect(warned).toEqual([])
     expect(count('refused')).toBe(1)
   })
@@ -128,7 +130,7 @@ describe('one pool of the values', () => {
     expect(warned).toEqual([internal])
   })
 
-  it('that is deleted before its owner is taken away is left to the next pass', async () => {
+  it('that is deleted before its owner is removed is left to the next pass', async () => {
     const { calls, warned, recorded } = await pass({
       pools: [pool('a', { ownerReferences: [owner] })],
       data: { b: '{}' },
@@ -173,7 +175,7 @@ it('a pool that was created since it was read is left to the next pass', async (
   expect([warned, recorded]).toEqual([[], []])
 })
 
-it('an existing pool is applied over what was read, so that a late write of a former leader conflicts', async () => {
+it('an existing pool is applied over the version read, so a former leader’s late write conflicts', async () => {
   const { applied } = await pass({ pools: [pool('a')], data: { a: '{}', b: '{}' } })
   expect(applied).toEqual([
     { name: 'a', labels, uid: 'uid-a', resourceVersion: '7' },

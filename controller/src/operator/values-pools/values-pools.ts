@@ -1,7 +1,6 @@
-// TritonPools of the chart's values. They cannot be templates of the chart: Helm looks up every kind before it creates
-// the first object, so a release cannot hold a definition and an object of it. A ConfigMap has the values, which the
-// leader reads every few seconds, and as soon as one of these pools changes. It restores pools that were changed or
-// deleted. The pools do not belong to the ConfigMap: without it nothing changes.
+// TritonPools of the chart's values. Helm cannot create them: it looks up every kind first, so a release cannot contain
+// a definition and an object of it. The leader reads them from a ConfigMap every few seconds, and when one of these
+// pools changes, and restores changed or deleted pools. If the ConfigMap is deleted, the pools stay.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import { type Loop, repeat } from '@matte/core/runtime/loop'
 import type { Logger } from 'pino'
@@ -13,16 +12,21 @@ import { type Leadership, NotLeaderError } from '../kube/leadership.ts'
 import type { Reflector } from '../kube/reflector.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { countAnnotation, planValuesPools, type ValuesPlan, type WaitingPool } from './plan-values-pools.ts'
-import { configMaps, originLabel, type PoolEntry, readEntries } from './pool-entries.ts'
-import type { PoolsOrigin } from './values-pool.ts'
+import { configMaps, originLabel, type PoolEntry, type PoolsOrigin, readEntries } from './pool-entries.ts'
 import { createValuesPoolMetrics, type ValuesPoolMetrics } from './values-pool-metrics.ts'
-import { forgetRefusedWrites, refusedForMs, type WriteMemory } from './write-memory.ts'
-import { applyEntry, deletePool, disownPool, writeEach } from './write-values.ts'
+import {
+  applyEntry,
+  deletePool,
+  disownPool,
+  forgetRefusedWrites,
+  refusedForMs,
+  type WriteMemory,
+  writeEach,
+} from './write-values.ts'
 
 type ValuesPoolsOptions = {
   readonly kube: KubeClient
   readonly origin: PoolsOrigin
-  /** All pools of the namespace: those of another release count too. */
   readonly pools: Reflector<TritonPool>
   readonly leads: () => boolean
   readonly leadership: Pick<Leadership, 'confirm'>
@@ -32,14 +36,12 @@ type ValuesPoolsOptions = {
   readonly clock?: Clock
 }
 
-/** How soon a change of the values takes effect. */
 const everyMs = 5_000
-/** A status changes every few seconds; a successor that becomes Ready need not be noticed sooner. */
+/** Limits passes, because a status changes every few seconds. */
 const pauseAtLeastMs = 500
 const backoff: Backoff = { baseMs: 1_000, maxMs: 15_000 }
 
 type Memory = WriteMemory & {
-  /** Messages that were reported, by reason and pool. */
   readonly reported: Map<string, string>
 }
 
@@ -82,7 +84,7 @@ export function valuesPools(options: ValuesPoolsOptions): Loop {
 
 type Deps = ValuesPoolsOptions & { readonly clock: Clock; readonly metrics: ValuesPoolMetrics }
 
-/** @throws Error, the first that is no refusal, after every pool and entry was tried and reported */
+/** @throws Error, the first that is no refusal, after trying and reporting all pools */
 async function applyValues(deps: Deps, memory: Memory, signal: AbortSignal): Promise<void> {
   const { kube, origin, pools, clock, metrics } = deps
   const configMap = await kube.get(configMaps, origin.configMap, { signal })
@@ -114,7 +116,6 @@ function forgetOld({ applied, reported }: Memory, entries: readonly PoolEntry[] 
   if (reported.size > names.size + 1_000) reported.clear()
 }
 
-/** Log and Event, once for each message. */
 function report(
   { events, pools, kube, logger }: Deps,
   { reported, refusedWrites }: Memory,
@@ -142,19 +143,15 @@ function report(
     const key = `${reason} ${name}`
     if (reported.get(key) === message) continue
     reported.set(key, message)
-    logger[type === 'Warning' ? 'warn' : 'info'](
-      { pool: name, reason, message },
-      'pool of the values not as the values',
-    )
+    logger[type === 'Warning' ? 'warn' : 'info']({ pool: name, reason, message }, 'pool differs from the values')
     events.record(pools.get(name) ?? missingPool(name, kube.namespace), { type, reason, message })
   }
 }
 
 const waitingMessage = ({ pool, successors }: WaitingPool): string =>
-  `${pool.metadata.name} left triton.pools and serves until every pool there is Ready: ${successors.join(', ')}. ` +
+  `${pool.metadata.name} is no longer in triton.pools and serves until every pool there is Ready: ${successors.join(', ')}. ` +
   `To delete it now: kubectl delete tritonpool ${pool.metadata.name}`
 
-/** An Event names its object, which may not exist yet. */
 const missingPool = (name: string, namespace: string) => ({
   apiVersion: 'matte.dev/v1alpha1',
   kind: 'TritonPool',

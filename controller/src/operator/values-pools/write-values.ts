@@ -1,5 +1,4 @@
-// Writes of a pass over the pools of the values. Each one stands alone: a pool or an entry that the API server refuses,
-// or answers with an error, keeps no other from its write.
+// Writes of a pass over the pools of the values. A refused or failed write does not affect the others.
 import type { Clock } from '@matte/core/runtime/clock'
 import type { Logger } from 'pino'
 import { type KubeClient, KubeError } from '../kube/client.ts'
@@ -8,9 +7,8 @@ import type { Reflector } from '../kube/reflector.ts'
 import { type TritonPool, tritonPools } from '../pool/triton-pool.ts'
 import { isRefusal } from '../reconcile/refusals.ts'
 import { applyPoolOver } from './apply-pool.ts'
-import type { PoolEntry } from './pool-entries.ts'
-import { buildValuesPool, otherOwners, type PoolsOrigin } from './values-pool.ts'
-import { refusedForMs, type WriteMemory } from './write-memory.ts'
+import type { Applied } from './plan-values-pools.ts'
+import { buildValuesPool, otherOwners, type PoolEntry, type PoolsOrigin } from './pool-entries.ts'
 
 type WriteDeps = {
   readonly kube: KubeClient
@@ -21,10 +19,7 @@ type WriteDeps = {
   readonly clock: Clock
 }
 
-/**
- * Makes each write. A pool that changed since it was read (409) is left to the next pass. Returns the first error that
- * is neither that nor a refusal. @throws NotLeaderError, and every other error that is no KubeError
- */
+/** Leaves conflicts (409) to the next pass. Returns the first error that is no refusal. @throws NotLeaderError */
 export async function writeEach<T>(
   deps: WriteDeps,
   items: readonly T[],
@@ -43,17 +38,17 @@ export async function writeEach<T>(
   return failure
 }
 
-/** Kubernetes would delete the pool with its owner. A chart up to 0.2 made the ConfigMap the owner. */
+/** Charts up to 0.2 made the ConfigMap the owner, so Kubernetes would delete the pool with it. */
 export function disownPool(deps: WriteDeps, memory: WriteMemory, pool: TritonPool): Promise<void> {
   const { name, resourceVersion } = pool.metadata
   const patch = { metadata: { resourceVersion, ownerReferences: otherOwners(pool) } }
   return unlessRefused(deps, memory, {
     pool,
     key: 'disown',
-    what: `take TritonPool ${name} from its ConfigMap, with which Kubernetes would delete it`,
+    what: `remove the ConfigMap from the owners of TritonPool ${name}`,
     write: async () => {
       await deps.kube.mergePatch(tritonPools, name, patch)
-      deps.logger.info({ pool: name }, 'pool belongs to the ConfigMap no more')
+      deps.logger.info({ pool: name }, 'pool removed from its ConfigMap owner')
     },
   })
 }
@@ -64,10 +59,10 @@ export function deletePool(deps: WriteDeps, memory: WriteMemory, pool: TritonPoo
   return unlessRefused(deps, memory, {
     pool,
     key: 'delete',
-    what: `delete TritonPool ${name}, which left triton.pools`,
+    what: `delete TritonPool ${name}, which is no longer in triton.pools`,
     write: async () => {
       await deps.kube.delete(tritonPools, name, preconditions)
-      deps.logger.info({ pool: name }, 'pool deleted, which left the values')
+      deps.logger.info({ pool: name }, 'pool removed from the values deleted')
     },
   })
 }
@@ -91,7 +86,7 @@ export async function applyEntry(deps: WriteDeps, { applied }: WriteMemory, entr
 type PoolWrite = {
   readonly pool: TritonPool
   readonly key: 'disown' | 'delete'
-  /** The end of a sentence that begins with "The API server refuses to". */
+  /** Completes "The API server refuses to …". */
   readonly what: string
   readonly write: () => Promise<void>
 }
@@ -112,7 +107,28 @@ async function unlessRefused(
   } catch (error) {
     if (error instanceof KubeError && error.status === 404) return
     if (!isRefusal(error)) throw error
-    const message = `The API server refuses to ${what}: ${error.message}. Correct what refuses it.`
+    const message = `The API server refuses to ${what}: ${error.message}. Correct the cause.`
     refusedWrites.set(id, { name, message, atMs })
   }
+}
+
+export type RefusedWrite = { readonly name: string; readonly message: string; readonly atMs: number }
+
+export type WriteMemory = {
+  readonly applied: Map<string, Applied & { readonly atMs: number }>
+  readonly refusedWrites: Map<string, RefusedWrite>
+}
+
+export const refusedForMs = 30_000
+
+/** Forgets refused writes of pools that need none. */
+export function forgetRefusedWrites(
+  { refusedWrites }: WriteMemory,
+  { disown, gone }: { readonly disown: readonly TritonPool[]; readonly gone: readonly TritonPool[] },
+): void {
+  const asked = new Set([
+    ...disown.map(({ metadata }) => `disown ${metadata.uid}`),
+    ...gone.map(({ metadata }) => `delete ${metadata.uid}`),
+  ])
+  for (const key of refusedWrites.keys()) if (!asked.has(key)) refusedWrites.delete(key)
 }

@@ -6,7 +6,7 @@ import type { CutOut } from './cut-out/cut-out.ts'
 
 const output = (wish: Partial<Output>): Output => ({ ...defaultOutput, ...wish })
 
-/** Nothing, but for a subject of `colour` in the box. */
+/** Transparent except for a subject of `colour` in the box. */
 function subject(width: number, height: number, box: CutOut['foreground'], colour = [10, 20, 30, 255]): CutOut {
   const rgba = new Uint8Array(width * height * 4)
   if (box !== null) {
@@ -57,13 +57,13 @@ describe('applyOutput', () => {
       }
     })
 
-    it('keeps an image whole in which nothing was found', () => {
+    it('keeps an image without a foreground whole', () => {
       const image = applyOutput(subject(20, 10, null), output({ crop: true, cropMargin: '5px' }))
       expect(image).toMatchObject({ width: 20, height: 10, foreground: null })
       expect(image.pixels.every((value) => value === 0)).toBe(true)
     })
 
-    it('needs crop for its margin to count', () => {
+    it('ignores the margin without crop', () => {
       expect(applyOutput(subject(20, 10, box), output({ cropMargin: '1px' }))).toMatchObject({ width: 20, height: 10 })
     })
   })
@@ -80,7 +80,7 @@ describe('applyOutput', () => {
       ])
     })
 
-    it('lays it over a translucent colour, with what alpha both have', () => {
+    it('lays it over a translucent colour, with the combined alpha', () => {
       const image = applyOutput(subject(20, 10, box, [200, 100, 0, 128]), output({ background: '#0000ff80' }))
       expect(image.channels).toBe(4)
       expect(pixelAt(image, 0, 0)).toEqual([0, 0, 255, 128])
@@ -103,13 +103,13 @@ describe('applyOutput', () => {
       expect(pixelAt(image, 5, 3)).toEqual(half)
     })
 
-    it('fills an image in which nothing was found', () => {
+    it('fills an image without a foreground', () => {
       const image = applyOutput(subject(3, 2, null), output({ background: '#102030', crop: true }))
       expect([...image.pixels]).toEqual(Array.from({ length: 6 }, () => [16, 32, 48]).flat())
       expect(image.foreground).toBeNull()
     })
 
-    it('goes under a crop as well', () => {
+    it('fills a cropped image as well', () => {
       const image = applyOutput(subject(20, 10, box), output({ background: '#ffffff', crop: true, cropMargin: '1px' }))
       expect([image.width, image.height, image.channels]).toEqual([10, 6, 3])
       expect([pixelAt(image, 0, 0), pixelAt(image, 1, 1)]).toEqual([
@@ -132,13 +132,13 @@ describe('applyOutput', () => {
       expect([...image.pixels]).toEqual(Array.from({ length: 32 }, () => 255))
     })
 
-    it('is black where nothing was found', () => {
+    it('is black without a foreground', () => {
       const image = applyOutput(subject(3, 2, null), output({ channels: 'alpha', crop: true }))
       expect([...image.pixels]).toEqual([0, 0, 0, 0, 0, 0])
     })
   })
 
-  it('takes every wish at 1 x 1', () => {
+  it('accepts every option at 1 x 1', () => {
     for (const foreground of [{ top: 0, left: 0, width: 1, height: 1 }, null]) {
       for (const channels of ['rgba', 'alpha'] as const) {
         for (const background of ['transparent', '#ffffff', '#00000080']) {

@@ -1,22 +1,19 @@
-// What a caller wants of the cut-out beside the cut-out itself (D41), as far as it concerns pixels at full size: the
-// window of a crop, what is laid under it, or the matte alone. Scaling and the file format are encode.ts. The pixels
-// are walked once; without a wish they are not touched.
+// Output options that concern full-size pixels: crop, background, matte. encode.ts scales and encodes.
 import type { Output } from '@matte/core/db/tables/task'
 import type { CutOut } from './cut-out/cut-out.ts'
 import type { Box } from './cut-out/foreground.ts'
 
-/** A finished image, still in memory. */
 export type ResultImage = {
-  /** `width * height * channels` bytes, 8-bit. 1: the matte. 3: sRGB. 4: sRGB and alpha, not premultiplied. */
+  /** `width * height * channels` bytes. 1 channel: matte; 3: sRGB; 4: sRGB and alpha, not premultiplied. */
   readonly pixels: Uint8Array<ArrayBuffer>
   readonly channels: 1 | 3 | 4
   readonly width: number
   readonly height: number
-  /** In pixels of this image; null: nothing was found. */
+  /** In pixels of this image; null when nothing was found. */
   readonly foreground: Box | null
 }
 
-/** `output` null: as it is. The cut-out's pixels may become the image's; they are never changed. */
+/** May return the cut-out's own pixels. */
 export function applyOutput(cutOut: CutOut, output: Output | null): ResultImage {
   const { rgba, width, height, foreground } = cutOut
   if (output === null) return { pixels: rgba, channels: 4, width, height, foreground }
@@ -33,7 +30,6 @@ export function applyOutput(cutOut: CutOut, output: Output | null): ResultImage 
   return { ...image, pixels: layOver(cutOut, window, backdrop, channels), channels }
 }
 
-/** The foreground's box and its margin, as far as the image goes; the whole image without either. */
 function cropWindow({ width, height, foreground }: CutOut, { crop, cropMargin }: Output): Box {
   if (!crop || foreground === null) return { top: 0, left: 0, width, height }
   const margin = marginPixels(cropMargin, foreground)
@@ -44,7 +40,7 @@ function cropWindow({ width, height, foreground }: CutOut, { crop, cropMargin }:
   return { top, left, width: right - left, height: bottom - top }
 }
 
-/** One width on all four sides: a percentage of each side's own would frame a tall subject unevenly. */
+/** The same margin on all sides: a percentage of each side would frame a tall subject unevenly. */
 function marginPixels(margin: string, { width, height }: Box): number {
   const amount = Number.parseInt(margin, 10)
   return margin.endsWith('%') ? Math.round((amount / 100) * Math.max(width, height)) : amount
@@ -55,7 +51,7 @@ type Colour = { readonly red: number; readonly green: number; readonly blue: num
 function backdropOf({ background, format }: Output): Colour {
   const colour = parseColour(background)
   if (format !== 'jpeg') return colour
-  // JPEG holds no alpha: what shows through the colour is white.
+  // JPEG has no alpha, so white shows through the colour.
   const over = (value: number): number => Math.round((value * colour.alpha + 255 * (255 - colour.alpha)) / 255)
   return { red: over(colour.red), green: over(colour.green), blue: over(colour.blue), alpha: 255 }
 }
@@ -85,7 +81,6 @@ function takeWindow({ rgba, width, height }: CutOut, window: Box): Uint8Array<Ar
   return part
 }
 
-/** The window over a backdrop; 3 channels when that is opaque. */
 function layOver({ rgba, width }: CutOut, window: Box, backdrop: Colour, channels: 3 | 4): Uint8Array<ArrayBuffer> {
   const result = new Uint8Array(window.width * window.height * channels)
   const { red, green, blue, alpha } = backdrop
@@ -93,7 +88,6 @@ function layOver({ rgba, width }: CutOut, window: Box, backdrop: Colour, channel
     let from = ((window.top + y) * width + window.left) * 4
     for (let x = 0; x < window.width; x++, from += 4, to += channels) {
       const opacity = rgba[from + 3] as number
-      // Shares of the two in what is seen, 0..1, and alpha of the result.
       const shown = (alpha * (255 - opacity)) / 255
       const whole = opacity + shown
       const share = opacity / whole

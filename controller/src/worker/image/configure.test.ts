@@ -7,7 +7,7 @@ import { encodeResult } from './encode.ts'
 const image = () => sharp(Buffer.alloc(10 * 10 * 3, 90), { raw: { width: 10, height: 10, channels: 3 } })
 
 describe('configureSharp', () => {
-  it('leaves the three formats to decode and encode, with every colour model', async () => {
+  it('still decodes and encodes the three formats, with every colour model', async () => {
     const files = await Promise.all([
       image().png().toBuffer(),
       image().toColourspace('rgb16').withIccProfile('p3').png().toBuffer(),
@@ -21,7 +21,7 @@ describe('configureSharp', () => {
     expect((await encodeResult(empty, { format: 'png' })).file.length).toBeGreaterThan(50)
   })
 
-  it('shuts out all other loaders, and works on one core an image', async () => {
+  it('blocks all other loaders, and uses one core per image', async () => {
     const tiff = await image().tiff().toBuffer()
     configureSharp()
     await expect(sharp(tiff).metadata()).rejects.toThrow('unsupported image format')

@@ -1,11 +1,11 @@
 import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
-import { joinMasks } from '../masks/join-masks.ts'
-import { mirrorBack } from '../masks/mirror.ts'
+import { joinMasks } from '../augmentation/join-masks.ts'
+import { mirrorBack } from '../augmentation/mirror.ts'
 import { applyOutput, type ResultImage } from './apply-output.ts'
 import { cutOut } from './cut-out/cut-out.ts'
-import type { Photo } from './decode.ts'
+import type { Photo } from './cut-out/sample-cells.ts'
 import type { EncodedResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
 import { freeBytes } from './free-bytes.ts'
@@ -13,25 +13,23 @@ import { freeBytes } from './free-bytes.ts'
 export type CutOutTask = {
   readonly photo: Photo
   readonly mask: Uint8Array
-  /** That of the second view (masks/mirror.ts), as the model gave it. */
+  /** Mask of the mirrored view. */
   readonly mirrored?: Uint8Array | undefined
-  /** Null: the cut-out as it is. */
   readonly output: Output | null
 }
 
-/** What a thread of image-pool.ts runs; file or pixels move back instead of being copied. */
+/** Entry point of image-pool.ts threads; returned bytes are moved, not copied. */
 export default function run({ photo, mask, mirrored, output }: CutOutTask) {
   const size = Math.sqrt(mask.length)
   if (mirrored) joinMasks(mask, mirrorBack(mirrored, size), photo)
   const result = cutOut(photo, mask)
-  // This thread allocates so little else that its collector might not run for minutes.
+  // Freed here because this thread allocates too little to trigger a collection for minutes.
   freeBytes(photo.pixels)
   const image = applyOutput(result, output)
   if (image.pixels !== result.rgba) freeBytes(result.rgba)
   return isPlainPng(image, output ?? defaultOutput) ? moveFile(image) : moveBack(image, image.pixels)
 }
 
-/** Other formats and sizes are the work of encode.ts, which has sharp. */
 const isPlainPng = ({ width, height }: ResultImage, { format, maxSide }: Output): boolean =>
   format === 'png' && (maxSide === null || Math.max(width, height) <= maxSide)
 

@@ -20,17 +20,14 @@ const expectColour = async (file: Uint8Array, colour: readonly number[], toleran
   expect(worst, `${actual} for ${colour}`).toBeLessThanOrEqual(tolerance)
 }
 
-describe('decodePhoto: what it reads', () => {
-  it.each(['png', 'jpeg', 'webp'] as const)(
-    'reads %s at its own size, without an alpha that is not there',
-    async (format) => {
-      const photo = await decodePhoto(await flat(3, rust)[format]().toBuffer(), maxPixels)
-      expect(photo).toMatchObject({ width: 8, height: 6, channels: 3 })
-      expect(photo.pixels.length).toBe(8 * 6 * 3)
-    },
-  )
+describe('decodePhoto: accepted files', () => {
+  it.each(['png', 'jpeg', 'webp'] as const)('reads %s at its own size, without adding alpha', async (format) => {
+    const photo = await decodePhoto(await flat(3, rust)[format]().toBuffer(), maxPixels)
+    expect(photo).toMatchObject({ width: 8, height: 6, channels: 3 })
+    expect(photo.pixels.length).toBe(8 * 6 * 3)
+  })
 
-  it('owns its memory, so that it can move to another thread', async () => {
+  it('owns its memory, so it can move to another thread', async () => {
     const { pixels } = await decodePhoto(await flat(3, rust).png().toBuffer(), maxPixels)
     expect(pixels.byteLength).toBe(pixels.buffer.byteLength)
     structuredClone(pixels.buffer, { transfer: [pixels.buffer] })
@@ -47,7 +44,7 @@ describe('decodePhoto: what it reads', () => {
     ).toEqual([...rust, 100])
   })
 
-  it('drops an alpha channel that hides nothing', async () => {
+  it('drops an opaque alpha channel', async () => {
     expect(
       await firstPixel(
         await flat(4, [...rust, 255])
@@ -57,7 +54,7 @@ describe('decodePhoto: what it reads', () => {
     ).toEqual([...rust])
   })
 
-  it('keeps it for one pixel that is not opaque, wherever it is', async () => {
+  it('keeps an alpha channel with a single transparent pixel', async () => {
     const image = { width: 7, height: 1, channels: 4 } as const
     for (let at = 0; at < 7; at++) {
       const rgba = Uint8Array.from({ length: 28 }, (_, i) => (i % 4 === 3 ? 255 : i))
@@ -87,7 +84,7 @@ describe('decodePhoto: what it reads', () => {
     await expectColour(await write(flat(3, rust)).toBuffer(), rust, tolerance)
   })
 
-  it('really converts Display P3: the numbers in the file are others', async () => {
+  it('converts Display P3', async () => {
     const file = await flat(3, rust).withIccProfile('p3').png().toBuffer()
     const stored = await sharp(file, { ignoreIcc: true }).raw().toBuffer()
     expect(Math.abs((stored[0] ?? 0) - rust[0])).toBeGreaterThan(10)
@@ -126,7 +123,7 @@ describe('decodePhoto: what it reads', () => {
     )
   })
 
-  it('survives a profile that is garbage', async () => {
+  it('ignores an invalid profile', async () => {
     const plain = await flat(3, rust).png().toBuffer()
     const profile = pngChunk('iCCP', Buffer.concat([Buffer.from('x\0\0'), deflateSync(Buffer.alloc(200, 7))]))
     await expectColour(Buffer.concat([plain.subarray(0, 33), profile, plain.subarray(33)]), rust, 0)
@@ -177,7 +174,7 @@ describe('decodePhoto: orientation', () => {
   })
 })
 
-describe('decodePhoto: what it refuses', () => {
+describe('decodePhoto: rejected files', () => {
   const unreadable = { name: 'ImageError', reason: 'INPUT_UNREADABLE' }
   const tooLarge = { name: 'ImageError', reason: 'INPUT_TOO_LARGE' }
   const noise = (width = 64, height = 48) =>
@@ -185,7 +182,7 @@ describe('decodePhoto: what it refuses', () => {
       raw: { width, height, channels: 3 },
     })
 
-  it.each(['png', 'jpeg', 'webp'] as const)('refuses a %s cut short anywhere', async (format) => {
+  it.each(['png', 'jpeg', 'webp'] as const)('rejects a %s truncated anywhere', async (format) => {
     const file = await noise()[format]().toBuffer()
     for (const part of [0.02, 0.3, 0.6, 0.9]) {
       const cut = file.subarray(0, Math.floor(file.length * part))
@@ -203,7 +200,7 @@ describe('decodePhoto: what it refuses', () => {
     await expect(decodePhoto(bytes, maxPixels)).rejects.toMatchObject(unreadable)
   })
 
-  it.each(['gif', 'tiff', 'avif'] as const)('refuses %s, though libvips could open it', async (format) => {
+  it.each(['gif', 'tiff', 'avif'] as const)('rejects %s, which libvips could open', async (format) => {
     await expect(decodePhoto(await noise()[format]().toBuffer(), maxPixels)).rejects.toMatchObject(unreadable)
   })
 
@@ -213,7 +210,7 @@ describe('decodePhoto: what it refuses', () => {
     await expect(decodePhoto(file, 999)).rejects.toMatchObject(tooLarge)
   })
 
-  it('refuses 30,000 x 30,000 by its header: its pixels could not be decoded at all', async () => {
+  it('rejects 30,000 x 30,000 by its header, without decoding', async () => {
     const header = Buffer.alloc(13)
     header.writeUInt32BE(30_000, 0)
     header.writeUInt32BE(30_000, 4)

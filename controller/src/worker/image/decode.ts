@@ -1,34 +1,22 @@
 import sharp, { type Metadata } from 'sharp'
-import { isOddHeader } from './format/jpeg-header.ts'
+import type { Photo } from './cut-out/sample-cells.ts'
 import { freeBytes } from './free-bytes.ts'
 import { ImageError } from './image-error.ts'
+import { isOddHeader } from './jpeg-header.ts'
 
-/** Decoded pixels, upright and in 8-bit sRGB. Its memory can move to another thread; it is then gone on this one. */
-export type Photo = {
-  /** Rows from the top, `width * height * channels` bytes, colours not premultiplied. */
-  readonly pixels: Uint8Array<ArrayBuffer>
-  /** 3: red, green, blue. 4: and alpha, which then is below 255 somewhere. */
-  readonly channels: 3 | 4
-  readonly width: number
-  readonly height: number
-}
-
-// Seconds of work on one image. 50 megapixels take 0.3 (JPEG) to 0.8 (PNG with alpha) on one core; past this the
-// machine is stuck, and the attempt is given up, not the image: the error is no ImageError.
+// 50 megapixels take 0.3 s (JPEG) to 0.8 s (PNG with alpha). A timeout is no ImageError: the machine is stuck, so the
+// attempt may be retried.
 const decodeTimeoutS = 60
 
 /**
- * Decodes a PNG, JPEG or WebP of any depth and colour model to upright 8-bit sRGB; frame 1 of an animation.
- * Throws ImageError: INPUT_UNREADABLE (not one of the three formats, damaged, cut short), INPUT_TOO_LARGE (more than
- * `maxPixels`, judged from the header before any pixel is decoded).
- * Memory: twice the decoded pixels for a moment. A Buffer of sharp's cannot move to a worker thread, so the pixels are
- * copied, which keeps the calling thread for 1 ms a megapixel; sharp's own toUint8Array, meant for this, copies as well
- * and never frees its original (0.35.5: 150 MB lost with every 50-megapixel photo).
+ * Decodes a PNG, JPEG or WebP to upright 8-bit sRGB; of an animation, the first frame. Needs twice the decoded size: a
+ * sharp Buffer cannot move to a thread, and sharp's toUint8Array leaks the original (0.35.5).
+ * @throws ImageError INPUT_UNREADABLE or INPUT_TOO_LARGE (more than `maxPixels`, checked before decoding)
  */
 export async function decodePhoto(bytes: Uint8Array, maxPixels: number, header?: PhotoHeader): Promise<Photo> {
   const { data, info } = await decodePixels(bytes, header ?? (await readHeader(bytes, maxPixels)), maxPixels)
   const { width, height } = info
-  // A JPEG of two components passes libvips, which has no colours for it.
+  // libvips decodes a JPEG of two components but has no colours for it.
   if (info.channels !== 3 && info.channels !== 4) throw unreadable(`${info.channels} channels`)
   const colours = info.channels === 4 ? dropIdleAlpha(data) : undefined
   const pixels = colours ?? new Uint8Array(data)
@@ -38,7 +26,7 @@ export async function decodePhoto(bytes: Uint8Array, maxPixels: number, header?:
 
 export type PhotoHeader = Metadata
 
-/** Reads the format, size and colour model and no pixels; refuses what decodePhoto refuses for them. */
+/** Reads format, size and colour model without decoding; rejects what decodePhoto rejects. */
 export async function readHeader(bytes: Uint8Array, maxPixels: number): Promise<PhotoHeader> {
   if (!isAllowedFormat(bytes)) {
     throw new ImageError('INPUT_UNREADABLE', 'The file is not a PNG, JPEG or WebP image.')
@@ -58,7 +46,7 @@ export async function readHeader(bytes: Uint8Array, maxPixels: number): Promise<
 const pngSignature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 const jpegSignature = [0xff, 0xd8, 0xff]
 
-/** By content, whatever the upload called itself: libvips would also open SVG, TIFF, GIF, HEIF and PDF. */
+/** Checks the content, not the name: libvips would also open SVG, TIFF, GIF, HEIF and PDF. */
 function isAllowedFormat(bytes: Uint8Array): boolean {
   const startsWith = (signature: number[]) => signature.every((byte, index) => bytes[index] === byte)
   const ascii = (from: number) => String.fromCharCode(...bytes.subarray(from, from + 4))
@@ -66,16 +54,15 @@ function isAllowedFormat(bytes: Uint8Array): boolean {
 }
 
 async function decodePixels(bytes: Uint8Array, header: PhotoHeader, maxPixels: number) {
-  // 'error' refuses cut-short and corrupt data but not what libvips only warns about (odd metadata, extra bytes after
-  // the image), which every browser shows without complaint. libjpeg only warns of corrupt data too, and fills the rest
-  // with grey: a result that nobody wants to pay for. What it warned of is not to be had: libvips keeps the texts of
-  // all images that it works on in one place.
+  // 'error' rejects truncated and corrupt data and accepts odd metadata, as browsers do. libjpeg only warns of corrupt
+  // data and fills in grey, so a JPEG with a regular header fails on warnings. libvips does not say which image a
+  // warning belongs to.
   const failOn = header.format === 'jpeg' && !isOddHeader(bytes) ? 'warning' : 'error'
   const pipeline = sharp(bytes, { limitInputPixels: maxPixels, failOn, autoOrient: true })
     .timeout({ seconds: decodeTimeoutS })
     .toColourspace('srgb')
-  // Trap: sharp takes 16-bit RGB with a profile to Display P3 and leaves it there. Asking for an sRGB profile on the
-  // output adds the missing step; asking without need would shift the colours of 16-bit RGB that has no profile.
+  // sharp converts 16-bit RGB with a profile to Display P3 and leaves it there; asking for an sRGB profile adds the
+  // missing step. Without a profile that would shift the colours.
   if (header.space === 'rgb16' && header.icc) pipeline.withIccProfile('srgb')
   try {
     return await pipeline.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
@@ -84,7 +71,6 @@ async function decodePixels(bytes: Uint8Array, header: PhotoHeader, maxPixels: n
   }
 }
 
-// libvips reports these through the same error type as a damaged file.
 const isOwnError = (error: unknown) => error instanceof Error && /out of memory|timeout/i.test(error.message)
 
 const unreadable = (cause: unknown) =>
@@ -92,13 +78,8 @@ const unreadable = (cause: unknown) =>
 
 const opaque = 0xff << 24
 
-/**
- * The colours alone where alpha hides nothing, as many editors write it: without it every later step is cheaper by a
- * quarter. Undefined at the first pixel that is not opaque, so an image with a real alpha costs a read of its
- * beginning.
- */
+/** Drops an opaque alpha, which makes later steps a quarter cheaper; undefined at the first transparent pixel. */
 function dropIdleAlpha(rgba: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
-  // Sharp's buffers begin where their memory does, so that whole words can be read.
   const pixels = new Int32Array(rgba.buffer, rgba.byteOffset, rgba.length / 4)
   const rgb = new Uint8Array(pixels.length * 3)
   const groups = Math.floor(pixels.length / 4)

@@ -46,7 +46,7 @@ const imageOf = (
   foreground: null,
 })
 
-/** What sharp reads of a file, as it is stored; it checks every checksum. */
+/** Decodes with sharp, which checks every checksum. */
 async function decode(file: Uint8Array, channels: number) {
   const image = sharp(file, { failOn: 'warning' })
   if (channels === 1) image.toColourspace('b-w')
@@ -109,7 +109,7 @@ describe('encodePng', () => {
     expect((await decode(own, 4)).pixels).toEqual(pixels)
   })
 
-  it('takes the pixels of an image', () => {
+  it('frees the pixels of the image', () => {
     const image = imageOf(noise(200 * 100 * 4), 4, [200, 100])
     encodePng(image)
     expect(image.pixels.length).toBe(0)

@@ -44,7 +44,7 @@ describe('encodeResult', () => {
     for (let i = 3; i < rgba.length; i += 4) expect(data[i]).toBe(rgba[i])
   })
 
-  it('writes WebP of a large image full of noise, which the fastest effort cannot hold', async () => {
+  it('writes WebP of a large noisy image, which the fastest effort cannot encode', async () => {
     const side = 4_000
     const tile = randomBytes(side * 4 * 8)
     const noise = new Uint8Array(side * side * 4)
@@ -103,7 +103,7 @@ describe('encodeResult', () => {
       expect(await sharp(result.file).metadata()).toMatchObject({ width: toWidth, height: toHeight })
     })
 
-    it('lets no colour in from under alpha 0, and draws no ring around an edge', async () => {
+    it('takes no colour from under alpha 0, and draws no ring around an edge', async () => {
       // Left half white and opaque, right half nothing, whose hidden black would darken an average that is not
       // weighted.
       const rgba = new Uint8Array(90 * 30 * 4)
@@ -139,7 +139,7 @@ describe('encodeResult', () => {
     })
   })
 
-  it('refuses a side that the format cannot hold, and says which one can', async () => {
+  it('rejects a side that the format cannot hold, and names one that can', async () => {
     const long = new Uint8Array(16_384 * 4)
     await expect(encodeResult(imageOf(long, 16_384, 1), { format: 'webp' })).rejects.toMatchObject({
       reason: 'INPUT_TOO_LARGE',

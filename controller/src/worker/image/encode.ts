@@ -2,8 +2,8 @@ import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
 import type { ResultImage } from './apply-output.ts'
 import type { Box } from './cut-out/foreground.ts'
-import { tagSrgb } from './format/tag-srgb.ts'
 import { ImageError } from './image-error.ts'
+import { tagSrgb } from './tag-srgb.ts'
 
 type OutputFormat = Output['format']
 type EncodeOptions = { readonly format: OutputFormat; readonly maxSide?: number | null }
@@ -12,19 +12,14 @@ export type EncodedResult = {
   readonly file: Uint8Array
   readonly width: number
   readonly height: number
-  /** In pixels of the file, rounded outwards; null: nothing was found. */
+  /** In pixels of the file, rounded outwards; null when nothing was found. */
   readonly foreground: Box | null
 }
 
-// The longest side each format can express (its header's field; libvips allows PNG more than any photo here has). Of
-// JPEG what libjpeg writes, 35 pixels short of its field.
+// Longest side of each format; libjpeg stops 35 pixels short of its header field.
 const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, jpeg: 65_500 }
 
-/**
- * The result as a file, its longer side scaled down to `maxSide` pixels. For JPEG, alpha must be opaque or gone.
- * Colours are tagged sRGB; there is no other metadata.
- * Throws ImageError INPUT_TOO_LARGE when the format cannot hold a side this long.
- */
+/** Scales down to `maxSide` and encodes. @throws ImageError INPUT_TOO_LARGE when the format cannot hold the side */
 export async function encodeResult(
   image: ResultImage,
   { format, maxSide = null }: EncodeOptions,
@@ -41,8 +36,8 @@ export async function encodeResult(
   const raw = { width: image.width, height: image.height, channels }
   const pipeline = sharp(pixels, { raw, limitInputPixels: false })
   if (channels === 1) pipeline.toColourspace('b-w')
-  // sharp premultiplies for scaling, so no colour from under alpha 0 comes in. Its default kernel has a second lobe,
-  // which would draw a faint ring of alpha around a hard edge, a few pixels off the subject; the cubic one has none.
+  // sharp premultiplies before scaling. Its default kernel would draw a faint ring of alpha around hard edges; cubic
+  // does not.
   if (width !== image.width || height !== image.height) {
     pipeline.resize({ width, height, fit: 'fill', kernel: 'cubic' })
   }
@@ -69,17 +64,13 @@ function scaleBox({ top, left, width, height }: Box, from: Size, to: Size): Box 
   }
 }
 
-// PNG: never `quality`, `effort` or `colours`, any of which makes sharp reduce the image to 256 colours.
+// PNG: `quality`, `effort` and `colours` make sharp reduce the image to 256 colours.
 const encoders: Record<Exclude<OutputFormat, 'webp'>, (image: Sharp) => Sharp> = {
   png: (image) => image.png({ compressionLevel: 2, adaptiveFiltering: false }),
   jpeg: (image) => image.jpeg({ quality: 90, mozjpeg: false }),
 }
 
-/**
- * How the blocks of a WebP were predicted has to fit into half a megabyte. The fastest effort keeps no account of that
- * and gives up on a large image full of noise; from effort 2 on the encoder keeps to it, for half as much time again
- * (white noise of 5000 x 5000: refused after 4.0 s, written in 5.6 s).
- */
+/** Effort 0 fails on large noisy images, whose block predictions exceed libwebp's 512 kB partition. */
 async function encodeWebp(image: Sharp): Promise<Buffer> {
   const options = { quality: 90, alphaQuality: 100 }
   try {

@@ -1,9 +1,5 @@
-/**
- * Gives the memory of these bytes back now and not when the collector comes to it; they are empty afterwards, as is
- * every other view of the same memory. Pixels lie outside the heap, but V8 counts them, and what is left to it makes it
- * mark the whole heap every dozen images. Nothing may still be reading them: no write to a socket, no work of sharp's.
- */
+/** Frees memory now, for all its views; V8 would mark the whole heap every dozen images. Nothing may still read it. */
 export function freeBytes(bytes: Uint8Array): void {
-  // A small Buffer is a piece of a pool that others use.
+  // Small Buffers share a pool.
   if (bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength > Buffer.poolSize) bytes.buffer.transfer(0)
 }

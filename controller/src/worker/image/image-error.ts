@@ -1,7 +1,4 @@
-/**
- * The input image itself cannot be processed, so another attempt would end the same way (D32). Every other error thrown
- * by this folder is an error of the service and may be attempted again. The message is for the caller.
- */
+/** The input itself cannot be processed, so no retry would succeed (D32). The message is for the caller. */
 export class ImageError extends Error {
   override name = 'ImageError'
   readonly reason: 'INPUT_UNREADABLE' | 'INPUT_TOO_LARGE'

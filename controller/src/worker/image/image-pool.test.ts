@@ -6,11 +6,11 @@ import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { joinMasks } from '../masks/join-masks.ts'
-import { mirrorBack } from '../masks/mirror.ts'
+import { joinMasks } from '../augmentation/join-masks.ts'
+import { mirrorBack } from '../augmentation/mirror.ts'
 import { applyOutput } from './apply-output.ts'
 import { cutOut } from './cut-out/cut-out.ts'
-import type { Photo } from './decode.ts'
+import type { Photo } from './cut-out/sample-cells.ts'
 import { createImagePool, type ImagePool } from './image-pool.ts'
 
 const newPhoto = (width = 60, height = 40): Photo => ({
@@ -25,7 +25,7 @@ const mask = Uint8Array.from({ length: 64 * 64 }, (_, i) => (i % 64 < 30 ? 255 :
 let pool: ImagePool | undefined
 afterEach(() => pool?.close())
 
-/** A thread that never answers when the mask begins with 1, and dies when it begins with 2. */
+/** A thread that hangs if the mask begins with 1, and dies if it begins with 2. */
 const failingWorker = `export default ({ mask }) => {
   while (mask[0] === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   if (mask[0] === 2) process.exit(3)
@@ -41,7 +41,7 @@ const deadly = Uint8Array.from([2])
 const harmless = Uint8Array.from([0])
 
 describe('image pool', () => {
-  it('answers what cutOut answers, and moves the pixels instead of copying them', async () => {
+  it('returns what cutOut returns, and moves the pixels instead of copying them', async () => {
     pool = createImagePool(1)
     const photo = newPhoto()
     const { pixels } = photo
@@ -58,7 +58,7 @@ describe('image pool', () => {
     ['cropped with a margin', { ...defaultOutput, crop: true, cropMargin: '5px' }],
     ['alpha alone', { ...defaultOutput, channels: 'alpha' }],
     ['no larger than it is', { ...defaultOutput, maxSide: 60 }],
-  ] as [string, Output | null][])('answers the file of a PNG of its own size: %s', async (_name, output) => {
+  ] as [string, Output | null][])('returns a file for a PNG of full size: %s', async (_name, output) => {
     pool = createImagePool(1)
     const made = await pool.cutOut({ photo: newPhoto(), mask, output })
     if (!('file' in made)) throw new Error('no file')
@@ -72,7 +72,7 @@ describe('image pool', () => {
   it.each([
     ['another format', { ...defaultOutput, format: 'jpeg' }],
     ['another size', { ...defaultOutput, maxSide: 59 }],
-  ] as [string, Output][])('answers the image for %s', async (_name, output) => {
+  ] as [string, Output][])('returns pixels for %s', async (_name, output) => {
     pool = createImagePool(1)
     expect(await pool.cutOut({ photo: newPhoto(), mask, output })).toEqual(
       applyOutput(cutOut(newPhoto(), mask), output),
@@ -81,7 +81,7 @@ describe('image pool', () => {
 
   it('joins the mask of the mirror image with that of the photo', async () => {
     pool = createImagePool(1)
-    // One view sees the left edge, the other, of the mirror image, its left edge as well.
+    // Each view sees the left edge of its image; mirrored back, the second one is the right edge.
     const edge = Uint8Array.from({ length: 64 * 64 }, (_, i) => (i % 64 < 20 ? 255 : 0))
     const both = Uint8Array.from(edge)
     joinMasks(both, mirrorBack(edge, 64), newPhoto())
@@ -101,7 +101,7 @@ describe('image pool', () => {
     expect(results.map(({ width }) => width)).toEqual([20, 21, 22, 23, 24, 25, 26, 27, 28])
   })
 
-  it('takes only the bytes of the mask along, not the message it lies in', async () => {
+  it('copies only the bytes of the mask, not its message', async () => {
     pool = createImagePool(1)
     const message = new Uint8Array(10_000_000)
     message.set(mask, 77)
@@ -120,7 +120,7 @@ describe('image pool', () => {
     expect((await pool.cutOut({ photo: newPhoto(), mask, output: null })).foreground).not.toBeNull()
   })
 
-  it('ends a call by its signal, running or waiting, and goes on', async () => {
+  it('aborts a running or waiting call, and continues with others', async () => {
     pool = createImagePool(1, workerUrl)
     const stop = new AbortController()
     const running = pool.cutOut({ photo: newPhoto(), mask: stuck, output: null }, stop.signal)

@@ -26,7 +26,7 @@ describe('toModelInput', () => {
     for (const level of middle) expect(Math.abs(level - 100)).toBeLessThan(8)
   })
 
-  it('hides colours that are transparent: a bright subject stands on black, a dark one on white', async () => {
+  it('hides transparent colours: a bright subject is shown over black, a dark one over white', async () => {
     const bright = await toModelInput(photoOf(32, 32, [230, 220, 210, 255], [255, 0, 255, 0]), 32)
     expect([...bright.subarray(0, 6)]).toEqual([230, 220, 210, 0, 0, 0])
     const dark = await toModelInput(photoOf(32, 32, [20, 20, 20, 255], [255, 0, 255, 0]), 32)

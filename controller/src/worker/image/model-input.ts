@@ -1,13 +1,9 @@
 import sharp from 'sharp'
-import type { Photo } from './decode.ts'
+import type { Photo } from './cut-out/sample-cells.ts'
 
 /**
- * Stretches the photo to `size` x `size` (no letterbox: the network was trained on stretched images): RGB interleaved,
- * `size * size * 3` bytes. The filter is Lanczos: the network's mask has a smaller error than with a
- * triangle on 40 of 48 photographed or painted subjects (A113).
- *
- * Transparent parts are replaced by a plain backdrop, so the hidden colours that some editors leave there cannot pull
- * the mask; the photo's alpha itself is multiplied into the result by cutOut.
+ * Stretches the photo to `size` x `size` RGB, as in the network's training. Lanczos gives a smaller mask error than a
+ * triangle filter on 40 of 48 photos. Transparent parts become a plain backdrop: hidden colours must not count.
  */
 export async function toModelInput(photo: Photo, size: number): Promise<Buffer> {
   const { width, height, channels } = photo
@@ -16,13 +12,10 @@ export async function toModelInput(photo: Photo, size: number): Promise<Buffer> 
   return await pixels.resize(size, size, { fit: 'fill', kernel: 'lanczos3', fastShrinkOnLoad: false }).raw().toBuffer()
 }
 
-// A visible part darker than this on average (0..255, Rec. 601 luma) is shown over white, any other over black.
-// Measured on the five test photos and their negatives, cut out and given to u2netp again: soft IoU with the first mask
-// was 0.956 on average over black, 0.936 over white, 0.934 over ImageNet's mean colour. Black fails only where it
-// hides.
+// Mean luma (0..255, Rec. 601) below which the visible part is shown over white instead of black. On five photos and
+// their negatives, soft IoU with the first mask was 0.956 over black, 0.936 over white, 0.934 over ImageNet's mean.
 const darkLumaMax = 64
 
-// Pixels sampled for that mean: enough for two digits, and no pause worth naming on the event loop (0.05 ms).
 const lumaSamples = 10_000
 
 function isDark({ pixels }: Photo): boolean {

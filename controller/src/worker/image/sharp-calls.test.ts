@@ -1,25 +1,41 @@
-import { once } from 'node:events'
 import sharp from 'sharp'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createSharpCalls } from './sharp-calls.ts'
 
-/** Calls of sharp, over the whole process. */
-const count = (): number => sharp.counters().queue + sharp.counters().process
+/** Counts calls in flight. sharp's own counters include calls that another test file left in this process. */
+const inFlight = vi.hoisted(() => {
+  const calls = { now: 0, most: 0 }
+  const counted = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => {
+    return async (...args: A): Promise<R> => {
+      calls.now += 1
+      calls.most = Math.max(calls.most, calls.now)
+      return call(...args).finally(() => {
+        calls.now -= 1
+      })
+    }
+  }
+  return { calls, counted }
+})
+vi.mock('./decode.ts', async (load) => {
+  const actual = await load<typeof import('./decode.ts')>()
+  return { ...actual, decodePhoto: inFlight.counted(actual.decodePhoto) }
+})
+vi.mock('./encode.ts', async (load) => {
+  const actual = await load<typeof import('./encode.ts')>()
+  return { ...actual, encodeResult: inFlight.counted(actual.encodeResult) }
+})
+vi.mock('./model-input.ts', async (load) => {
+  const actual = await load<typeof import('./model-input.ts')>()
+  return { ...actual, toModelInput: inFlight.counted(actual.toModelInput) }
+})
 
-it('sharp never gets more work than there are turns, whatever the kind', async () => {
+it('never runs more sharp calls than allowed, of any kind', async () => {
   const images = createSharpCalls(2)
   const file = await sharp({ create: { width: 600, height: 400, channels: 3, background: '#357' } })
     .jpeg()
     .toBuffer()
   const { signal } = new AbortController()
   const photo = await images.decodePhoto(signal, file, 240_000)
-  // A test file that ran before in this process may have left a call.
-  while (count() > 0) await once(sharp.queue, 'change')
-  let most = 0
-  const note = (): void => {
-    most = Math.max(most, count())
-  }
-  sharp.queue.on('change', note)
   await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
       index % 3 === 0
@@ -29,11 +45,10 @@ it('sharp never gets more work than there are turns, whatever the kind', async (
           : images.encodeResult(signal, { ...photo, foreground: null }, { format: 'jpeg' }),
     ),
   )
-  sharp.queue.off('change', note)
-  expect(most).toBe(2)
+  expect(inFlight.calls).toEqual({ now: 0, most: 2 })
 })
 
-it('a call that waits leaves with its signal, before it has begun', async () => {
+it('removes a waiting call when its signal aborts', async () => {
   const images = createSharpCalls(1)
   const file = await sharp({ create: { width: 600, height: 400, channels: 3, background: '#357' } })
     .png()

@@ -6,12 +6,12 @@ import type { Pod } from './pod-source.ts'
 
 const v9 = { modelVersions: ['v9'], tritonModel: 'isnet' }
 
-describe('the share of a canary', () => {
+describe('the picker by roles of pods', () => {
   const stable = (name: string, slots = 4, weight = 95): Pod => pod(name, slots, { weight })
   const canary = (name: string, weight: number, slots = 4): Pod =>
     pod(name, slots, { role: 'canary', revision: 'new', weight })
 
-  /** Sends requests one after the other and says which of them went to the canary. */
+  /** Sends requests one after the other; true for each that the canary got. */
   async function send(picker: PodPicker, count: number, version = 'service-v2') {
     const turns: boolean[] = []
     for (let request = 0; request < count; request++) {
@@ -25,7 +25,7 @@ describe('the share of a canary', () => {
   }
 
   it.each([1, 5, 33, 50, 75, 99, 100])(
-    'is its weight of %d in any hundred requests, give or take one',
+    'gives a canary its weight of %d in any hundred requests, give or take one',
     async (weight) => {
       const { picker } = given(stable('s1', 4, 100 - weight), stable('s2', 4, 100 - weight), canary('c', weight))
       const [least = 0, most = 0] = ofAnyHundred(await send(picker, 400))
@@ -34,19 +34,19 @@ describe('the share of a canary', () => {
     },
   )
 
-  it('is nothing at weight 0', async () => {
+  it('gives a canary nothing at weight 0', async () => {
     const { picker } = given(stable('s', 4, 100), canary('c', 0))
     expect((await send(picker, 200)).filter(Boolean)).toEqual([])
   })
 
-  it('is everything while no stable pod is ready, and the other way round', async () => {
+  it('gives a canary everything while no stable pod is ready, and nothing once it is gone', async () => {
     const { picker, set } = given(canary('c', 5))
     expect((await send(picker, 10)).filter(Boolean)).toHaveLength(10)
     set([stable('s')])
     expect((await send(picker, 10)).filter(Boolean)).toHaveLength(0)
   })
 
-  it('has nothing while it has no share, not even of a name that is its alone', async () => {
+  it('gives a canary without a share no requests, not even for a version that only it serves', async () => {
     const own = pod('c', 4, { role: 'canary', revision: 'new', weight: 0, modelVersions: ['v3'] })
     const { picker } = given(stable('s', 4, 100), own)
     await expect(withSlot(picker, wish('v3'), async () => undefined)).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe('the share of a canary', () => {
     })
   })
 
-  it('waits for a stable slot beyond its weight, also while the canary is idle', async () => {
+  it('gives a canary no more than its share when stable slots are taken, even if it is idle', async () => {
     const { picker } = given(stable('s', 1), canary('c', 5))
     const first = hold(picker)
     const second = hold(picker)
@@ -67,7 +67,7 @@ describe('the share of a canary', () => {
     await second.done
   })
 
-  it('goes to stable pods while its own slots are taken, and never catches up by a rush', async () => {
+  it('gives the turns of a full canary to stable pods, and never catches up in a burst', async () => {
     const { picker } = given(stable('s', 8), canary('c', 50, 1))
     await send(picker, 1)
     const held = hold(picker)
@@ -80,7 +80,7 @@ describe('the share of a canary', () => {
     expect(most).toBeLessThanOrEqual(51)
   })
 
-  it('is counted for each model by itself', async () => {
+  it('counts the share of a canary per model', async () => {
     const models = (base: Pod): Pod[] => [base, { ...base, ...v9 }]
     const { picker } = given(...models(stable('s', 4, 50)), ...models(canary('c', 50)))
     const turns: boolean[] = []
@@ -91,7 +91,7 @@ describe('the share of a canary', () => {
     expect(turns.filter(Boolean)).toHaveLength(50)
   })
 
-  it('leaves a revision that is neither for when there is nothing else', async () => {
+  it('uses a leftover revision only if there is no other', async () => {
     const left = pod('old', 4, { role: 'other', revision: 'old', weight: 0 })
     const { picker, set } = given(left, stable('s', 1))
     const held = hold(picker)

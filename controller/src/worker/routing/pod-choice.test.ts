@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { choosePod, indexPods } from './pod-choice.ts'
+import { choosePod, countTurn, indexPods, isCanarysTurn, keepSharesOf, type OwedShares } from './pod-choice.ts'
 import { addRequest, noLoad } from './pod-load.ts'
 import type { Pod } from './pod-source.ts'
 
@@ -24,7 +24,7 @@ const canary = pod('canary', { role: 'canary', revision: 'b' })
 const always = pod('always', { role: 'canary', revision: 'b', weight: 100 })
 const other = pod('other', { role: 'other', revision: 'old' })
 
-/** The pods that get the first requests, one slot each, none of which ends. */
+/** Pods of the first requests, one slot each; no request ends. */
 function choose(pods: readonly Pod[], requests: number, isRetry = false): (string | undefined)[] {
   const state = { load: noLoad(0), owed: new Map<string, number>() }
   const choice = indexPods(pods).get('service-v2')
@@ -50,18 +50,57 @@ describe('choosePod', () => {
 
   it.each<[string, Pod[], (string | undefined)[]]>([
     ['to a stable pod in good standing, and waits for it', [onProbation, always, stable], ['stable', undefined]],
-    ['where there is room, when no such pod is there', [onProbation], ['back', undefined]],
+    ['to any pod with a free slot, if there is no such pod', [onProbation], ['back', undefined]],
   ])('sends a retry %s', (_what, pods, chosen) => {
     expect(choose(pods, chosen.length, true)).toEqual(chosen)
   })
 })
 
 describe('indexPods', () => {
-  it('lists a pod for each version that it answers for, but no canary without a share', () => {
+  it('indexes a pod by each version that it serves, and skips a canary without a share', () => {
     const both = pod('both', { modelVersions: ['v2', 'service-v2'] })
     const idle = pod('idle', { role: 'canary', weight: 0, modelVersions: ['v3'] })
     const choices = indexPods([both, idle, onProbation])
     expect([...choices.keys()]).toEqual(['v2', 'service-v2'])
     expect(choices.get('service-v2')).toMatchObject({ stable: [both, onProbation], proven: [both] })
+  })
+})
+
+const canaryOf = (weight: number, changes: Partial<Pod> = {}): Pod =>
+  ({ pool: 'standard', tritonModel: 'u2netp', revision: 'new', role: 'canary', weight, ...changes }) as Pod
+
+/** Turns of the canary, which takes each one while it has a free slot. */
+function turns(owed: OwedShares, weight: number, count: number, hasFreeSlot = true): boolean[] {
+  return Array.from({ length: count }, () => {
+    const taken = isCanarysTurn(owed, canaryOf(weight)) && hasFreeSlot
+    countTurn(owed, canaryOf(weight), taken)
+    return taken
+  })
+}
+
+describe('the turn of a canary', () => {
+  it.each([0, 1, 33, 50, 99, 100])('comes %d times in a hundred requests', (weight) => {
+    expect(turns(new Map(), weight, 100).filter(Boolean)).toHaveLength(weight)
+  })
+
+  it('comes first when the share has added up', () => {
+    expect(turns(new Map(), 25, 8)).toEqual([false, false, false, true, false, false, false, true])
+  })
+
+  it('is kept only once while the canary has no free slot', () => {
+    const owed: OwedShares = new Map()
+    turns(owed, 50, 100, false)
+    expect(turns(owed, 50, 6)).toEqual([true, true, false, true, false, true])
+  })
+
+  it('is counted per model and forgotten with the canary', () => {
+    const owed: OwedShares = new Map()
+    const [fast, fine] = [canaryOf(60), canaryOf(60, { tritonModel: 'isnet' })]
+    countTurn(owed, fast, false)
+    expect([isCanarysTurn(owed, fast), isCanarysTurn(owed, fine)]).toEqual([true, false])
+    keepSharesOf(owed, [fast])
+    expect(isCanarysTurn(owed, fast)).toBe(true)
+    keepSharesOf(owed, [fine])
+    expect(owed.size).toBe(0)
   })
 })

@@ -1,26 +1,20 @@
-// Which pod gets a request: the revision by its share, and of its pods the least loaded one with a free slot.
-import { countTurn, isCanarysTurn, type OwedShares } from './canary-share.ts'
+// Chooses the pod for a request: the revision by its traffic share, then the least loaded pod with a free slot.
 import { findLeastLoaded, type PodLoad } from './pod-load.ts'
 import { type Pod, revisionKey, takesRequests } from './pod-source.ts'
 
-/** The pods of one model version, by what their revision is. */
+/** Pods of one model version, by role of their revision. */
 export type Choice = {
   readonly stable: Pod[]
   readonly canary: Pod[]
   readonly other: Pod[]
-  /** Those of `stable` that are not on probation. */
   readonly proven: Pod[]
-  /** All of them, by `revisionKey`. */
   readonly revisions: Map<string, Pod[]>
 }
 
-/** What a choice goes by; pod-picker.ts says what each of them means. */
-type Wish = { readonly isRetry: boolean; readonly like?: Pod }
+type SlotRequest = { readonly isRetry: boolean; readonly like?: Pod }
 
-/** What is counted from one request to the next. */
 export type RoutingState = { readonly load: PodLoad; readonly owed: OwedShares }
 
-/** The pods that take requests, by the model versions that they answer for. */
 export function indexPods(pods: readonly Pod[]): Map<string, Choice> {
   const choices = new Map<string, Choice>()
   for (const pod of pods.filter(takesRequests)) {
@@ -43,11 +37,12 @@ export function indexPods(pods: readonly Pod[]): Map<string, Choice> {
   return choices
 }
 
-/**
- * A pod with a free slot, and the revision's turn counted; undefined: no slot is free. `isRetry`: the request has lost
- * an attempt already, and goes to a stable pod in good standing where there is one.
- */
-export function choosePod({ load, owed }: RoutingState, choice: Choice, { isRetry, like }: Wish): Pod | undefined {
+/** Counts the canary's turn; undefined when no slot is free. A retry prefers stable pods in good standing. */
+export function choosePod(
+  { load, owed }: RoutingState,
+  choice: Choice,
+  { isRetry, like }: SlotRequest,
+): Pod | undefined {
   const { stable, canary, other, proven } = choice
   const [tried] = canary
   if (like) return findLeastLoaded(load, podsLike(choice, like, isRetry))
@@ -60,12 +55,36 @@ export function choosePod({ load, owed }: RoutingState, choice: Choice, { isRetr
   return pod
 }
 
-/** False: the revision that it must go to has no pods any more. */
-export const hasPod = ({ revisions }: Choice, { like }: Pick<Wish, 'like'>): boolean =>
+/** False when the required revision has no pods left. */
+export const hasPod = ({ revisions }: Choice, { like }: Pick<SlotRequest, 'like'>): boolean =>
   like === undefined || revisions.has(revisionKey(like))
 
 function podsLike({ revisions }: Choice, like: Pod, isRetry: boolean): readonly Pod[] {
   const alike = revisions.get(revisionKey(like)) ?? []
   const proven = isRetry ? alike.filter(({ onProbation }) => !onProbation) : []
   return proven.length > 0 ? proven : alike
+}
+
+/**
+ * Hundredths of a request owed to each canary. Counted, not drawn: the canary gets its weight ± 1 of any hundred
+ * requests. A turn without a free canary slot goes to stable and is kept once, so it never catches up in a burst.
+ */
+export type OwedShares = Map<string, number>
+
+type Canary = Pick<Pod, 'pool' | 'tritonModel' | 'revision' | 'weight'>
+
+const keyOf = ({ pool, tritonModel, revision }: Canary): string => `${pool} ${tritonModel} ${revision}`
+
+export const isCanarysTurn = (owed: OwedShares, canary: Canary): boolean =>
+  (owed.get(keyOf(canary)) ?? 0) + canary.weight >= 100
+
+export function countTurn(owed: OwedShares, canary: Canary, taken: boolean): void {
+  const key = keyOf(canary)
+  const due = (owed.get(key) ?? 0) + canary.weight
+  owed.set(key, taken ? due - 100 : Math.min(due, 100))
+}
+
+export function keepSharesOf(owed: OwedShares, pods: readonly Pod[]): void {
+  const keys = new Set(pods.filter(({ role }) => role === 'canary').map(keyOf))
+  for (const known of owed.keys()) if (!keys.has(known)) owed.delete(known)
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { given, shape, spec } from './pod-list.fixtures.ts'
 
-/** Lets time pass, and with it whatever falls due. */
+/** Advances the clock and runs due timers. */
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
 beforeEach(() => {
@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 describe('a list of pods', () => {
-  it('never uses a model whose licence is refused, by its pod’s word or its source’s', async () => {
+  it('never uses a model whose licence is rejected, whether the pod or the source declares it', async () => {
     const { list, shapes, names } = given(spec('a'), spec('b'), spec('c'))
     shapes.set('a:8001', { ...shape, licence: 'CC-BY-NC-4.0' })
     shapes.set('b:8001', { ...shape, licence: 'MIT' })

@@ -1,4 +1,4 @@
-// A list of pods whose answers the tests give.
+// A list of pods whose answers the test sets.
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { InferenceError } from '../triton/inference-error.ts'
@@ -25,7 +25,7 @@ export const spec = (name: string, changes: Partial<MemberSpec> = {}): MemberSpe
 })
 
 export function given(...specs: MemberSpec[]) {
-  /** What a pod answers when it is asked for its model: a shape, at once or later, not ready, or an error. */
+  /** Answer per pod: a shape (now or later), unready, or an error. */
   const shapes = new Map<string, ModelShape | Promise<ModelShape> | undefined | InferenceError>()
   const calls: string[] = []
   const answerFor = async (address: string): Promise<ModelShape | undefined> => {

@@ -4,7 +4,7 @@ import type { ModelShape } from '../triton/model-shape.ts'
 import type { Readiness } from '../triton/probe.ts'
 import { given, shape, spec } from './pod-list.fixtures.ts'
 
-/** Lets time pass, and with it whatever falls due. */
+/** Advances the clock and runs due timers. */
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
 beforeEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 describe('createPodList', () => {
-  it('uses a pod once its shape is known, and gives out the same list until something changes', async () => {
+  it('uses a pod once its shape is known, and returns the same list until something changes', async () => {
     const { list, shapes, names, podNamed } = given(spec('a'))
     shapes.set('a:8001', undefined)
     await pass(0)
@@ -26,7 +26,7 @@ describe('createPodList', () => {
     expect(list.pods()).toBe(list.pods())
   })
 
-  it('is settled when each pod has been asked once, and waits for none that gets no requests or has gone', async () => {
+  it('settles when each pod has been probed once, and does not wait for draining or removed pods', async () => {
     const slow = Promise.withResolvers<ModelShape>()
     const { list, shapes } = given(spec('a'), spec('b'), spec('c', { accepts: false }))
     shapes.set('b:8001', slow.promise)
@@ -44,7 +44,7 @@ describe('createPodList', () => {
     await again
   })
 
-  it('notifies of changes once for all that come together', async () => {
+  it('notifies once for several changes', async () => {
     const { list, names } = given(spec('a'), spec('b'), spec('c'))
     const notified = vi.fn()
     list.onChange(notified)
@@ -53,7 +53,7 @@ describe('createPodList', () => {
     expect(notified.mock.calls.length).toBeLessThanOrEqual(2)
   })
 
-  it.each(['timeout', 'unavailable'] as const)('takes a pod out that was found %s, and counts it', async (outcome) => {
+  it.each(['timeout', 'unavailable'] as const)('ejects a pod after %s, and counts it', async (outcome) => {
     const { names, report, registry } = given(spec('a'), spec('b'))
     await pass(0)
     report('a', outcome)
@@ -63,7 +63,7 @@ describe('createPodList', () => {
     expect(text).toContain(`matte_stream_errors_total{kind="${outcome}"} 1`)
   })
 
-  it('gives it back on probation with one slot, and whole after three good answers', async () => {
+  it('readmits it on probation with one slot, and fully after three good answers', async () => {
     const { names, report, podNamed } = given(spec('a'), spec('b'))
     await pass(0)
     report('a', 'timeout')
@@ -77,7 +77,7 @@ describe('createPodList', () => {
     expect(podNamed('a')).toMatchObject({ podSlots: 4, onProbation: false })
   })
 
-  it('waits longer each time that a pod fails its probation', async () => {
+  it('waits longer after each failed probation', async () => {
     const { names, report } = given(spec('a'), spec('b'))
     await pass(0)
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
@@ -89,7 +89,7 @@ describe('createPodList', () => {
     }
   })
 
-  it('keeps the last pod of a pool that merely fails, and takes it out when another succeeds', async () => {
+  it('keeps a failing pod that is the pool’s last, and ejects it when another succeeds', async () => {
     const { names, report } = given(spec('a'), spec('b'))
     await pass(0)
     report('b', 'unavailable')
@@ -101,7 +101,7 @@ describe('createPodList', () => {
     expect(names()).toEqual(['b'])
   })
 
-  it('takes no success of before its failures began for a sign that others fare better', async () => {
+  it('ignores successes of other pods before its failures began', async () => {
     const { names, report } = given(spec('a'), spec('b'))
     await pass(0)
     report('b', 'ok')
@@ -110,7 +110,7 @@ describe('createPodList', () => {
     expect(names()).toEqual(['a', 'b'])
   })
 
-  it('does not hold the failures of one pool against the successes of another', async () => {
+  it('does not compare failures of one pool with successes of another', async () => {
     const other = [{ pool: 'other', tritonModel: 'isnet', modelVersions: ['v9'] }]
     const { names, report } = given(spec('a'), spec('b', { models: other }))
     await pass(0)
@@ -120,7 +120,7 @@ describe('createPodList', () => {
     expect(names()).toEqual(['a', 'b'])
   })
 
-  it('lets an answer of before an ejection say nothing of after', async () => {
+  it('ignores an answer from before an ejection', async () => {
     const { list, names, podNamed, report } = given(spec('a'))
     await pass(0)
     const before = podNamed('a')
@@ -130,7 +130,7 @@ describe('createPodList', () => {
     expect(names()).toEqual(['a'])
   })
 
-  it('lets a probe of before an ejection say nothing of after', async () => {
+  it('ignores a probe from before an ejection', async () => {
     const { list, shapes, names, podNamed } = given(spec('a'))
     await pass(0)
     const pod = podNamed('a')
@@ -144,7 +144,7 @@ describe('createPodList', () => {
     expect(names()).toEqual([])
   })
 
-  it('takes a pod out that a probe finds not ready', async () => {
+  it('ejects a pod that a probe finds unready', async () => {
     const { shapes, names } = given(spec('a'))
     await pass(0)
     shapes.set('a:8001', undefined)
@@ -155,7 +155,7 @@ describe('createPodList', () => {
     expect(names()).toEqual(['a'])
   })
 
-  it('keeps a pod that leaves a probe unanswered while it gives masks, and no longer', async () => {
+  it('keeps a pod that misses a probe as long as it returns masks', async () => {
     const { names, report, podNamed } = given(spec('a'))
     await pass(0)
     vi.spyOn(podNamed('a').client, 'isReady').mockResolvedValue('silent')
@@ -167,7 +167,7 @@ describe('createPodList', () => {
     expect(names()).toEqual([])
   })
 
-  it('never uses a pod with wrong shapes, says why, and forgets it when it is mended', async () => {
+  it('never uses a pod with wrong shapes, reports the error, and clears it when fixed', async () => {
     const { list, shapes, names } = given(spec('a'), spec('b'))
     shapes.set('a:8001', new InferenceError('failed', 'model u2netp must take image'))
     await pass(60_000)
@@ -180,7 +180,7 @@ describe('createPodList', () => {
     expect(list.errors().size).toBe(0)
   })
 
-  it('asks a healthy pod every ten seconds, and one that is not there ever more seldom', async () => {
+  it('probes a healthy pod every ten seconds, and a missing one with backoff', async () => {
     const { shapes, asked } = given(spec('a'))
     await pass(0)
     asked()
@@ -193,7 +193,7 @@ describe('createPodList', () => {
     expect(asked()).toBe(4)
   })
 
-  it('asks few pods at once, however many there are', async () => {
+  it('limits concurrent probes', async () => {
     const specs = Array.from({ length: 100 }, (_none, index) => spec(`p${index}`))
     const { promise: released, resolve } = Promise.withResolvers<ModelShape>()
     const { shapes, asked, names } = given(...specs)
@@ -206,7 +206,7 @@ describe('createPodList', () => {
     expect(names()).toHaveLength(100)
   })
 
-  it('gives no new request to a pod that does not accept, and lets it go when it is no longer named', async () => {
+  it('sends no new request to a draining pod, and closes it when it is removed', async () => {
     const { list, names, calls } = given(spec('a'), spec('b'))
     await pass(0)
     calls.splice(0)
@@ -219,7 +219,7 @@ describe('createPodList', () => {
     expect(calls.at(-1)).toBe('a:8001 retired')
   })
 
-  it('does not count the end of a pod that is leaving, or has left, as an ejection', async () => {
+  it('does not count the end of a draining or removed pod as an ejection', async () => {
     const { list, podNamed, registry, calls } = given(spec('a'), spec('b'))
     await pass(0)
     const [a, b] = [podNamed('a'), podNamed('b')]
@@ -234,7 +234,7 @@ describe('createPodList', () => {
     expect(calls).toEqual([])
   })
 
-  it('asks a pod again that accepts again, before it is used', async () => {
+  it('probes a pod that accepts again before using it', async () => {
     const { list, shapes, names } = given(spec('a'))
     await pass(0)
     list.set([spec('a', { accepts: false })])
@@ -248,7 +248,7 @@ describe('createPodList', () => {
     expect(names()).toEqual(['a'])
   })
 
-  it('takes an address over that another pod had', async () => {
+  it('handles an address that moves to another pod', async () => {
     const { list, podNamed, calls } = given(spec('a', { address: '10.0.0.1:8001' }))
     await pass(0)
     const old = spec('a', { address: '10.0.0.1:8001', accepts: false })
@@ -260,7 +260,7 @@ describe('createPodList', () => {
     expect(podNamed('b').name).toBe('b')
   })
 
-  it('changes weight and role without asking again', async () => {
+  it('changes weight and role without probing again', async () => {
     const { list, podNamed, asked } = given(spec('a'))
     await pass(0)
     asked()
@@ -269,7 +269,7 @@ describe('createPodList', () => {
     expect(asked()).toBe(0)
   })
 
-  it('counts an answer that was on its way while the weight changed', async () => {
+  it('counts an answer in flight while the weight changes', async () => {
     const { list, names, podNamed } = given(spec('a'), spec('b'))
     await pass(0)
     const before = podNamed('a')
@@ -278,7 +278,7 @@ describe('createPodList', () => {
     expect(names()).toEqual(['b'])
   })
 
-  it('caps the slots of a pod, and lists it once for each of its models that is ready', async () => {
+  it('caps the slots of a pod, and lists it once per ready model', async () => {
     const models = ['u2netp', 'isnet'].map((tritonModel) => ({
       pool: 'standard',
       tritonModel,
@@ -295,13 +295,13 @@ describe('createPodList', () => {
     expect(list.pods().map(({ tritonModel, podSlots }) => [tritonModel, podSlots])).toEqual([['u2netp', 4]])
   })
 
-  it('lets a pod queue what it is allowed to beyond its slots', async () => {
+  it('allows queued requests beyond a pod’s slots', async () => {
     const { list } = given(spec('a', { queued: 1 }))
     await pass(0)
     expect(list.pods().map(({ podSlots, shape: { slots } }) => [podSlots, slots])).toEqual([[5, 5]])
   })
 
-  it('stops asking and closes what is open', async () => {
+  it('stops probing and closes connections on stop', async () => {
     const { list, calls, asked } = given(spec('a'))
     await pass(0)
     await list.stop()

@@ -1,13 +1,11 @@
-// The pods that a source knows of, from the first dial to the last answer. A source says which there should be (`set`);
-// the list asks each for its models, gives out those that may be used, takes out those that stall or err, and lets go
-// of those that are no longer named, when their last request is done. The rules are in pod-member.ts; here are the
-// connections, the clock and the timers.
+// Pods of one source, from the first connection to the last response. A source sets the wanted pods; the list probes
+// their models, lists usable ones, ejects pods that stall or fail, and closes removed pods after their last request.
+// The rules are in pod-member.ts; connections, clock and timers are here.
 import { isDeepStrictEqual } from 'node:util'
 import { defaultLicencePolicy, judgeLicences, LicenceError, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { type Deferred, deferred } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import type { TritonClient } from '../triton/triton-client.ts'
-import { logChange, logModelAnswer } from './member-log.ts'
 import {
   afterModelAnswer,
   afterProbeOf,
@@ -20,6 +18,7 @@ import {
   type ModelAnswer,
   mayUse,
   newMember,
+  slotsOf,
   withSpec,
 } from './pod-member.ts'
 import type { PodMetrics } from './pod-metrics.ts'
@@ -32,7 +31,6 @@ type PodListOptions = {
   readonly pauses: ProbePauses
   readonly logger: Logger
   readonly metrics: PodMetrics
-  /** Which models may be used; by default what `licence-policy.ts` says. */
   readonly licences?: LicencePolicy | undefined
   /** 0..1; spreads probes. */
   readonly random?: () => number
@@ -40,31 +38,27 @@ type PodListOptions = {
 
 type Entry = {
   readonly client: TritonClient
-  /** Replaced by each change. */
   member: Member
   lastOkAt: number
-  /** When the present row of failures began. */
   failingSince: number
-  /** Resolved with the first answer, or when it is not to be asked any more. */
-  readonly asked: Deferred<void>
+  /** Resolves with the first answer, or when the pod stops accepting. */
+  readonly firstProbe: Deferred<void>
 }
 
 type List = {
   readonly options: PodListOptions
   readonly entries: Map<string, Entry>
   readonly probes: ProbeQueue<Entry>
-  /** What a pod that was given out was made of, so that what is reported of it finds its entry. */
   readonly origins: WeakMap<Pod, { readonly entry: Entry; readonly epoch: number }>
   readonly listeners: (() => void)[]
-  /** Undefined: to be made again. */
+  /** Undefined: must be rebuilt. */
   listed: readonly Pod[] | undefined
-  /** A change is about to be announced. */
   isAnnouncing: boolean
 }
 
-/** Dialling and asking a pod takes about a millisecond of this thread: a thousand new ones must leave room for work. */
+/** A probe takes about 1 ms of this thread; a thousand new pods must leave room for work. */
 const probesAtOnceMax = 32
-/** So long a good answer speaks for a pod that leaves a probe unanswered. */
+/** A successful inference proves a pod alive for this long, even if a probe times out. */
 const aliveMs = 10_000
 
 export function createPodList(options: PodListOptions) {
@@ -83,7 +77,7 @@ export function createPodList(options: PodListOptions) {
     isAnnouncing: false,
   }
   return {
-    /** The pods that there should be, all of them; those not named are let go. */
+    /** Sets all wanted pods; others are removed. */
     set: (specs: readonly MemberSpec[]) => setSpecs(list, specs),
     report: (pod: Pod, outcome: Outcome) => report(list, pod, outcome),
     pods: (): readonly Pod[] => {
@@ -93,7 +87,7 @@ export function createPodList(options: PodListOptions) {
     errors: () => errorsOf(list),
     settled: async () => {
       const accepting = [...list.entries.values()].filter(({ member }) => member.spec.accepts)
-      await Promise.all(accepting.map(({ asked }) => asked.promise))
+      await Promise.all(accepting.map(({ firstProbe }) => firstProbe.promise))
     },
     onChange: (listener: () => void) => void list.listeners.push(listener),
     start: () => {
@@ -101,9 +95,9 @@ export function createPodList(options: PodListOptions) {
       for (const entry of list.entries.values()) plan(list, entry)
     },
     stop: async () => {
-      for (const { client, asked } of list.entries.values()) {
+      for (const { client, firstProbe } of list.entries.values()) {
         client.close()
-        asked.resolve()
+        firstProbe.resolve()
       }
       await probes.stop()
     },
@@ -126,7 +120,7 @@ function add(list: List, spec: MemberSpec): void {
     member: newMember(spec),
     lastOkAt: Number.NEGATIVE_INFINITY,
     failingSince: 0,
-    asked: deferred(),
+    firstProbe: deferred(),
   }
   list.entries.set(keyOf(spec), entry)
   plan(list, entry)
@@ -134,11 +128,11 @@ function add(list: List, spec: MemberSpec): void {
 
 function update(list: List, entry: Entry, spec: MemberSpec): void {
   const { accepts } = entry.member.spec
-  become(list, entry, withSpec(entry.member, spec))
+  setMember(list, entry, withSpec(entry.member, spec))
   if (accepts === spec.accepts) return
   if (!spec.accepts) {
     entry.client.endIdleStreams()
-    entry.asked.resolve()
+    entry.firstProbe.resolve()
   }
   plan(list, entry)
 }
@@ -146,16 +140,15 @@ function update(list: List, entry: Entry, spec: MemberSpec): void {
 function remove(list: List, entry: Entry): void {
   list.entries.delete(keyOf(entry.member.spec))
   list.probes.cancel(entry)
-  entry.asked.resolve()
+  entry.firstProbe.resolve()
   entry.client.retire()
   announce(list)
 }
 
-/** Of one that is leaving, or has left, nothing follows. */
 const isRouted = ({ entries }: List, entry: Entry): boolean =>
   entry.member.spec.accepts && entries.get(keyOf(entry.member.spec)) === entry
 
-function become(list: List, entry: Entry, next: Member): void {
+function setMember(list: List, entry: Entry, next: Member): void {
   const { member } = entry
   if (next === member) return
   const { logger, metrics } = list.options
@@ -168,7 +161,6 @@ function become(list: List, entry: Entry, next: Member): void {
   if (isListedOtherwise(member, next)) announce(list)
 }
 
-/** Calls the listeners soon, once for all that comes until then. */
 function announce(list: List): void {
   list.listed = undefined
   if (list.isAnnouncing) return
@@ -190,17 +182,16 @@ function plan({ options, probes }: List, entry: Entry): void {
 async function probe(list: List, entry: Entry): Promise<void> {
   const { epoch, spec } = entry.member
   const found = await Promise.all(spec.models.map(({ tritonModel }) => probeModel(list, entry, tritonModel)))
-  entry.asked.resolve()
+  entry.firstProbe.resolve()
   if (!isRouted(list, entry)) return
-  become(list, entry, afterProbeOf(entry.member, epoch, found.some(Boolean)))
+  setMember(list, entry, afterProbeOf(entry.member, epoch, found.some(Boolean)))
   plan(list, entry)
 }
 
-/** Whether the model may be used. */
 async function probeModel(list: List, entry: Entry, model: string): Promise<boolean> {
   const answer = await askModel(list, entry, model)
   logModelAnswer(list.options.logger, entry.member, model, answer)
-  become(list, entry, afterModelAnswer(entry.member, model, answer))
+  setMember(list, entry, afterModelAnswer(entry.member, model, answer))
   return mayUse(answer)
 }
 
@@ -214,7 +205,7 @@ async function askModel({ options }: List, entry: Entry, model: string): Promise
       return judgeLicences(options.licences ?? defaultLicencePolicy, model, [shape.licence, said]) ?? shape
     }
     const answer = await client.isReady(model)
-    // A machine whose cores are all busy with images answers late, and a pod that gives masks is no pod that hangs.
+    // A machine busy with images answers probes late; a pod that returns masks is alive.
     const isBusy = answer === 'silent' && performance.now() - entry.lastOkAt < aliveMs
     return answer === 'ready' || isBusy ? 'ready' : 'lost'
   } catch (error) {
@@ -225,17 +216,16 @@ async function askModel({ options }: List, entry: Entry, model: string): Promise
 function report(list: List, pod: Pod, outcome: Outcome): void {
   if (outcome !== 'ok') list.options.metrics.inferenceFailed(outcome)
   const origin = list.origins.get(pod)
-  // An answer from before the pod was taken out says nothing.
+  // The pod was ejected after this request began.
   if (origin === undefined || origin.entry.member.epoch !== origin.epoch || !isRouted(list, origin.entry)) return
   const { entry } = origin
   const now = performance.now()
   if (outcome === 'ok') entry.lastOkAt = now
   if (beginsFailures(entry.member, outcome)) entry.failingSince = now
   const othersSucceed = (): boolean => doOthersSucceed(list, entry, pod.pool)
-  become(list, entry, afterRequest(entry.member, outcome, othersSucceed))
+  setMember(list, entry, afterRequest(entry.member, outcome, othersSucceed))
 }
 
-/** Since the entry's present row of failures began, another usable pod of this pool has answered well. */
 const doOthersSucceed = ({ entries }: List, entry: Entry, pool: string): boolean =>
   [...entries.values()].some(
     (other) =>
@@ -264,5 +254,34 @@ const errorsOf = ({ entries }: List): ReadonlyMap<string, PodError> =>
       }),
   )
 
-/** An address may be given to another pod, and a pod's name to another address. */
+/** Names and addresses are both reused. */
 const keyOf = ({ name, address }: MemberSpec): string => `${name} ${address}`
+
+/** Failed probes of a joining pod before a warning, some eight seconds. */
+const missesLogged = 5
+
+export function logChange(logger: Logger, before: Member, after: Member): void {
+  const { spec, standing } = after
+  const { name: pod, revision, address } = spec
+  const fields = { pod, pool: spec.models[0]?.pool, revision }
+  if (before.spec.accepts && !spec.accepts) logger.info({ pod, revision }, 'pod drains')
+  if (standing === before.standing) return
+  if (standing.state === 'ejected' && isUsable(before.standing)) {
+    logger.warn({ ...fields, reason: standing.reason, in_a_row: standing.ejections }, 'pod ejected')
+  } else if (isUsable(standing) && standing.state !== before.standing.state) {
+    const probation = standing.state === 'probation'
+    logger.info({ ...fields, probation, slots: slotsOf(after), models: modelsOf(after) }, 'pod ready')
+  } else if (standing.state === 'joining' && standing.misses === missesLogged && after.errors.size === 0) {
+    logger.warn({ ...fields, address }, 'pod is not ready after repeated probes')
+  }
+}
+
+/** Nodes with different processors serve different forms of a model. */
+const modelsOf = ({ shapes }: Member) => [...shapes].map(([name, { form, views }]) => ({ name, form, views }))
+
+export function logModelAnswer(logger: Logger, { spec, errors }: Member, model: string, answer: ModelAnswer): void {
+  const fields = { pod: spec.name, model }
+  if (answer instanceof Error) {
+    if (errors.get(model)?.message !== answer.message) logger.warn({ ...fields, err: answer }, 'pod not usable')
+  } else if (typeof answer === 'object' && errors.has(model)) logger.info(fields, 'pod usable again')
+}

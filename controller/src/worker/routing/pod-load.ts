@@ -1,5 +1,4 @@
-// What is in flight on each pod, and which pod has least to do. A named state and functions over it, without promises
-// and without time; the counts are changed in place, since that is done twice for each request.
+// Requests in flight per pod. Counts change in place, twice per request.
 import type { Pod } from './pod-source.ts'
 
 type AddressLoad = { total: number; readonly byModel: Map<string, number>; pickedAt: number }
@@ -8,9 +7,8 @@ export type RevisionSlots = { readonly pool: string; readonly revision: string; 
 export type PodLoad = {
   readonly byAddress: Map<string, AddressLoad>
   readonly byRevision: Map<string, RevisionSlots>
-  /** Where the search for the least loaded pod begins. */
   readonly firstIndex: number
-  /** Requests so far; the number of a pod's last one says how long the pod has had none. */
+  /** Orders pods by their last request. */
   picks: number
 }
 
@@ -18,7 +16,7 @@ export function noLoad(firstIndex: number): PodLoad {
   return { byAddress: new Map(), byRevision: new Map(), firstIndex, picks: 0 }
 }
 
-/** The pod with the smallest share of its slots in use; undefined: no slot is free. */
+/** The pod with the smallest share of its slots in use; undefined when no slot is free. */
 export function findLeastLoaded({ byAddress, firstIndex }: PodLoad, pods: readonly Pod[]): Pod | undefined {
   let best: Pod | undefined
   let bestLoad: AddressLoad | undefined
@@ -30,7 +28,7 @@ export function findLeastLoaded({ byAddress, firstIndex }: PodLoad, pods: readon
     const share = (load?.total ?? 0) / pod.podSlots
     if (share > bestShare || share >= 1) continue
     if ((load?.byModel.get(pod.tritonModel) ?? 0) >= pod.shape.slots) continue
-    // Of equals the one that was picked longest ago: no pod is worn by being first in the list.
+    // Ties go to the pod used longest ago, so the first in the list gets no more than others.
     if (share === bestShare && best && (load?.pickedAt ?? 0) >= (bestLoad?.pickedAt ?? 0)) continue
     best = pod
     bestLoad = load
@@ -62,7 +60,6 @@ export function removeRequest({ byAddress, byRevision }: PodLoad, { address, tri
   if (ofRevision && --ofRevision.slots === 0) byRevision.delete(key)
 }
 
-/** Forgets the addresses that have nothing in flight, when the pods have changed. */
 export function forgetIdle({ byAddress }: PodLoad): void {
   for (const [address, { total }] of byAddress) if (total === 0) byAddress.delete(address)
 }

@@ -38,14 +38,14 @@ const serving = afterProbeOf(known, 0, true)
 const ejected = afterRequest(serving, 'timeout', never)
 const probation = afterProbeOf(ejected, ejected.epoch, true)
 
-describe('what a pod says of a model', () => {
+describe('probe result of a model', () => {
   it.each<[string, Member, ModelAnswer, Member]>([
-    ['is its shape', joining, shape, { ...joining, shapes: new Map([['u2netp', shape]]) }],
-    ['is not yet that it is ready', joining, 'unready', joining],
-    ['is that it is still ready', known, 'ready', known],
-    ['is that it is ready no more', known, 'lost', { ...known, shapes: new Map() }],
+    ['stores a shape', joining, shape, { ...joining, shapes: new Map([['u2netp', shape]]) }],
+    ['ignores a model that is not ready yet', joining, 'unready', joining],
+    ['changes nothing for a model that is still ready', known, 'ready', known],
+    ['removes the shape of a model that is no longer ready', known, 'lost', { ...known, shapes: new Map() }],
     [
-      'is what cannot be used',
+      'stores the error of an unusable model',
       joining,
       new Error('no'),
       { ...joining, errors: new Map([['u2netp', new Error('no')]]) },
@@ -67,12 +67,12 @@ describe('what a pod says of a model', () => {
 })
 
 describe('the epoch', () => {
-  it('goes on when the pod is taken out, so that an older probe says nothing', () => {
+  it('increases when the pod is ejected, so an older probe is ignored', () => {
     expect([serving.epoch, ejected.epoch, probation.epoch]).toEqual([0, 1, 1])
     expect(afterProbeOf(ejected, serving.epoch, true)).toBe(ejected)
   })
 
-  it('goes on when the pod accepts again, which is asked again before it is used', () => {
+  it('increases when the pod accepts again, and the pod is probed before use', () => {
     const leaving = withSpec(serving, spec({ accepts: false }))
     expect(leaving).toMatchObject({ epoch: 0, standing: { state: 'serving' } })
     expect(withSpec(leaving, spec())).toMatchObject({ epoch: 1, standing: { state: 'joining', misses: 0 } })
@@ -80,11 +80,11 @@ describe('the epoch', () => {
 })
 
 describe('the end of a request', () => {
-  it('changes nothing of a pod that serves well', () => {
+  it('does not change a healthy pod', () => {
     expect(afterRequest(serving, 'ok', never)).toBe(serving)
   })
 
-  it('begins a row of failures with the first of them alone', () => {
+  it('starts a series of failures with the first one only', () => {
     const failing = afterRequest(serving, 'failed', never)
     expect([beginsFailures(serving, 'failed'), beginsFailures(failing, 'failed')]).toEqual([true, false])
     expect([beginsFailures(serving, 'timeout'), beginsFailures(ejected, 'failed')]).toEqual([false, false])
@@ -96,13 +96,13 @@ describe('the list of pods', () => {
   it.each<[string, Member, Member, boolean]>([
     ['when a shape is known', joining, known, true],
     ['when the pod is used', known, serving, true],
-    ['when it is taken out', serving, ejected, true],
+    ['when it is ejected', serving, ejected, true],
     ['when it is back on probation', ejected, probation, true],
-    ['when its source says something else', serving, withSpec(serving, spec({ weight: 5 })), true],
+    ['when its spec changes', serving, withSpec(serving, spec({ weight: 5 })), true],
     ['not when a request failed', serving, failing, false],
     ['not when a probe found nothing', joining, afterProbeOf(joining, 0, false), false],
     ['not when a probe found what was known', serving, afterProbeOf(serving, 0, true), false],
-  ])('is made again %s', (_when, before, after, expected) => {
+  ])('is rebuilt %s', (_when, before, after, expected) => {
     expect(isListedOtherwise(before, after)).toBe(expected)
   })
 
@@ -116,7 +116,7 @@ describe('the list of pods', () => {
     expect(buildPods(member, client)).toMatchObject([{ podSlots: slots, onProbation: member === probation }])
   })
 
-  it('has each model of the pod that is ready, and none of a pod that may not be used', () => {
+  it('has each ready model of a usable pod, and none of an unusable one', () => {
     const both = withSpec(serving, spec({ models: [model('u2netp'), model('isnet')] }))
     expect(buildPods(both, client)).toHaveLength(1)
     const ready = afterModelAnswer(both, 'isnet', { inputSize: 512, slots: 1, views: 1 })
@@ -129,7 +129,7 @@ describe('the list of pods', () => {
     }
   })
 
-  it('forgets what it knew of models that the pod no longer serves', () => {
+  it('forgets models that the pod no longer serves', () => {
     const wrong = afterModelAnswer(serving, 'u2netp', new Error('no'))
     expect(withSpec(wrong, spec({ models: [model('isnet')] }))).toMatchObject({ shapes: new Map(), errors: new Map() })
     expect(withSpec(wrong, spec({ weight: 5 })).shapes).toBe(wrong.shapes)

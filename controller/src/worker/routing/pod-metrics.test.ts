@@ -16,7 +16,7 @@ it.each([
   ['timeout', 'timeout'],
   ['failed', 'other'],
 ] as const)(
-  'an inference that ended as %s is an error of Triton by %s, and its ejection none more',
+  'an inference that ended as %s counts as one error of Triton (%s); its ejection adds none',
   async (kind, reason) => {
     const { metrics, counted } = given()
     metrics.inferenceFailed(kind)
@@ -38,7 +38,7 @@ it('a pod that a probe found unready is an error without an inference', async ()
   ])
 })
 
-it('pods are counted by the form and the views that they report of a model', async () => {
+it('pods are counted by form and views of their model', async () => {
   const registry = new Registry()
   const pod = (name: string, shape: Partial<Pod['shape']>) =>
     ({ address: name, pool: 'standard', tritonModel: 'u2netp', shape: { views: 1, ...shape } }) as Pod
@@ -48,8 +48,8 @@ it('pods are counted by the form and the views that they report of a model', asy
     pod('c', { form: 'int8' }),
     pod('d', { views: 2 }),
   ]
-  // The gauges ask for nothing else of either.
-  const source = { pods: () => known } as unknown as PodSource // the gauges ask for nothing else
+  // The gauges use nothing else of the source and the picker.
+  const source = { pods: () => known } as unknown as PodSource // metrics use nothing else
   registerPodGauges(registry, source, { slotsByRevision: () => [] } as unknown as PodPicker)
   const counted = async () =>
     [...(await registry.metrics()).matchAll(/^matte_model_pods\{(.*)\} (\d+)$/gm)].map(([, labels, value]) => [

@@ -2,39 +2,38 @@ import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import type { Registry } from 'prom-client'
 import { type InferenceError, inferenceErrorKinds } from '../triton/inference-error.ts'
-import { modelForms } from '../triton/model-properties.ts'
+import { modelForms } from '../triton/model-shape.ts'
 import type { PodPicker } from './pod-picker.ts'
 import { ejectionReasons } from './pod-probation.ts'
 import type { PodSource } from './pod-source.ts'
 
-/** All of this file; docs/metrics.md lists them. */
 export const podMetrics = {
   ejections: counter({
     name: 'matte_pod_ejections_total',
     reader: 'alert',
     help:
-      'Pods taken out of rotation by this process: inferences that timed out, were refused or failed in a row, ' +
-      'or a probe that found the pod unready.',
+      'Pods ejected by this process, after an inference timed out, was refused or failed repeatedly, ' +
+      'or after a probe found the pod unready.',
     labels: { reason: ejectionReasons },
   }),
   streamErrors: counter({
     name: 'matte_stream_errors_total',
     reader: 'alert',
     help:
-      'Inferences that ended without a mask: unavailable (the pod was gone), ' +
-      'failed (it answered an error), timeout.',
+      'Inferences that ended without a mask: unavailable (no connection to the pod), ' +
+      'failed (the pod returned an error), timeout.',
     labels: { kind: inferenceErrorKinds },
   }),
   ready: gauge({
     name: 'matte_pods_ready',
     reader: 'saturation',
-    help: 'Pods that this process may send to.',
+    help: 'Pods that this process can send requests to.',
   }),
   modelPods: gauge({
     name: 'matte_model_pods',
     help:
-      'Pods that this process may send to, by what they report of the model that they serve: the form of its ' +
-      'numbers, which goes by the processor of the node, and the views that are asked of it.',
+      'Pods that this process can send requests to, by the number format that the model has on their node ' +
+      'and by the views that it needs.',
     labels: {
       pool: 'names of the TritonPools, or of the models of MODELS_STATIC',
       model: 'names of the models in Triton',
@@ -45,9 +44,7 @@ export const podMetrics = {
   }),
   slotsUsed: gauge({
     name: 'matte_pod_slots_used',
-    help:
-      'Slots of pods that this process has requests in, by pool and revision; ' +
-      'not by pod, of which there may be a thousand.',
+    help: 'Pod slots in use by this process, per pool and revision (not per pod: there may be a thousand).',
     labels: {
       pool: 'names of the TritonPools, or of the models of MODELS_STATIC',
       revision: 'revisions that have a pod, or `static`',
@@ -59,14 +56,13 @@ export type PodMetrics = ReturnType<typeof createPodMetrics>
 
 const dependencyReasons = { unavailable: 'unreachable', timeout: 'timeout', failed: 'other' } as const
 
-/** `edges`: those of the process, where it has them already. */
 export function createPodMetrics(registry: Registry, edges = createEdgeMetrics(registry, ['triton'])) {
   const ejections = podMetrics.ejections.register(registry)
   const streamErrors = podMetrics.streamErrors.register(registry)
   return {
     ejected: (reason: (typeof ejectionReasons)[number]): void => {
       ejections.inc({ reason })
-      // The others are counted as the inference that failed.
+      // The other reasons are counted with the failed inference.
       if (reason === 'unready') edges.count('triton', 'unreachable')
     },
     inferenceFailed: (kind: InferenceError['kind']): void => {

@@ -1,4 +1,4 @@
-// A picker over pods that are named by hand, and requests that hold their slots until they are let go.
+// A picker over named pods, and requests that hold their slots until `free` is called.
 import { createPodPicker, type PodPicker } from './pod-picker.ts'
 import type { Pod, PodSource } from './pod-source.ts'
 
@@ -32,7 +32,7 @@ export function given(...pods: Pod[]) {
     pods: () => ready,
     report: ({ address }: Pod, outcome: string) => reports.push(`${address} ${outcome}`),
     onChange: (listener: () => void) => listeners.push(listener),
-  } as unknown as PodSource // not whole: a picker asks for nothing else of one
+  } as unknown as PodSource // a picker uses nothing else of it
   return { picker: createPodPicker(source, () => 0), set, reports }
 }
 

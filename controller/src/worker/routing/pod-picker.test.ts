@@ -21,7 +21,7 @@ describe('createPodPicker', () => {
     expect(picker.slotsUsed()).toBe(0)
   })
 
-  it('lets those who find no slot wait, first come first served', async () => {
+  it('queues requests without a slot, first come first served', async () => {
     const { picker } = given(pod('only', 1))
     const [first, second, third] = [hold(picker), hold(picker), hold(picker)]
     await turn()
@@ -35,7 +35,7 @@ describe('createPodPicker', () => {
     await third.done
   })
 
-  it('sends the waiting away when the last pod for their model goes', async () => {
+  it('rejects waiting requests when the last pod of their model goes', async () => {
     const { picker, set } = given(pod('only', 1), pod('other', 1, v9))
     const first = hold(picker)
     const second = hold(picker)
@@ -46,7 +46,7 @@ describe('createPodPicker', () => {
     await first.done
   })
 
-  it('gives a slot of a new pod to one who waits', async () => {
+  it('gives a slot of a new pod to a waiting request', async () => {
     const { picker, set } = given(pod('only', 1))
     const first = hold(picker)
     const second = hold(picker)
@@ -59,7 +59,7 @@ describe('createPodPicker', () => {
     await second.done
   })
 
-  it('refuses at once what must go to a revision that has no pod any more', async () => {
+  it('rejects at once a request for a revision without pods', async () => {
     const gone = pod('gone', 1, { revision: 'before' })
     const { picker } = given(pod('a', 1))
     await expect(picker.takeSlot({ ...wish('service-v2'), like: gone }, never)).rejects.toMatchObject({
@@ -67,13 +67,13 @@ describe('createPodPicker', () => {
     })
   })
 
-  it('refuses at once when no pod serves the model', async () => {
+  it('rejects at once when no pod serves the model', async () => {
     const { picker } = given(pod('other', 1, v9))
     await expect(hold(picker).done).rejects.toMatchObject({ kind: 'unavailable' })
     expect(() => picker.inputSize('service-v2')).toThrow(InferenceError)
   })
 
-  it('ends the wait when the signal fires, and leaves no slot taken', async () => {
+  it('ends the wait when the signal aborts, without holding a slot', async () => {
     const { picker } = given(pod('only', 1))
     const first = hold(picker)
     const stop = new AbortController()
@@ -86,7 +86,7 @@ describe('createPodPicker', () => {
     expect(picker.slotsUsed()).toBe(0)
   })
 
-  it('listens no longer to the signal of a task that has its slot', async () => {
+  it('removes the abort listener once a task has its slot', async () => {
     const { picker } = given(pod('only', 1))
     const first = hold(picker)
     const stop = new AbortController()
@@ -102,7 +102,7 @@ describe('createPodPicker', () => {
     await second.done
   })
 
-  it('reports how an inference ended, unless it was ended from here', async () => {
+  it('reports the outcome of an inference, unless the worker ended it', async () => {
     const { picker, reports } = given(pod('a', 1))
     const stop = new AbortController()
     const ask = (work: () => Promise<void>) =>
@@ -119,7 +119,7 @@ describe('createPodPicker', () => {
     expect(reports).toEqual(['a ok', 'a failed', 'a timeout', 'a unavailable'])
   })
 
-  it('takes turns among pods that are equally loaded', async () => {
+  it('alternates between equally loaded pods', async () => {
     const { picker } = given(pod('a', 2), pod('b', 2), pod('c', 2))
     const seen: string[] = []
     for (let round = 0; round < 6; round++) {
@@ -128,10 +128,11 @@ describe('createPodPicker', () => {
     expect(seen).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
   })
 
-  it('begins where its process was put by chance, so that replicas do not all choose the same pod', async () => {
+  it('starts at a random pod, so replicas do not all choose the same one', async () => {
     const pods = [pod('a', 1), pod('b', 1), pod('c', 1)]
     const first = async (chance: number): Promise<string> => {
-      // A picker asks for nothing else of a source.
+      // A picker uses nothing else of a source.
+      // The picker uses only these methods.
       const source = { pods: () => pods, report: () => undefined, onChange: () => undefined } as unknown as PodSource
       return withSlot(
         createPodPicker(source, () => chance),
@@ -142,7 +143,7 @@ describe('createPodPicker', () => {
     expect([await first(0), await first(0.001), await first(0.002)]).toEqual(['a', 'b', 'c'])
   })
 
-  it('bounds what is in flight on an address that serves several models, and on each model', async () => {
+  it('limits requests in flight per address and per model', async () => {
     const { picker } = given(
       pod('a', 2, { shape: { inputSize: 320, slots: 1, views: 1 } }),
       pod('a', 2, { ...v9, shape: { inputSize: 512, slots: 2, views: 1 } }),
@@ -176,7 +177,7 @@ describe('createPodPicker', () => {
   })
 })
 
-describe('a request that has lost an attempt', () => {
+describe('a retry', () => {
   const good = pod('good', 1)
   const back = pod('back', 1, { onProbation: true })
   const fresh = pod('fresh', 1, { role: 'canary', revision: 'new', weight: 100 })
@@ -192,7 +193,7 @@ describe('a request that has lost an attempt', () => {
     return { done, free: resolve, on: () => on }
   }
 
-  it('waits for a stable pod in good standing, and holds up no other', async () => {
+  it('waits for a stable pod in good standing without blocking others', async () => {
     const { picker } = given(back, fresh, good)
     const first = holdRetry(picker)
     const second = holdRetry(picker)
@@ -208,7 +209,7 @@ describe('a request that has lost an attempt', () => {
     await Promise.all([first, second, ...others].map((one) => one.done))
   })
 
-  it('takes what there is when no such pod is there', async () => {
+  it('uses any pod if there is no such pod', async () => {
     const { picker } = given(back)
     const only = holdRetry(picker)
     await turn()

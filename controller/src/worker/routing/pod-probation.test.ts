@@ -25,39 +25,36 @@ describe('a pod', () => {
     expect(isUsable(afterProbe(afterProbe(joining, false), true))).toBe(true)
   })
 
-  it.each(['timeout', 'unavailable'] as const)(
-    'is taken out at once when it is found %s, also as the last',
-    (outcome) => {
-      expect(answers(serving, [outcome], no)).toMatchObject({ state: 'ejected', reason: outcome, ejections: 1 })
-    },
-  )
+  it.each(['timeout', 'unavailable'] as const)('is ejected at once after %s, even if it is the last', (outcome) => {
+    expect(answers(serving, [outcome], no)).toMatchObject({ state: 'ejected', reason: outcome, ejections: 1 })
+  })
 
-  it('is taken out when it fails in a row while others succeed', () => {
+  it('is ejected when it fails repeatedly while others succeed', () => {
     expect(answers(serving, times(failedInRowMax - 1, 'failed'))).toMatchObject({ state: 'serving' })
     expect(answers(serving, times(failedInRowMax, 'failed'))).toMatchObject({ state: 'ejected', reason: 'failed' })
   })
 
-  it('stays when others fail as well, or there is no other', () => {
+  it('stays when others fail too, or there is no other', () => {
     expect(answers(serving, times(20, 'failed'), no)).toMatchObject({ state: 'serving' })
   })
 
-  it('begins its row again with a good answer', () => {
+  it('restarts its series of failures after a good answer', () => {
     const row = [...times(failedInRowMax - 1, 'failed'), 'ok'] as Outcome[]
     expect(answers(serving, [...row, ...row, ...row])).toEqual(serving)
   })
 
-  it('is taken out when a probe finds it not ready', () => {
+  it('is ejected when a probe finds it unready', () => {
     expect(afterProbe(serving, false)).toMatchObject({ state: 'ejected', reason: 'unready' })
   })
 
-  it('comes back on probation, and for good after enough good answers', () => {
+  it('returns on probation, and fully after enough good answers', () => {
     const back = afterProbe(answers(serving, ['timeout']), true)
     expect(back).toMatchObject({ state: 'probation' })
     expect(answers(back, times(goodAnswersAsked - 1, 'ok'))).toMatchObject({ state: 'probation' })
     expect(answers(back, times(goodAnswersAsked, 'ok'))).toEqual(serving)
   })
 
-  it('is not moved by answers that come after it was taken out', () => {
+  it('ignores answers after its ejection', () => {
     const out = answers(serving, ['timeout'])
     expect(answers(out, ['ok', 'failed', 'unavailable', 'timeout'])).toBe(out)
   })
@@ -77,13 +74,13 @@ describe('the pause before the next probe', () => {
     expect(seen).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
   })
 
-  it('begins again after a probation that was passed', () => {
+  it('restarts after a passed probation', () => {
     const twice = answers(afterProbe(answers(serving, ['timeout']), true), ['timeout'])
     const passed = answers(afterProbe(twice, true), times(goodAnswersAsked, 'ok'))
     expect(pauseMs(answers(passed, ['timeout']), pauses)).toBe(1_000)
   })
 
-  it('doubles while an ejected pod is not ready, as far as the source allows', () => {
+  it('doubles while an ejected pod is unready, up to the source’s limit', () => {
     const seen = (missingMs: number) => {
       let standing = answers(serving, ['unavailable'])
       return Array.from({ length: 7 }, () => {
@@ -96,7 +93,7 @@ describe('the pause before the next probe', () => {
     expect(seen(1_000)).toEqual(times(7, 'ok').map(() => 1_000))
   })
 
-  it('is none for a new pod, short while it starts, and the ordinary one in use', () => {
+  it('is zero for a new pod, short while it starts, and regular in use', () => {
     expect(pauseMs(joining, pauses)).toBe(0)
     expect(pauseMs(afterProbe(joining, false), pauses)).toBe(250)
     expect(pauseMs(afterProbe(afterProbe(joining, false), false), pauses)).toBe(500)

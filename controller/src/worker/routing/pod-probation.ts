@@ -1,5 +1,4 @@
-// The standing of one pod, as a pure state machine: whether it may get requests, how many at once, and when it is asked
-// again. Time and effects are the list's (pod-list.ts).
+// Health of one pod; a pure state machine (pod-list.ts has the clock and effects).
 //
 //   joining ──probe good──► serving ──stall, error or bad probe──► ejected ──probe good──► probation
 //                              ▲                                      ▲                      │   │
@@ -7,26 +6,23 @@
 //                                                                     └────── any of the same ───┘
 import type { InferenceError } from '../triton/inference-error.ts'
 
-/** How an inference ended. */
 export type Outcome = 'ok' | InferenceError['kind']
 
-/** What inferences came to, or that a probe found the pod not ready. */
 export const ejectionReasons = ['timeout', 'unavailable', 'failed', 'unready'] as const
 type EjectionReason = (typeof ejectionReasons)[number]
 
 export type Standing =
-  /** Never used yet; `misses` probes have found it not ready. */
   | { readonly state: 'joining'; readonly misses: number }
   | { readonly state: 'serving'; readonly failedInRow: number; readonly ejections: 0 }
-  /** Back, with one slot, until it has given `goodAnswersAsked` good answers. */
+  /** One slot until `goodAnswersAsked` good answers. */
   | { readonly state: 'probation'; readonly failedInRow: number; readonly ejections: number; readonly good: number }
   | { readonly state: 'ejected'; readonly reason: EjectionReason; readonly ejections: number; readonly misses: number }
 
 export const joining: Standing = { state: 'joining', misses: 0 }
 
-/** One bad image fails everywhere, so a single failure says nothing of the pod. */
+/** A bad image fails on every pod, so one failure proves nothing. */
 export const failedInRowMax = 3
-/** Enough to tell a pod that works from one that answers probes only; few, since it has one slot meanwhile. */
+/** Few, because the pod has one slot meanwhile. */
 export const goodAnswersAsked = 3
 
 const firstPauseMs = 1_000
@@ -36,7 +32,6 @@ const joiningPauseMs = 250
 export const isUsable = (standing: Standing): standing is Extract<Standing, { readonly failedInRow: number }> =>
   standing.state === 'serving' || standing.state === 'probation'
 
-/** `isReady`: all that the pod is asked to serve can be used now. */
 export function afterProbe(standing: Standing, isReady: boolean): Standing {
   switch (standing.state) {
     case 'joining':
@@ -49,10 +44,7 @@ export function afterProbe(standing: Standing, isReady: boolean): Standing {
   }
 }
 
-/**
- * `othersSucceed`: since this pod's present row of failures began, another usable pod of its pool has answered well.
- * Only then are failures the pod's own, and only then is there another to go on with.
- */
+/** `othersSucceed`: a usable pod of the pool has succeeded since this pod's failures began, so the pod is to blame. */
 export function afterAnswer(standing: Standing, outcome: Outcome, othersSucceed: () => boolean): Standing {
   if (!isUsable(standing)) return standing
   if (outcome === 'timeout' || outcome === 'unavailable') return eject(standing, outcome)
@@ -69,16 +61,15 @@ export function afterAnswer(standing: Standing, outcome: Outcome, othersSucceed:
     : { state: 'serving', failedInRow: 0, ejections: 0 }
 }
 
-/** Ejections in a row, without good answers between them, double the pause. */
 function eject({ ejections }: { readonly ejections: number }, reason: EjectionReason): Standing {
   return { state: 'ejected', reason, ejections: ejections + 1, misses: 0 }
 }
 
-/** Between two probes of a pod that is in use, and the longest between two of one that was found not ready. */
+/** Probe period of a usable pod, and longest pause for an unready one. */
 export type ProbePauses = { readonly usableMs: number; readonly missingMs: number }
 
 /**
- * Milliseconds until the next probe.
+ * Milliseconds until the next probe:
  *
  *   ejected for the 1st, 2nd, 3rd … time in a row   1, 2, 4, 8, 16, 30, 30 … s, then doubling while it is not ready
  *   joining, not ready                              0.25, 0.5, 1 … s
@@ -89,7 +80,7 @@ export function pauseMs(standing: Standing, { usableMs, missingMs }: ProbePauses
       return standing.misses === 0 ? 0 : Math.min(missingMs, double(joiningPauseMs, standing.misses - 1))
     case 'ejected': {
       const ownMs = Math.min(longestPauseMs, double(firstPauseMs, standing.ejections - 1))
-      // A pod that is away is no failure that repeats: how soon a server that restarts is asked depends on the mode.
+      // A missing pod is not a repeated failure; the mode decides how soon a restarting server is probed.
       return standing.misses === 0 ? ownMs : Math.min(missingMs, double(ownMs, standing.misses))
     }
     default:

@@ -29,7 +29,7 @@ function given(atOnceMax = 2) {
 }
 
 describe('createProbeQueue', () => {
-  it('probes when the time has come, few at once, and the next when one has ended', async () => {
+  it('probes when due, with limited concurrency', async () => {
     const { queue, probed, end } = given(2)
     for (const target of ['a', 'b', 'c']) queue.plan(target, 100)
     await vi.advanceTimersByTimeAsync(99)
@@ -40,7 +40,7 @@ describe('createProbeQueue', () => {
     expect(probed).toEqual(['a', 'b', 'c'])
   })
 
-  it('goes by the last plan, also for one whose turn has not come', async () => {
+  it('uses the last plan, even for a probe that waits its turn', async () => {
     const { queue, probed, end } = given(1)
     queue.plan('a', 100)
     queue.plan('b', 100)
@@ -54,7 +54,7 @@ describe('createProbeQueue', () => {
     expect(probed).toEqual(['a', 'b'])
   })
 
-  it('never probes twice at a time, nor what was cancelled or is not wanted', async () => {
+  it('never probes a target twice at a time, nor a cancelled or unwanted one', async () => {
     const { queue, probed, unwanted } = given(3)
     queue.plan('a', 0)
     await vi.advanceTimersByTimeAsync(0)
@@ -65,7 +65,7 @@ describe('createProbeQueue', () => {
     expect(probed).toEqual(['a'])
   })
 
-  it('waits at the stop for the probes under way, and begins none after it', async () => {
+  it('waits for running probes on stop, and starts none afterwards', async () => {
     const { queue, probed, end } = given(1)
     queue.plan('a', 0)
     queue.plan('b', 0)

@@ -1,13 +1,11 @@
-// When each pod is asked, and how many at once. A probe that is due while as many as may run are under way waits its
-// turn; one that was planned again meanwhile, such as after an ejection, waits for its new time.
+// Schedules probes, at most `atOnceMax` at a time. A due probe waits its turn; replanning it replaces its time.
 
 export type ProbeQueue<T> = ReturnType<typeof createProbeQueue<T>>
 
 type ProbeQueueOptions<T> = {
   readonly atOnceMax: number
-  /** Never rejects. */
+  /** Must not reject. */
   readonly probe: (target: T) => Promise<void>
-  /** Asked when its turn has come. */
   readonly isWanted: (target: T) => boolean
 }
 
@@ -40,7 +38,7 @@ export function createProbeQueue<T>({ atOnceMax, probe, isWanted }: ProbeQueueOp
     start: (): void => {
       started = true
     },
-    /** Probes `target` after `ms`, instead of what was planned for it; nothing before the start or after the stop. */
+    /** Probes `target` after `ms`, replacing an earlier plan; ignored unless started. */
     plan: (target: T, ms: number): void => {
       cancel(target)
       if (!started) return
@@ -51,7 +49,6 @@ export function createProbeQueue<T>({ atOnceMax, probe, isWanted }: ProbeQueueOp
       }
       timers.set(target, setTimeout(fire, ms))
     },
-    /** Resolves when the probes under way have ended. */
     stop: async (): Promise<void> => {
       started = false
       for (const target of timers.keys()) cancel(target)

@@ -10,12 +10,12 @@ describe('keepalive', () => {
     expect(allowed * 2).toBeLessThanOrEqual(Number(agreedKeepalive['grpc.keepalive_time_ms']))
   })
 
-  it('notices a dead connection within half of the default time-out of an inference', () => {
+  it('notices a dead connection within half of the default inference timeout', () => {
     const { 'grpc.keepalive_time_ms': time = 0, 'grpc.keepalive_timeout_ms': timeout = 0 } = agreedKeepalive
     expect(time + timeout).toBeLessThanOrEqual(15_000)
   })
 
-  it('stays within what any server allows where it is not ours', () => {
+  it('pings other servers no more often than they allow by default', () => {
     expect(cautiousKeepalive['grpc.keepalive_time_ms']).toBeGreaterThan(300_000)
   })
 })

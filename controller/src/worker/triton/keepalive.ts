@@ -1,23 +1,19 @@
-// How soon a connection that died without a word is noticed. A gRPC server cuts a client off after two pings more than
-// it allows (`too_many_pings`), so the client's period and the server's flags are one setting.
+// Detection of dead connections. A gRPC server disconnects a client that pings too often (`too_many_pings`), so client
+// period and server flags belong together.
 import type { ClientOptions } from '@grpc/grpc-js'
 
-/**
- * Without a sign of life for this long the client asks for one. With the time-out beside it a request on a dead
- * connection ends after 15 s, half of the default time-out of an inference, and costs its task no attempt.
- */
+/** With the timeout, a request on a dead connection ends after 15 s, half of the default inference timeout. */
 const pingEveryMs = 10_000
 const pingTimeoutMs = 5_000
 
-/** For servers that are started with `keepaliveFlags`. */
 export const agreedKeepalive: ClientOptions = {
   'grpc.keepalive_time_ms': pingEveryMs,
   'grpc.keepalive_timeout_ms': pingTimeoutMs,
-  // A connection idle is asked by the health probe, which says more than a ping does.
+  // Idle connections are checked by probes.
   'grpc.keepalive_permit_without_calls': 0,
 }
 
-/** Triton's own defaults allow a ping every five minutes; for servers that somebody else started. */
+/** For other servers: Triton's default allows a ping every five minutes. */
 export const cautiousKeepalive: ClientOptions = {
   'grpc.keepalive_time_ms': 310_000,
   'grpc.keepalive_timeout_ms': 20_000,
@@ -25,9 +21,8 @@ export const cautiousKeepalive: ClientOptions = {
 }
 
 /**
- * Flags of `tritonserver` that allow for `agreedKeepalive`. The allowed interval is half of ours, since pings that were
- * held up on their way arrive in bunches. The server asks its clients too: a controller that vanished with its node
- * would otherwise keep streams open for two hours, and hold up the pod's end for the whole exit time-out.
+ * `tritonserver` flags for `agreedKeepalive`. The allowed interval is half the client's, because delayed pings arrive
+ * in bursts. The server pings too, to close streams of a vanished controller.
  */
 export const keepaliveFlags: readonly string[] = [
   '--grpc-keepalive-time=30000',

@@ -1,16 +1,16 @@
-// What a pod says of its models: whether they can infer now, and what they take. Every question has a deadline.
+// Readiness and shape of a pod's models, with a deadline on every call.
 import type * as grpc from '@grpc/grpc-js'
 import { errorOfStatus, InferenceError } from './inference-error.ts'
 import { type ModelShape, readModelShape } from './model-shape.ts'
 import type { TritonStub } from './triton-protocol.ts'
 
-/** `unready`: it says so, or nobody is there; `silent`: no answer in time, as of a pod that hangs or is very busy. */
+/** `unready`: said by the pod, or no connection; `silent`: no answer in time. */
 export type Readiness = 'ready' | 'unready' | 'silent'
 
-/** A probe must be quicker than its period; a pod that takes longer is not one to send requests to. */
+/** Below the probe period. */
 const probeMs = 2_000
 
-/** `signal` ends the questions that are on their way: a closed channel lets them go on to their deadline. */
+/** `signal` cancels running calls, which closing a channel does not. */
 type Probing = { readonly stub: TritonStub; readonly signal: AbortSignal }
 
 export async function probeReadiness(probing: Probing, model: string): Promise<Readiness> {
@@ -22,11 +22,11 @@ export async function probeReadiness(probing: Probing, model: string): Promise<R
   }
 }
 
-/** The model's shape once it is ready, else undefined. @throws InferenceError failed: wrong shapes. */
+/** @throws InferenceError failed: unsupported shape */
 export async function probeShape(probing: Probing, model: string): Promise<ModelShape | undefined> {
   if ((await probeReadiness(probing, model)) !== 'ready') return undefined
   const answers = await Promise.all([ask(probing, 'ModelMetadata', model), ask(probing, 'ModelConfig', model)]).catch(
-    () => undefined, // ready a moment ago, and gone meanwhile
+    () => undefined, // no longer ready
   )
   return answers && readModelShape(model, ...answers)
 }

@@ -1,21 +1,17 @@
-// What Triton says about each model of its repository, by an admin protocol that the pod's arguments restrict to a key.
+// Model states from Triton's repository index, an admin protocol that the pod's arguments restrict by a key.
 import * as grpc from '@grpc/grpc-js'
 import type { TritonStubClass } from './triton-protocol.ts'
 
-/** One entry of RepositoryIndex; a model that was never loaded has no state. */
 export type IndexedModel = { readonly name: string; readonly state?: string; readonly reason?: string }
 
 export type PodIndex =
   | { readonly kind: 'index'; readonly models: readonly IndexedModel[] }
-  /** It answers that it is not ready, because there is no repository at the path that it was given. */
+  /** The server has no repository at its path. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** No answer yet: Triton opens its ports after it has loaded its models. */
+  /** No answer yet: Triton opens its ports after loading its models. */
   | { readonly kind: 'silent' }
 
-/**
- * Triton's administration (load, unload, trace, log, shared memory) requires a header with this name and the pool's
- * uid, which those know who may read the pool or its pods.
- */
+/** Header of Triton's admin protocols, with the pool's uid as value; only readers of the pool or its pods know that. */
 export const adminKey = 'matte-controller'
 
 const deadlineMs = 1_500
@@ -29,12 +25,12 @@ type IndexStub = grpc.Client & {
   ): grpc.ClientUnaryCall
 }
 
-/** Never rejects. Uses a connection of its own, since requests are only sent to ready pods. */
+/** Never rejects. Opens its own connection, because clients exist for ready pods only. */
 export function readIndex(
   Stub: TritonStubClass,
   { address, poolUid }: { readonly address: string; readonly poolUid: string },
 ): Promise<PodIndex> {
-  // The stub is made of the protocol file at run time; TritonStub lists only what inference uses.
+  // Built from the proto at run time; TritonStub lists only the inference calls.
   const stub = new Stub(address, grpc.credentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,

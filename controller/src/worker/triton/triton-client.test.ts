@@ -4,7 +4,7 @@ import net, { type AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import { propagation, type TextMapPropagator } from '@opentelemetry/api'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { InferInput } from './infer-messages.ts'
+import type { InferInput } from './infer-stream.ts'
 import { connectTriton, type TritonClient } from './triton-client.ts'
 import { type InferRequest, loadTriton, type StreamResponse } from './triton-protocol.ts'
 
@@ -24,7 +24,7 @@ afterEach(() => {
 
 const shape: object = { max_batch_size: 8, instance_group: [{ count: 2 }, { count: 1 }] }
 
-/** A gRPC server with Triton's protocol and the given manners; the real server's own are tested with the real one. */
+/** A gRPC server with Triton's protocol and scripted behaviour; other tests use the real server. */
 async function given(
   answer: Answer,
   {
@@ -96,7 +96,7 @@ describe('connectTriton', () => {
     expect(seen[0]).toMatchObject({ model_name: 'u2netp', inputs: [{ datatype: 'UINT8' }] })
   })
 
-  it('uses a stream again, and one of its own for each request in flight', async () => {
+  it('reuses a stream, and opens one per request in flight', async () => {
     const waiting: (() => void)[] = []
     const { client, streams } = await given((request, stream) => {
       waiting.push(() => echo(request, stream))
@@ -107,7 +107,7 @@ describe('connectTriton', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('sends the pod the trace of each request, also after one without', async () => {
+  it('sends the trace of each request, also after an untraced one', async () => {
     let trace: string | undefined
     const inject: TextMapPropagator['inject'] = (_context, carrier) => {
       if (trace !== undefined) Object.assign(carrier as object, { traceparent: trace })
@@ -123,7 +123,7 @@ describe('connectTriton', () => {
     expect(sent).toEqual([undefined, '00-aa-01-01', '00-bb-02-01']) // the last went over the first stream
   })
 
-  it('takes an error inside a message as a failure and keeps the stream', async () => {
+  it('treats an error inside a message as a failure and keeps the stream', async () => {
     const { client, streams } = await given((request, stream) =>
       request.id === 'bad' ? stream.write({ error_message: 'onnx runtime error: no' }) : echo(request, stream),
     )
@@ -138,7 +138,7 @@ describe('connectTriton', () => {
     [grpc.status.INVALID_ARGUMENT, 'failed'],
     [grpc.status.INTERNAL, 'failed'],
     [grpc.status.DEADLINE_EXCEEDED, 'timeout'],
-  ])('takes gRPC status %i as %s, and opens another stream', async (code, kind) => {
+  ])('maps gRPC status %i to %s, and opens another stream', async (code, kind) => {
     const { client, streams } = await given((request, stream) =>
       request.id === 'bad' ? stream.emit('error', { code, details: 'no' }) : echo(request, stream),
     )
@@ -147,19 +147,19 @@ describe('connectTriton', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('says unavailable when the model is not known, in the form without a code', async () => {
+  it('reports unavailable for an unknown model in an error without a code', async () => {
     const { client } = await given((_request, stream) => {
       stream.write({ error_message: "Request for unknown model: 'u2netp' is not found" })
     })
     await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  it('says unavailable when the server goes away', async () => {
+  it('reports unavailable when the server goes away', async () => {
     const { client, server } = await given(() => server.forceShutdown())
     await expect(ask(client)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  it('does not blame the pod for a stream that died idle', async () => {
+  it('retries after an idle stream died', async () => {
     const { client, streams } = await given(echo)
     await ask(client)
     streams[0]?.emit('error', { code: grpc.status.UNAVAILABLE, details: 'no' })
@@ -167,7 +167,7 @@ describe('connectTriton', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('ends a stream that is idle, so that it does not hold up a server that stops', async () => {
+  it('ends an idle stream, because a stopping server would wait for it', async () => {
     const { client, streams } = await given(echo)
     await ask(client)
     await new Promise((resolve) => streams[0]?.on('end', resolve))
@@ -175,7 +175,7 @@ describe('connectTriton', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('gives up on an answer that does not come, cancels its stream, and goes on with another', async () => {
+  it('times out, cancels the stream, and continues with another', async () => {
     const { client, streams } = await given((request, stream) => {
       if (request.id !== 'slow') echo(request, stream)
     })
@@ -184,7 +184,7 @@ describe('connectTriton', () => {
     expect(streams).toHaveLength(2)
   })
 
-  it('ends a request when its signal fires, also one that fired before', async () => {
+  it('ends a request when its signal aborts, also beforehand', async () => {
     const stop = new AbortController()
     const { client } = await given(() => stop.abort())
     await expect(ask(client, { signal: stop.signal })).rejects.toMatchObject({ kind: 'unavailable' })
@@ -201,7 +201,7 @@ describe('connectTriton', () => {
 })
 
 describe('a connection that breaks under a request', () => {
-  /** HTTP/2 without gRPC's manners: the stream ends with this code, and with no status. */
+  /** HTTP/2 without gRPC semantics: the stream ends with this code and no status. */
   async function askOneThatEndsWith(code: number): Promise<unknown> {
     const server = http2.createServer()
     server.on('stream', (stream) => {
@@ -227,13 +227,13 @@ describe('a connection that breaks under a request', () => {
     NGHTTP2_REFUSED_STREAM,
     http2.constants.NGHTTP2_CANCEL,
     http2.constants.NGHTTP2_ENHANCE_YOUR_CALM,
-  ])('is a pod that is gone, not an image that failed: reset with code %d', async (code) => {
+  ])('means an unavailable pod, not a failed image: reset with code %d', async (code) => {
     expect(await askOneThatEndsWith(code)).toMatchObject({ kind: 'unavailable' })
   })
 })
 
-describe('a client that is let go', () => {
-  it('takes no more requests, and ends its stream when the last answer has come', async () => {
+describe('a retired client', () => {
+  it('rejects requests, and ends its stream after the last answer', async () => {
     const asked = Promise.withResolvers<() => void>()
     const { client, streams } = await given((request, stream) => asked.resolve(() => echo(request, stream)))
     const first = ask(client)
@@ -247,7 +247,7 @@ describe('a client that is let go', () => {
     await ended
   })
 
-  it('waits for a request that waits for its connection', async () => {
+  it('waits for a request that is still connecting', async () => {
     const { port } = await given(echo)
     const held: net.Socket[] = []
     const gate = net.createServer((near) => held.push(near))
@@ -279,7 +279,7 @@ describe('a client that is let go', () => {
 })
 
 describe('isReady', () => {
-  it('ends at once when the client is closed, so that nobody who stops waits for its deadline', async () => {
+  it('ends at once when the client closes', async () => {
     const { client, asked } = await given(echo, { ready: 'silent' })
     const answer = client.isReady('u2netp')
     await asked
@@ -288,7 +288,7 @@ describe('isReady', () => {
     expect(await client.readyModel('u2netp')).toBeUndefined()
   })
 
-  it('tells a pod that says no, and one that is not there, from one that does not answer in time', async () => {
+  it('distinguishes an unready or absent pod from one that does not answer in time', async () => {
     const silent = net.createServer((socket) => socket.on('error', () => undefined))
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -311,14 +311,14 @@ describe('readyModel', () => {
     expect(await client.readyModel('u2netp')).toEqual({ inputSize: size, slots: 3, views: 1 })
   })
 
-  it('is undefined while the model is not ready, or nobody answers', async () => {
+  it('is undefined while the model is not ready or the pod does not answer', async () => {
     const { client, server } = await given(echo, { ready: false })
     expect(await client.readyModel('u2netp')).toBeUndefined()
     server.forceShutdown()
     expect(await client.readyModel('u2netp')).toBeUndefined()
   })
 
-  it('refuses a model whose tensors are not ours, and names both', async () => {
+  it('refuses a model with other tensors, and names both', async () => {
     const { client } = await given(echo, { outputShape: [-1, 1, size, size] })
     const error = await client.readyModel('u2netp').catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ kind: 'failed' })

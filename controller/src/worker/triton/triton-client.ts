@@ -1,11 +1,15 @@
-// Client of one Triton pod: its readiness, its slots, and one stream per in-flight slot, kept for the next request
-// unless it is traced. A pod that dies or stops ends its streams in several ways; all of them read as `unavailable`
-// (inference-error.ts), and the task goes back without an attempt spent.
+// Client of one Triton pod: probes, and one stream per request in flight, reused unless traced. All ways in which a pod
+// ends its streams become `unavailable` (inference-error.ts), so the task is given back without costing an attempt.
 import * as grpc from '@grpc/grpc-js'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
-import { createIdleStreams } from './idle-streams.ts'
-import { buildRequest, type InferInput, readMask } from './infer-messages.ts'
-import { type InferStream, openStream } from './infer-stream.ts'
+import {
+  buildRequest,
+  createIdleStreams,
+  type InferInput,
+  type InferStream,
+  openStream,
+  readMask,
+} from './infer-stream.ts'
 import { InferenceError, isUnavailable } from './inference-error.ts'
 import { cautiousKeepalive } from './keepalive.ts'
 import { probeReadiness, probeShape } from './probe.ts'
@@ -14,35 +18,29 @@ import { channelOptions, type TritonStub, type TritonStubClass } from './triton-
 export type TritonClient = ReturnType<typeof connectTriton>
 
 type ConnectOptions = {
-  /** One of `keepalive.ts`. */
   readonly keepalive?: grpc.ClientOptions
-  /**
-   * Connections to the pod, 1 or more; streams take turns on them. Measured with images of 320 × 320 (0.3 MB), 4 and 16
-   * in flight: 600 to 890 a second over 1, 2 and 4 alike, where a pod infers tens.
-   */
+  /** Streams alternate. 320 × 320 images reach 600 to 890 per second with 1, 2 or 4 connections alike. */
   readonly channels?: number
 }
 
 type Connection = ReturnType<typeof connect>
 
-/** How long a stream may be idle before it is ended. */
 const idleMs = 2_000
 
 export function connectTriton(Stub: TritonStubClass, address: string, options: ConnectOptions = {}) {
   const connection = connect(Stub, address, options)
   const probing = { stub: connection.first, signal: connection.closing.signal }
   return {
-    /** The model's shape once it is ready to infer, else undefined. @throws InferenceError failed: wrong shapes. */
+    /** @throws InferenceError failed: unsupported shape */
     readyModel: (model: string) => probeShape(probing, model),
-    /** Whether the model can infer now. */
     isReady: (model: string) => probeReadiness(probing, model),
-    /** The mask for one model input. @throws InferenceError */
+    /** @throws InferenceError */
     infer: (input: InferInput) => infer(connection, input),
-    /** A server that is told to stop waits for open streams, used or not. */
+    /** A stopping server waits for open streams, used or idle. */
     endIdleStreams: () => connection.idle.endAll(),
-    /** Takes no further request, and closes when the last one has ended. */
+    /** Takes no more requests; closes after the last one. */
     retire: () => retire(connection),
-    /** Closes at once: requests that wait for a connection end with `unavailable`, probes as if nobody were there. */
+    /** Closes now: requests end with `unavailable`, probes with `unready`. */
     close: () => close(connection),
   }
 }
@@ -56,18 +54,16 @@ function connect(Stub: TritonStubClass, address: string, options: ConnectOptions
     first,
     stubs: [first, ...Array.from({ length: channels - 1 }, dial)],
     idle: createIdleStreams(idleMs),
-    /** Ends the probes under way. */
     closing: new AbortController(),
     streamsOpened: 0,
     inFlight: 0,
-    /** It takes no further request. */
     retired: false,
   }
 }
 
 async function infer(connection: Connection, input: InferInput): Promise<Buffer> {
-  // Between the choice of this pod and now it may have been let go; on a closed channel gRPC throws what it likes.
-  if (connection.retired) throw new InferenceError('unavailable', 'the pod has been let go')
+  // The pod may have been removed since it was chosen; gRPC throws arbitrary errors on a closed channel.
+  if (connection.retired) throw new InferenceError('unavailable', 'the pod was removed')
   connection.inFlight++
   try {
     return await askOnSome(connection, input)
@@ -78,13 +74,13 @@ async function infer(connection: Connection, input: InferInput): Promise<Buffer>
 }
 
 async function askOnSome(connection: Connection, input: InferInput): Promise<Buffer> {
-  // The trace is in the header of a stream, so a stream that was opened for one request is another's no more.
+  // A stream carries the trace of its first request, so traced requests need a new one.
   const idle = currentTraceparent() === undefined ? connection.idle.take() : undefined
   if (idle === undefined) return askOn(connection, open(connection), input)
   try {
     return await askOn(connection, idle, input)
   } catch (error) {
-    // It may have died idle, which says nothing of the pod; an inference can be asked for twice.
+    // An idle stream may have died with the pod still healthy; an inference can be repeated.
     if (!isUnavailable(error) || input.signal.aborted || connection.retired) throw error
     return askOn(connection, open(connection), input)
   }
@@ -94,7 +90,7 @@ async function askOn(connection: Connection, stream: InferStream, input: InferIn
   try {
     return readMask(await stream.ask(buildRequest(input), input.timeoutMs, input.signal), input)
   } finally {
-    // An error inside a message leaves the stream as good as before.
+    // An error inside a message leaves the stream usable.
     if (stream.isAlive()) {
       if (stream.isTraced || connection.retired) stream.end()
       else connection.idle.add(stream)

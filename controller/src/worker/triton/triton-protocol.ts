@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import * as grpc from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 
-/** The messages that we use, as the loader gives them with `keepCase`; raw bytes both ways, never typed contents. */
+/** Messages as the loader returns them with `keepCase`; tensors are raw bytes. */
 export type InferRequest = {
   model_name: string
   id: string
@@ -20,7 +20,7 @@ export type InferResponse = {
 export type StreamResponse = { error_message?: string; infer_response?: InferResponse | null }
 
 export type TensorMetadata = { name: string; datatype: string; shape: (string | number)[] }
-/** Empty lists are left out by the loader. */
+/** The loader omits empty lists. */
 export type ModelMetadata = { inputs?: TensorMetadata[]; outputs?: TensorMetadata[] }
 export type ModelConfig = {
   config?: {
@@ -50,7 +50,6 @@ export type TritonStubClass = new (
   options: grpc.ClientOptions,
 ) => TritonStub
 
-/** Loads the vendored protos, which takes a few milliseconds. */
 export function loadTriton(): TritonStubClass {
   const file = fileURLToPath(import.meta.resolve('@matte/protos/triton/grpc_service.proto'))
   const definition = loadSync(file, { keepCase: true, longs: Number, enums: String, defaults: false, oneofs: false })
@@ -60,18 +59,17 @@ export function loadTriton(): TritonStubClass {
   return inference.GRPCInferenceService
 }
 
-/** Channel options, each for a reason; those of keepalive are in keepalive.ts. */
 export const channelOptions: grpc.ClientOptions = {
-  // The default refuses answers past 4 MiB; a 2048² mask with its envelope is more.
+  // The default of 4 MiB is below a 2048² mask.
   'grpc.max_receive_message_length': 64 * 1_048_576,
-  // The HTTP/2 default of 64 KiB stalls a 300 kB request for a round trip several times over.
+  // The HTTP/2 default of 64 KiB stalls a 300 kB request for several round trips.
   'grpc-node.flow_control_window': 8 * 1_048_576,
-  // One channel per pod of our own: a shared subchannel would outlive the pod's removal.
+  // A shared subchannel would outlive the pod.
   'grpc.use_local_subchannel_pool': 1,
   'grpc.initial_reconnect_backoff_ms': 200,
   'grpc.min_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 2_000,
   'grpc.enable_retries': 0,
-  // Its bookkeeping for debuggers is kept per connection and call, and is asked for by nobody.
+  // Debug bookkeeping per call, unused.
   'grpc.enable_channelz': 0,
 }

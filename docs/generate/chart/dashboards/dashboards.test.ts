@@ -1,11 +1,11 @@
-// The sources of the dashboards against the definitions of the metrics, and their JSON against what Grafana's types
-// cannot say. That each query returns data is shown by test/dashboards and test/e2e/dashboards.test.ts.
+// Checks dashboard sources against the metric definitions, and their JSON beyond Grafana's types. test/dashboards and
+// test/e2e/dashboards.test.ts check that each query returns data.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { rootDir } from '@matte/local/paths'
 import { describe, expect, it } from 'vitest'
-import { metricsByProcess } from '../../metrics/document.ts'
+import { metricsByProcess } from '../../metrics-document.ts'
 import { dashboards, toDashboard } from './document.ts'
 import { toExpression } from './grafana-panel.ts'
 import type { DashboardSource, Query } from './panel.ts'
@@ -13,13 +13,13 @@ import { scope } from './variables.ts'
 
 type Metric = { readonly kind: string; readonly labels: readonly string[] }
 
-/** What every series has: from the registry, from Prometheus and, in Kubernetes, from the monitor. */
+/** Labels of every series: from the registry, from Prometheus and, in Kubernetes, from the monitor. */
 const commonLabels = ['process', 'namespace', 'job', 'pod', 'le']
 
 const request = ['model', 'version', 'pool', 'revision']
 const gpu = ['gpu_uuid', 'pool', 'revision']
 
-/** Metrics of Triton that the panels use, as its documentation and `/metrics` of a pod name them. */
+/** Triton's metrics in the panels, named as in Triton's documentation. */
 const tritonMetrics = [
   { name: 'nv_inference_request_success', kind: 'counter', labels: request },
   { name: 'nv_inference_request_failure', kind: 'counter', labels: [...request, 'reason'] },
@@ -34,7 +34,7 @@ const tritonMetrics = [
 const queriesOf = ({ rows }: DashboardSource): readonly Query[] =>
   rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries))
 
-/** From the definitions of ours, and from the library of the others. */
+/** Labels of Matte's metrics, and of prom-client's default metrics. */
 async function listMetrics(): Promise<ReadonlyMap<string, Metric>> {
   const metrics = new Map<string, Metric>()
   for (const { name, kind, labels } of Object.values(metricsByProcess)
@@ -52,7 +52,7 @@ async function listMetrics(): Promise<ReadonlyMap<string, Metric>> {
 const selectors = ({ expr }: Query): string[] =>
   [...expr.matchAll(/\b(?:matte|process|nodejs|nv)_\w+/g)].filter(isMetric).map(([name]) => name)
 
-/** Not a label that begins like one. */
+/** Excludes labels that start like a metric. */
 const isMetric = ({ 0: name, index, input = '' }: RegExpExecArray): boolean =>
   input.charAt(index + name.length) === '{' || name.startsWith('matte_')
 
@@ -63,7 +63,7 @@ function find(metrics: ReadonlyMap<string, Metric>, sample: string): Metric | un
   return histogram?.kind === 'histogram' ? histogram : undefined
 }
 
-/** In matchers, in the lists of aggregations, in the legend. */
+/** Labels in matchers, aggregations and legends. */
 const labelsOf = ({ expr, legend }: Query): readonly string[] => [
   ...[...expr.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g)].map(([, label = '']) => label),
   ...[...expr.matchAll(/(?:by|ignoring|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */)),
@@ -73,7 +73,7 @@ const labelsOf = ({ expr, legend }: Query): readonly string[] => [
 describe.each(dashboards)('$title', (source) => {
   const { id, uid, panels = [] } = toDashboard(source)
 
-  it('names metrics that exist, by their own labels', async () => {
+  it('uses existing metrics and labels', async () => {
     const metrics = await listMetrics()
     for (const query of queriesOf(source)) {
       const names = selectors(query)
@@ -87,7 +87,7 @@ describe.each(dashboards)('$title', (source) => {
     }
   })
 
-  it('takes rates of counters, and of nothing else', async () => {
+  it('applies rates to counters only', async () => {
     const metrics = await listMetrics()
     for (const query of queriesOf(source)) {
       const rated = [...query.expr.matchAll(/(?:rate|increase)\((\w+)\{/g)].map(([, name = '']) => name)
@@ -96,14 +96,14 @@ describe.each(dashboards)('$title', (source) => {
     }
   })
 
-  it('looks at the chosen release alone', () => {
+  it('restricts queries to the selected release', () => {
     for (const query of queriesOf(source)) {
       expect(toExpression(query).split(scope).length - 1, query.expr).toBe(selectors(query).length)
       expect(toExpression(query)).not.toMatch(/\[R/)
     }
   })
 
-  it('keeps its uid, has no id of one Grafana, and names each panel once', () => {
+  it('has a fixed uid, no id, and unique panel titles', () => {
     expect(id).toBeUndefined()
     expect(uid).toBe(source.uid)
     const titles = panels.map(({ title }) => title)
@@ -111,7 +111,7 @@ describe.each(dashboards)('$title', (source) => {
     expect(new Set(panels.map((panel) => panel.id)).size).toBe(panels.length)
   })
 
-  it('has each panel in a place of its own', () => {
+  it('has no overlapping panels', () => {
     const taken = new Set<string>()
     for (const { gridPos, title } of panels) {
       const { x = 0, y = 0, w = 0, h = 0 } = gridPos ?? {}
@@ -125,7 +125,7 @@ describe.each(dashboards)('$title', (source) => {
     }
   })
 
-  it('survives JSON: null is what Grafana reads as no lower bound', () => {
+  it('writes null as the missing lower bound', () => {
     const steps = panels.flatMap(
       (panel) => ('fieldConfig' in panel ? panel.fieldConfig?.defaults.thresholds?.steps : []) ?? [],
     )

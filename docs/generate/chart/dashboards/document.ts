@@ -1,4 +1,4 @@
-// Grafana's JSON of a dashboard, in the form that its side-car loads from a ConfigMap.
+// Grafana's JSON of a dashboard, as its sidecar loads it from a ConfigMap.
 import type { Dashboard, Panel as GrafanaPanel, GridPos, RowPanel } from '@grafana/schema'
 import { datasource, toPanel } from './grafana-panel.ts'
 import type { DashboardSource, Panel, Row } from './panel.ts'
@@ -9,7 +9,7 @@ import { otherDashboards, variables } from './variables.ts'
 
 export const dashboards: readonly DashboardSource[] = [platform, sre, product]
 
-/** Each file of the chart with what writes it. */
+/** Writers of the chart's dashboard files, by path. */
 export const dashboardFiles: Readonly<Record<string, () => string>> = Object.fromEntries(
   dashboards.map((source) => [
     `charts/matte/files/dashboards/${source.uid}.json`,
@@ -17,7 +17,7 @@ export const dashboardFiles: Readonly<Record<string, () => string>> = Object.fro
   ]),
 )
 
-/** Of Grafana 13, whose own package gives the types. */
+/** Grafana 13. */
 const schemaVersion = 42
 
 export function toDashboard({ uid, title, sentence, rows }: DashboardSource): Dashboard {
@@ -41,7 +41,7 @@ export function toDashboard({ uid, title, sentence, rows }: DashboardSource): Da
 
 const columns = 24
 
-/** Three curves side by side; of a number that three does not divide, the first two or four take half a line each. */
+/** Three graphs per line; if their number is not divisible by three, the first two or four take half a line each. */
 function sizeOf(panel: Panel, panels: readonly Panel[]) {
   if (panel.kind === 'stat') return { w: panel.width ?? 8, h: 4 }
   const curves = panels.filter(({ kind }) => kind !== 'stat')
@@ -49,7 +49,7 @@ function sizeOf(panel: Panel, panels: readonly Panel[]) {
   return { w: curves.indexOf(panel) < halves ? 12 : 8, h: 8 }
 }
 
-/** Panels side by side, in their order, until a line is full. */
+/** Places panels side by side, in order. */
 function arrange(rows: readonly Row[]): (GrafanaPanel | RowPanel)[] {
   const placed: (GrafanaPanel | RowPanel)[] = []
   let top = 0
@@ -60,7 +60,7 @@ function arrange(rows: readonly Row[]): (GrafanaPanel | RowPanel)[] {
     let lineHeight = 0
     for (const panel of panels) {
       const { w, h } = sizeOf(panel, panels)
-      // A line of values above a line of curves: heights are not mixed.
+      // Panels of different height start a new line.
       if (left + w > columns || (left > 0 && h !== lineHeight)) {
         top += lineHeight
         left = 0

@@ -1,4 +1,4 @@
-// One panel in Grafana's terms.
+// Conversion of a panel to Grafana's JSON.
 import {
   BarGaugeDisplayMode,
   BarGaugeNamePlacement,
@@ -31,7 +31,7 @@ import type * as Lines from '@grafana/schema/dist/esm/raw/composable/timeseries/
 import type { Panel, Query } from './panel.ts'
 import { scope } from './variables.ts'
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own, which it replaces by what was chosen.
+// biome-ignore lint/suspicious/noTemplateCurlyInString: a Grafana variable.
 export const datasource: DataSourceRef = { type: 'prometheus', uid: '${datasource}' }
 
 export function toPanel(panel: Panel): Omit<GrafanaPanel, 'id' | 'gridPos'> {
@@ -57,7 +57,7 @@ export function toPanel(panel: Panel): Omit<GrafanaPanel, 'id' | 'gridPos'> {
   }
 }
 
-/** The chart puts the place of the runbooks in for `RUNBOOKS`. */
+/** The chart replaces `RUNBOOKS` by the base URL of the runbooks. */
 const runbookLink: Omit<DashboardLink, 'title'> = {
   type: 'link',
   icon: 'doc',
@@ -69,7 +69,7 @@ const runbookLink: Omit<DashboardLink, 'title'> = {
   tooltip: '',
 }
 
-/** The query with its selectors restricted; Grafana replaces what begins with a dollar. */
+/** The query, restricted to the selected namespace and release. Grafana replaces names that start with a dollar. */
 export const toExpression = ({ expr }: Query): string =>
   expr
     .replaceAll(/(\w)\{(\}?)/g, (_all, name: string, end: string) => `${name}{${scope}${end === '' ? ', ' : end}`)
@@ -78,7 +78,7 @@ export const toExpression = ({ expr }: Query): string =>
 
 const toThresholds = ({ thresholds = [] }: Panel): ThresholdsConfig => ({
   mode: ThresholdsMode.Absolute,
-  // JSON has no infinity: Grafana writes null for it, and its types say number.
+  // Grafana writes null for -Infinity, although its types require a number.
   steps: [{ from: Number.NEGATIVE_INFINITY, color: 'green' as const }, ...thresholds]
     .filter(({ from }, index, all) => from !== all[index + 1]?.from)
     .map(({ from, color }) => ({ value: from, color })),

@@ -1,39 +1,39 @@
-// What a dashboard is here: rows of panels, each a question with its queries. document.ts makes Grafana's JSON of it,
-// and the tests run the same queries against a Prometheus.
+// Source of a dashboard: rows of panels with their queries. document.ts converts it to Grafana's JSON, and the tests
+// run the same queries against a Prometheus.
 
-/** Grafana's names of units. `none` is a whole number: what a rate makes of counts is rounded. */
+/** Grafana's units. `none` rounds to a whole number. */
 type Unit = 's' | 'short' | 'percentunit' | 'ops' | 'bytes' | 'none'
 
 export type Query = {
   /**
-   * PromQL. Every selector has braces; those of the namespace and release that are looked at are added to it. `RATE`
-   * is the shortest range that a rate can have, `RANGE` the time that the dashboard shows.
+   * PromQL. Every selector has braces; matchers for the selected namespace and release are added. `RATE` is the
+   * shortest range of a rate, `RANGE` the selected time of the dashboard.
    */
   readonly expr: string
   /** Name of each series, its labels in double braces. */
   readonly legend: string
 }
 
-/** The value from which a panel turns to this colour. */
+/** Lowest value with this colour. */
 export type Threshold = { readonly from: number; readonly color: 'green' | 'orange' | 'red' }
 
 export type Panel = {
   readonly title: string
-  /** What it shows and how to read it: the panel's description. */
+  /** The panel's description. */
   readonly sentence: string
-  /** `stat`: the value now. `bars`: a bar a series, over the time shown. */
+  /** `stat`: the current value. `bars`: one bar per series, over the selected time. */
   readonly kind: 'stat' | 'lines' | 'stack' | 'bars'
   readonly unit: Unit
   readonly queries: readonly Query[]
-  /** In order. Below the first it is green, unless that starts at `-Infinity`. */
+  /** In ascending order. Values below the first are green. */
   readonly thresholds?: readonly Threshold[]
-  /** Of 24 columns, for a `stat`. */
+  /** Width of a `stat`, in 24ths of a line. */
   readonly width?: number
-  /** Alerts whose runbooks say what to do when it looks wrong. */
+  /** Alerts whose runbooks the panel links to. */
   readonly runbooks?: readonly string[]
-  /** Its metrics come from a controller with TRITON_POOLS=on, so a test needs a cluster to see them. */
+  /** The metrics come from an operator, so tests of the panel need a cluster. */
   readonly needs?: 'pools'
-  /** Why a healthy service may have no series to show. */
+  /** Reason why a healthy service may have no data here. */
   readonly emptyBecause?: string
 }
 

@@ -1,19 +1,19 @@
-// The row of the platform dashboard about what the work takes.
+// Row of the platform dashboard: cost of the work.
 import type { Row } from './panel.ts'
 import { perSecond } from './rates.ts'
 
-/** prom-client's own metrics have names that every program of Node.js has. */
+/** Restricts prom-client's default metrics, whose names are common to all Node.js programs. */
 export const ours = 'process=~"api|worker|operator|dispatcher"'
 const triton = 'state=~"ready|draining"'
 
 const podHours = `sum_over_time((sum(max by (namespace, pool, state) (matte_pool_replicas{${triton}})))[RANGE:1m]) / 60`
 
 export const cost: Row = {
-  title: 'Cost: what does the work take?',
+  title: 'Cost',
   panels: [
     {
       title: 'Hours of Triton pods',
-      sentence: 'Ready and draining pods in the time shown, added up minute by minute: what the nodes are paid for.',
+      sentence: 'Hours of ready and draining pods in the selected time, in steps of a minute.',
       kind: 'stat',
       unit: 'short',
       width: 8,
@@ -21,8 +21,8 @@ export const cost: Row = {
       queries: [{ expr: podHours, legend: 'hours' }],
     },
     {
-      title: 'Tasks for each hour of a Triton pod',
-      sentence: 'Succeeded tasks over the hours of the pods. It falls when pods stand idle.',
+      title: 'Tasks per hour of a Triton pod',
+      sentence: 'Succeeded tasks divided by pod hours. Idle pods lower it.',
       kind: 'stat',
       unit: 'short',
       width: 8,
@@ -35,8 +35,8 @@ export const cost: Row = {
       ],
     },
     {
-      title: 'CPU for each task',
-      sentence: "CPU seconds of Matte's own processes over the tasks that ended, Triton left out.",
+      title: 'CPU per task',
+      sentence: "CPU seconds of Matte's processes divided by ended tasks, without Triton.",
       kind: 'stat',
       unit: 's',
       width: 8,
@@ -51,14 +51,14 @@ export const cost: Row = {
     },
     {
       title: 'CPU by process',
-      sentence: 'Cores in use, to hold against the requests of the pods.',
+      sentence: "Cores in use; compare them with the pods' requests.",
       kind: 'stack',
       unit: 'short',
       queries: [{ expr: perSecond('process_cpu_seconds_total', 'process', ours), legend: '{{process}}' }],
     },
     {
       title: 'Triton pods',
-      sentence: 'Ready and draining pods of each pool: the costly part.',
+      sentence: 'Ready and draining pods of each pool.',
       kind: 'stack',
       unit: 'none',
       needs: 'pools',

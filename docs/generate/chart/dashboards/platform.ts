@@ -5,11 +5,11 @@ import { inRange, perSecond } from './rates.ts'
 import { badFrom, goodFrom, worseFrom } from './thresholds.ts'
 
 const health: Row = {
-  title: 'Health: is every part there, and does it reach its servers?',
+  title: 'Health: is every process running, and can it reach its servers?',
   panels: [
     {
       title: 'Processes up',
-      sentence: 'Processes that Prometheus reaches, by kind. One that is missing here is down or not scraped.',
+      sentence: 'Processes scraped by Prometheus. A missing one is down or not scraped.',
       runbooks: ['MatteProcessAbsent'],
       kind: 'stat',
       unit: 'none',
@@ -19,7 +19,7 @@ const health: Row = {
     },
     {
       title: 'Versions running',
-      sentence: 'Processes by version. Two versions are an upgrade in progress, or one that got stuck.',
+      sentence: 'Processes by version. Two versions mean an upgrade in progress, or a stuck one.',
       kind: 'stat',
       unit: 'none',
       width: 4,
@@ -27,7 +27,7 @@ const health: Row = {
     },
     {
       title: 'Leaders',
-      sentence: 'Controllers that decide about Triton pods. None: nothing scales or rolls out, requests go on.',
+      sentence: 'Operators that act as leader. None: no scaling and no rollouts; requests are served.',
       runbooks: ['MatteNoLeader', 'MatteTwoLeaders'],
       kind: 'stat',
       unit: 'none',
@@ -49,7 +49,7 @@ const health: Row = {
     },
     {
       title: 'Broken invariants',
-      sentence: 'Rows that contradict an invariant, such as a balance that its ledger does not explain. Always 0.',
+      sentence: 'Rows that violate an invariant, such as a balance that differs from its ledger. Always 0.',
       runbooks: ['MatteInvariantBroken'],
       kind: 'stat',
       unit: 'none',
@@ -58,16 +58,16 @@ const health: Row = {
       queries: [{ expr: 'sum(max by (namespace, job, invariant) (matte_invariant_violations{}))', legend: 'rows' }],
     },
     {
-      title: 'Failures of servers behind Matte',
-      sentence: 'Connections and requests that failed, by server.',
+      title: 'Failures of dependencies',
+      sentence: 'Failed connections and requests, by server.',
       runbooks: ['MatteDatabaseUnreachable', 'MatteStoreUnreachable', 'MatteCertificateFailing'],
       kind: 'lines',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_dependency_errors_total', 'dependency'), legend: '{{dependency}}' }],
     },
     {
-      title: 'Reasons of these failures',
-      sentence: 'Connections and requests that failed in the time shown. Certificates and credentials need a person.',
+      title: 'Failures of dependencies, by reason',
+      sentence: 'Failures in the selected time. Certificate and credential errors need an operator.',
       kind: 'bars',
       unit: 'none',
       thresholds: badFrom(0),
@@ -80,8 +80,8 @@ const health: Row = {
       emptyBecause: 'nothing may have failed',
     },
     {
-      title: 'Starts of processes',
-      sentence: 'How often a process started again in the time shown, without the new pods of an upgrade.',
+      title: 'Process restarts',
+      sentence: 'Restarts in the selected time, without new pods of an upgrade.',
       kind: 'lines',
       unit: 'none',
       queries: [
@@ -89,16 +89,16 @@ const health: Row = {
       ],
     },
     {
-      title: 'Background work that failed',
-      sentence: 'Parts of the sweep that failed in the time shown. Each is tried again a moment later.',
+      title: 'Failed background work',
+      sentence: 'Failed parts of sweeps in the selected time. Each is retried shortly after.',
       kind: 'bars',
       unit: 'none',
       thresholds: badFrom(1),
       queries: [{ expr: inRange('matte_sweep_failures_total', 'part'), legend: '{{part}}' }],
     },
     {
-      title: 'Retention is behind',
-      sentence: 'How long the oldest thing that is due for deletion has been due. Growing: deletion does not keep up.',
+      title: 'Retention lag',
+      sentence: 'Time since the oldest deletion became due. If it grows, deletion does not keep up.',
       runbooks: ['MatteRetentionLate'],
       kind: 'lines',
       unit: 's',
@@ -109,11 +109,11 @@ const health: Row = {
 }
 
 const servers: Row = {
-  title: 'Servers: how fast do the database and the store answer?',
+  title: 'Servers: how fast are the database and the object store?',
   panels: [
     {
       title: 'Database, p95 by operation',
-      sentence: '95 of 100 statements and transactions were faster than this, the wait for a connection left out.',
+      sentence: 'Statements and transactions, without the wait for a connection.',
       kind: 'lines',
       unit: 's',
       queries: [
@@ -125,14 +125,14 @@ const servers: Row = {
     },
     {
       title: 'Database errors',
-      sentence: 'Statements that failed, by reason. Conflicts are repeated and reach nobody.',
+      sentence: 'Failed statements, by reason. Conflicts are retried and do not reach callers.',
       kind: 'lines',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_database_errors_total', 'reason'), legend: '{{reason}}' }],
     },
     {
       title: 'Object store, p95 by operation',
-      sentence: '95 of 100 requests to the store were faster than this.',
+      sentence: 'Requests to the object store.',
       kind: 'lines',
       unit: 's',
       queries: [
@@ -144,14 +144,14 @@ const servers: Row = {
     },
     {
       title: 'Object store, requests by outcome',
-      sentence: 'Requests to the store. `missing` is an answer: an object that is not there.',
+      sentence: 'Requests to the object store. `missing`: the object does not exist.',
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_store_request_duration_seconds_count', 'outcome'), legend: '{{outcome}}' }],
     },
     {
-      title: 'API server of Kubernetes, requests by code',
-      sentence: 'Requests of workers and operators. 409 is a write that somebody else came before; it is tried again.',
+      title: 'Kubernetes API server, requests by code',
+      sentence: 'Requests of workers and operators. 409: a conflicting write, which is retried.',
       kind: 'stack',
       unit: 'ops',
       needs: 'pools',
@@ -161,11 +161,11 @@ const servers: Row = {
 }
 
 const saturation: Row = {
-  title: 'Saturation: what runs out first?',
+  title: 'Saturation: which resource is exhausted first?',
   panels: [
     {
       title: 'Database connections in use',
-      sentence: 'The fullest pool of each kind of process. At 100 % the next statement waits: raise database.poolMax.',
+      sentence: 'Maximum of each kind of process. At 100 % statements wait: raise database.poolMax.',
       runbooks: ['MatteDatabasePoolSaturated'],
       kind: 'lines',
       unit: 'percentunit',
@@ -180,8 +180,8 @@ const saturation: Row = {
       ],
     },
     {
-      title: 'Waiting for a database connection',
-      sentence: 'Statements that wait for a connection of their process.',
+      title: 'Statements waiting for a connection',
+      sentence: 'Statements waiting for a database connection of their process.',
       runbooks: ['MatteDatabasePoolSaturated'],
       kind: 'lines',
       unit: 'none',
@@ -190,7 +190,7 @@ const saturation: Row = {
     },
     {
       title: 'Requests in the API',
-      sentence: 'Being worked on, and waiting for their body or the store. Beyond its room the API refuses with 429.',
+      sentence: 'In flight, and waiting for their body or the store. Above its capacity the API returns 429.',
       runbooks: ['MatteApiRefusing'],
       kind: 'lines',
       unit: 'none',
@@ -200,16 +200,16 @@ const saturation: Row = {
       ],
     },
     {
-      title: 'Delay of the event loop, p99',
-      sentence: 'The slowest process of each kind. It reads 0.1 s at least; above half a second, CPU is short.',
+      title: 'Event loop delay, p99',
+      sentence: 'Maximum of each kind of process. The minimum is 0.1 s; above 0.5 s, CPU is short.',
       kind: 'lines',
       unit: 's',
       thresholds: worseFrom(0.5, 1),
       queries: [{ expr: `max by (process) (nodejs_eventloop_lag_p99_seconds{${ours}})`, legend: '{{process}}' }],
     },
     {
-      title: 'Memory of the largest process',
-      sentence: 'Resident memory, to hold against the limit of its pod. The worker holds decoded images.',
+      title: 'Memory, maximum',
+      sentence: "Resident memory; compare it with the pod's limit. The worker holds decoded images.",
       kind: 'lines',
       unit: 'bytes',
       queries: [{ expr: `max by (process) (process_resident_memory_bytes{${ours}})`, legend: '{{process}}' }],
@@ -231,6 +231,6 @@ const saturation: Row = {
 export const platform: DashboardSource = {
   uid: 'matte-platform',
   title: 'Matte / Platform',
-  sentence: 'Is every part there, what runs out first, and what does the work cost?',
+  sentence: 'Health, servers, saturation and cost.',
   rows: [health, servers, saturation, cost],
 }

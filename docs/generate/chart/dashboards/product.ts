@@ -6,11 +6,11 @@ import { badFrom, worseFrom } from './thresholds.ts'
 const completion = 'matte_task_completion_seconds'
 
 const tasks: Row = {
-  title: 'Tasks: what came, what became of it?',
+  title: 'Tasks: how many were created, and how did they end?',
   panels: [
     {
       title: 'Accepted',
-      sentence: 'Tasks accepted in the time shown.',
+      sentence: 'Tasks accepted in the selected time.',
       kind: 'stat',
       unit: 'none',
       width: 6,
@@ -18,7 +18,7 @@ const tasks: Row = {
     },
     {
       title: 'Ended, by status',
-      sentence: 'Tasks that ended in the time shown. Canceled ones were canceled by their callers.',
+      sentence: 'Tasks ended in the selected time. Callers cancel tasks.',
       kind: 'stat',
       unit: 'none',
       width: 12,
@@ -26,7 +26,7 @@ const tasks: Row = {
     },
     {
       title: 'Waiting now',
-      sentence: 'Tasks that wait for a worker, counted up to 10,000 a model version.',
+      sentence: 'Tasks waiting for a worker, counted up to 10,000 per model version.',
       kind: 'stat',
       unit: 'none',
       width: 6,
@@ -34,21 +34,21 @@ const tasks: Row = {
     },
     {
       title: 'Accepted, by plan',
-      sentence: 'Tasks accepted each second, by the plan of their workspace.',
+      sentence: "Tasks accepted per second, by their workspace's plan.",
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_tasks_created_total', 'plan'), legend: '{{plan}}' }],
     },
     {
       title: 'Accepted, by model version',
-      sentence: 'Tasks accepted each second, by the public version that they asked for.',
+      sentence: 'Tasks accepted per second, by requested model version.',
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_tasks_created_total', 'model_version'), legend: '{{model_version}}' }],
     },
     {
-      title: 'From acceptance to the cut-out, p95 by plan',
-      sentence: '95 of 100 tasks that succeeded took less, the wait in the queue included.',
+      title: 'Task completion time, p95 by plan',
+      sentence: 'Succeeded tasks, from creation to the end, including the queue.',
       kind: 'lines',
       unit: 's',
       queries: [
@@ -56,8 +56,8 @@ const tasks: Row = {
       ],
     },
     {
-      title: 'Failed for good, by code',
-      sentence: "Tasks that failed, by the code that the caller sees. Codes of the input are the caller's to mend.",
+      title: 'Failed, by code',
+      sentence: 'Failed tasks, by the code that the caller sees. INPUT codes are caller errors.',
       runbooks: ['MatteTasksFailing'],
       kind: 'stack',
       unit: 'ops',
@@ -67,25 +67,25 @@ const tasks: Row = {
 }
 
 const answers: Row = {
-  title: 'Answers: what do callers hear?',
+  title: 'Responses: what do callers get?',
   panels: [
     {
       title: 'Requests by status',
-      sentence: "Answers of the API by HTTP status, its health checks and the store's objects included.",
+      sentence: "API responses by HTTP status, including health checks and the store's objects.",
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_http_request_duration_seconds_count', 'status'), legend: '{{status}}' }],
     },
     {
       title: 'Errors by code',
-      sentence: 'Answers with an error, by the code in their body.',
+      sentence: 'Error responses, by the code in their body.',
       kind: 'lines',
       unit: 'ops',
       queries: [{ expr: perSecondSeen('matte_http_errors_total', 'code'), legend: '{{code}}' }],
     },
     {
-      title: 'Errors in the time shown',
-      sentence: 'How often each code was sent, and each kind of failure ended a task.',
+      title: 'Errors in the selected time',
+      sentence: 'Number of error responses and of failed tasks, by code.',
       kind: 'bars',
       unit: 'none',
       queries: [
@@ -95,7 +95,7 @@ const answers: Row = {
     },
     {
       title: 'Requests by route',
-      sentence: 'What callers use: requests in the time shown.',
+      sentence: 'Requests in the selected time.',
       kind: 'bars',
       unit: 'none',
       queries: [
@@ -109,7 +109,7 @@ const answers: Row = {
 }
 
 const credits: Row = {
-  title: 'Credits: what was sold, what is held?',
+  title: 'Credits: charged, released, held',
   panels: [
     {
       title: 'Settled, by outcome',
@@ -120,14 +120,14 @@ const credits: Row = {
     },
     {
       title: 'Charged, by plan',
-      sentence: 'Credits charged in the time shown. Plan `internal` is not charged.',
+      sentence: 'Credits charged in the selected time. Plan `internal` is not charged.',
       kind: 'bars',
       unit: 'none',
       queries: [{ expr: inRange('matte_credits_settled_total', 'plan', 'outcome="charged"'), legend: '{{plan}}' }],
     },
     {
       title: 'Held',
-      sentence: 'Credits of tasks that have not ended, read every minute. It follows the queue, down to 0.',
+      sentence: 'Credits held by open tasks, read every minute. It follows the queue, down to 0.',
       kind: 'lines',
       unit: 'none',
       queries: [
@@ -139,7 +139,7 @@ const credits: Row = {
     },
     {
       title: 'Broken invariants',
-      sentence: 'Accounts that their ledger does not explain, tasks charged twice or never settled. Always 0.',
+      sentence: 'Accounts that differ from their ledger, tasks charged twice or never settled. Always 0.',
       runbooks: ['MatteInvariantBroken'],
       kind: 'lines',
       unit: 'none',
@@ -150,18 +150,18 @@ const credits: Row = {
 }
 
 const webhooks: Row = {
-  title: 'Webhooks: do receivers hear of it?',
+  title: 'Webhooks: do they reach their receivers?',
   panels: [
     {
       title: 'Ended, by outcome',
-      sentence: 'Arrived, given up after the last attempt, or canceled with their endpoint.',
+      sentence: 'Delivered, failed after the last attempt, or canceled with their endpoint.',
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_deliveries_ended_total', 'outcome'), legend: '{{outcome}}' }],
     },
     {
       title: 'Ended, by event',
-      sentence: 'Deliveries that ended in the time shown, of events that were sent.',
+      sentence: 'Deliveries ended in the selected time.',
       kind: 'bars',
       unit: 'none',
       queries: [
@@ -173,22 +173,22 @@ const webhooks: Row = {
     },
     {
       title: 'Attempts, by outcome',
-      sentence: 'Requests to receivers. A failed one is repeated on the schedule of the contract.',
+      sentence: 'Requests to receivers. Failed ones are retried on a fixed schedule.',
       runbooks: ['MatteWebhooksFailing'],
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecondSeen('matte_delivery_attempts_total', 'outcome'), legend: '{{outcome}}' }],
     },
     {
-      title: 'Time of an attempt, p95',
-      sentence: 'What receivers take to answer.',
+      title: 'Duration of an attempt, p95',
+      sentence: 'Response time of receivers.',
       kind: 'lines',
       unit: 's',
       queries: [{ expr: quantile(0.95, 'matte_delivery_duration_seconds'), legend: 'p95' }],
     },
     {
-      title: 'Oldest webhook that is due',
-      sentence: 'How long the oldest webhook that nobody has taken up has been due.',
+      title: 'Oldest due webhook',
+      sentence: 'Time since the oldest unclaimed webhook became due.',
       runbooks: ['MatteDeliveriesOverdue'],
       kind: 'lines',
       unit: 's',
@@ -199,19 +199,19 @@ const webhooks: Row = {
 }
 
 const appApi: Row = {
-  title: 'App API: what was paid, what did people hear?',
+  title: 'App API: payments, mails, streams',
   panels: [
     {
       title: 'Orders and refunds, by outcome',
-      sentence: 'Orders made and paid, charges declined, refunds paid or failed, in the time shown.',
+      sentence: 'Orders created and paid, charges declined, refunds paid or failed, in the selected time.',
       kind: 'bars',
       unit: 'none',
       queries: [{ expr: `${inRange('matte_payments_total', 'outcome')} > 0`, legend: '{{outcome}}' }],
       emptyBecause: 'nothing may have been ordered',
     },
     {
-      title: 'Events of the provider, by outcome',
-      sentence: 'What the payment provider sent. Failed ones come again; refused ones were not signed by it.',
+      title: 'Provider events, by outcome',
+      sentence: 'Events of the payment provider. It resends failed ones; refused ones had no valid signature.',
       runbooks: ['MattePaymentsOverdue'],
       kind: 'stack',
       unit: 'ops',
@@ -220,7 +220,7 @@ const appApi: Row = {
     },
     {
       title: 'Payments overdue',
-      sentence: 'How long the provider should have been asked, and for how long a refund is not confirmed.',
+      sentence: 'Time since a check of the provider became due, and age of unconfirmed refunds.',
       runbooks: ['MattePaymentsOverdue'],
       kind: 'lines',
       unit: 's',
@@ -229,7 +229,7 @@ const appApi: Row = {
     },
     {
       title: 'Mails, by outcome',
-      sentence: 'Mails that ended, each second: sent, refused for good, or given up after three days.',
+      sentence: 'Mails per second: sent, rejected permanently, or expired after three days.',
       runbooks: ['MatteMailsWaiting'],
       kind: 'stack',
       unit: 'ops',
@@ -238,14 +238,14 @@ const appApi: Row = {
     },
     {
       title: 'Live streams',
-      sentence: 'Streams of task changes that are open.',
+      sentence: 'Open streams of task changes.',
       kind: 'lines',
       unit: 'none',
       queries: [{ expr: 'sum(matte_task_streams_open{})', legend: 'open' }],
     },
     {
       title: 'Live streams ended, by reason',
-      sentence: 'Streams that ended each second. Slow ones were dropped: their clients took nothing.',
+      sentence: 'Streams ended per second. Slow: dropped because the client did not read.',
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecondSeen('matte_task_streams_ended_total', 'reason'), legend: '{{reason}}' }],
@@ -257,6 +257,6 @@ const appApi: Row = {
 export const product: DashboardSource = {
   uid: 'matte-product',
   title: 'Matte / Product',
-  sentence: 'What came, what became of it, what callers heard, what was charged?',
+  sentence: 'Tasks, responses, credits, webhooks and the App API.',
   rows: [tasks, answers, credits, webhooks, appApi],
 }

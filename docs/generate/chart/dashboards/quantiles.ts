@@ -1,4 +1,4 @@
-// Queries that many panels share: of histograms.
+// Shared queries on histograms.
 import type { Query } from './panel.ts'
 
 type Of = { readonly by?: readonly string[]; readonly matchers?: string }
@@ -16,6 +16,6 @@ export const quantiles = (histogram: string): readonly Query[] =>
     legend: `p${share * 100}`,
   }))
 
-/** The common start of most routes says nothing in a legend. */
+/** Removes the common prefix of most routes from the legend. */
 export const shortRoutes = (expr: string): string =>
   `label_replace(${expr}, "route", "$1", "route", "/api/v1/open/developer(/.*)")`

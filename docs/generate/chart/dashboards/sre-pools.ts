@@ -6,18 +6,18 @@ import { worseFrom } from './thresholds.ts'
 
 const pods = (what: string): string => `matte_pool_demand{term="${what}"}`
 
-/** The leader alone has these; `max` bridges the moment in which two replicas believe that they lead. */
+/** Only the leader exports these; `max` covers the moment in which two replicas act as leader. */
 const perPool = (metric: string, by = 'pool'): string => `max by (namespace, ${by}) (${metric})`
 
 const ofPools = (panels: readonly Omit<Panel, 'needs'>[]): readonly Panel[] =>
   panels.map((panel) => ({ ...panel, needs: 'pools' }))
 
 export const autoscaling: Row = {
-  title: 'Autoscaling: what was decided, by which rule?',
+  title: 'Autoscaling: which rule decided what?',
   panels: ofPools([
     {
       title: 'Pods of a pool',
-      sentence: 'Desired, ready and draining. Desired above ready for long: pods do not start.',
+      sentence: 'Desired, ready and draining pods. If desired stays above ready, pods fail to start.',
       runbooks: ['MattePoolAtMax'],
       kind: 'lines',
       unit: 'none',
@@ -27,8 +27,8 @@ export const autoscaling: Row = {
       ],
     },
     {
-      title: 'What the rule wants',
-      sentence: 'Pods for the rate of arrivals, for the backlog and for batches; the largest wins, within the bounds.',
+      title: 'Pods required by the rule',
+      sentence: 'Pods needed for the arrival rate, the backlog and batches. The largest applies, within the limits.',
       kind: 'lines',
       unit: 'short',
       queries: [
@@ -39,8 +39,8 @@ export const autoscaling: Row = {
       ],
     },
     {
-      title: 'Decisions in the time shown, by rule',
-      sentence: 'How often each rule changed the number of pods, up or down. docs/autoscaling.md explains the rules.',
+      title: 'Decisions in the selected time, by rule',
+      sentence: 'Changes of the number of pods by each rule. docs/autoscaling.md explains the rules.',
       kind: 'bars',
       unit: 'none',
       queries: [
@@ -52,7 +52,7 @@ export const autoscaling: Row = {
     },
     {
       title: 'Decisions, by rule',
-      sentence: 'When the number of pods changed, and by which rule.',
+      sentence: 'Times of changes of the number of pods, and their rules.',
       kind: 'stack',
       unit: 'short',
       queries: [
@@ -63,8 +63,8 @@ export const autoscaling: Row = {
       ],
     },
     {
-      title: 'From the oldest waiting request to more pods',
-      sentence: 'How late the decision came. It is meant to come within two seconds.',
+      title: 'Delay of scaling up',
+      sentence: 'Time from the oldest waiting request to the decision. The target is two seconds.',
       kind: 'lines',
       unit: 's',
       thresholds: worseFrom(2, 10),
@@ -73,7 +73,7 @@ export const autoscaling: Row = {
     },
     {
       title: 'Start of a pod, mean of each phase',
-      sentence: 'Scheduled, image there, Triton started, models loaded, warm. What a cold start consists of.',
+      sentence: 'Phases of a cold start: scheduled, image pulled, Triton started, models loaded, warm.',
       kind: 'bars',
       unit: 's',
       queries: [
@@ -93,37 +93,37 @@ export const rollouts: Row = {
   title: 'Drains and rollouts: what changes under load?',
   panels: ofPools([
     {
-      title: 'Pods that drain',
-      sentence: 'Pods that get no new requests and finish those they have. They stay for their grace period at most.',
+      title: 'Draining pods',
+      sentence: 'Pods that finish their requests and get no new ones, at most for their grace period.',
       kind: 'stack',
       unit: 'none',
       queries: [{ expr: perPool('matte_pool_replicas{state="draining"}'), legend: '{{pool}}' }],
     },
     {
       title: "Canary's share",
-      sentence: 'Requests that a new revision gets, in percent of the pool. 0: no rollout is in progress.',
+      sentence: "Percentage of the pool's requests for the new revision. 0: no rollout in progress.",
       kind: 'lines',
       unit: 'none',
       queries: [{ expr: perPool('matte_pool_canary_weight{}'), legend: '{{pool}}' }],
     },
     {
-      title: 'Rollouts in the time shown',
-      sentence: 'By outcome. A rolled back revision is named in the condition RolledBack of its pool.',
+      title: 'Rollouts in the selected time',
+      sentence: "By outcome. The pool's condition RolledBack names a revision that was rolled back.",
       kind: 'bars',
       unit: 'none',
       queries: [{ expr: inRange('matte_rollouts_total', 'pool, outcome'), legend: '{{pool}} {{outcome}}' }],
     },
     {
       title: 'Requests in flight, by revision',
-      sentence: 'Slots of pods that workers have requests in: how the load moves from one revision to the next.',
+      sentence: 'Used slots of the pods, by revision.',
       kind: 'stack',
       unit: 'none',
       queries: [{ expr: 'sum by (pool, revision) (matte_pod_slots_used{})', legend: '{{pool}} {{revision}}' }],
       emptyBecause: 'a revision without a request has no series',
     },
     {
-      title: 'Conditions that hold',
-      sentence: "Conditions of the pools' status that are true. Degraded and RolledBack need a person.",
+      title: 'Active conditions',
+      sentence: 'Conditions with status True. Degraded and RolledBack need an operator.',
       runbooks: ['MattePoolDegraded'],
       kind: 'bars',
       unit: 'none',
@@ -132,8 +132,8 @@ export const rollouts: Row = {
       ],
     },
     {
-      title: 'Pods that workers send to',
-      sentence: 'The worker that sees the fewest, and the one that sees the most. Apart: endpoints arrive late.',
+      title: 'Pods in the routing lists',
+      sentence: 'Minimum and maximum over the workers. A difference means that endpoints arrive late.',
       kind: 'lines',
       unit: 'none',
       queries: [
@@ -145,27 +145,27 @@ export const rollouts: Row = {
 }
 
 export const operator: Row = {
-  title: 'Operator: does the leader get its work done?',
+  title: 'Operator: does the leader reconcile the pools?',
   panels: ofPools([
     {
       title: 'Reconcile passes, by outcome',
-      sentence: 'One a second for each pool. Conflicts are tried again; failures are logged with their reason.',
+      sentence: 'One per second and pool. Conflicts are retried; failures are logged with their reason.',
       runbooks: ['MatteReconcileFailing'],
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond('matte_reconcile_total', 'outcome'), legend: '{{outcome}}' }],
     },
     {
-      title: 'Time of a reconcile pass, p95',
-      sentence: 'Above a second, the API server of Kubernetes is slow, or refuses.',
+      title: 'Duration of a reconcile pass, p95',
+      sentence: 'Above a second, the Kubernetes API server is slow or rejects requests.',
       kind: 'lines',
       unit: 's',
       thresholds: worseFrom(1, 5),
       queries: [{ expr: quantile(0.95, 'matte_reconcile_seconds', { by: ['queue'] }), legend: '{{queue}}' }],
     },
     {
-      title: 'Watches that began again, objects that they had missed',
-      sentence: 'Watches end regularly. Missed objects are found by the comparing list, every ten minutes.',
+      title: 'Watch restarts and missed objects',
+      sentence: 'Watches end regularly. A list every ten minutes finds missed objects.',
       runbooks: ['MatteWatchRestarting'],
       kind: 'lines',
       unit: 'ops',
@@ -179,8 +179,8 @@ export const operator: Row = {
       emptyBecause: 'a watch is counted from its first restart on',
     },
     {
-      title: 'Watched namespaces that cannot be read',
-      sentence: 'Pools there stay as they are. The Roles of the chart are missing, or the namespace was deleted.',
+      title: 'Unreadable namespaces',
+      sentence: "Their pools stay unchanged. The chart's Roles are missing, or the namespace was deleted.",
       runbooks: ['MatteNamespaceUnreadable'],
       kind: 'lines',
       unit: 'none',
@@ -191,15 +191,15 @@ export const operator: Row = {
     },
     {
       title: 'Leader, by pod',
-      sentence: 'Which operator leads. A change is a restart, or a Lease that was not renewed in time.',
+      sentence: 'The current leader. It changes after a restart, or if the Lease was not renewed in time.',
       runbooks: ['MatteNoLeader', 'MatteTwoLeaders'],
       kind: 'lines',
       unit: 'none',
       queries: [{ expr: 'max by (pod) (matte_leader{})', legend: '{{pod}}' }],
     },
     {
-      title: 'Pools that are closed',
-      sentence: '1: Kubernetes refuses the fencing token of the leader, so the operator changes nothing of the pool.',
+      title: 'Closed pools',
+      sentence: "1: Kubernetes rejects the leader's fencing token, so the operator cannot change the pool.",
       runbooks: ['MattePoolClosed'],
       kind: 'lines',
       unit: 'none',

@@ -11,12 +11,12 @@ const ofTriton = (emptyBecause: string, panels: readonly Omit<Panel, 'needs' | '
   panels.map((panel) => ({ ...panel, needs: 'pools', emptyBecause }))
 
 export const triton: Row = {
-  title: 'Triton: what do its pods report?',
+  title: 'Triton',
   panels: [
     ...ofTriton('only the monitors of the chart have Prometheus read Triton', [
       {
-        title: 'Time of a request in Triton',
-        sentence: 'Mean time in the queue and in the model. A queue longer than the model takes: pods are too few.',
+        title: 'Request time in Triton',
+        sentence: 'Mean time in the queue and in the model. There are too few pods if the queue takes longer.',
         kind: 'lines',
         unit: 's',
         queries: [
@@ -26,7 +26,7 @@ export const triton: Row = {
       },
       {
         title: 'Requests of Triton, by revision',
-        sentence: 'Successes and failures as Triton counts them, probes of the operator included.',
+        sentence: "Successes and failures counted by Triton, including the operator's probes.",
         kind: 'lines',
         unit: 'ops',
         queries: [
@@ -35,8 +35,8 @@ export const triton: Row = {
         ],
       },
       {
-        title: 'Requests that wait in Triton',
-        sentence: 'Accepted by a pod and not begun.',
+        title: 'Requests waiting in Triton',
+        sentence: 'Accepted by a pod and not started.',
         kind: 'lines',
         unit: 'none',
         queries: [{ expr: 'sum by (pool) (nv_inference_pending_request_count{})', legend: '{{pool}}' }],
@@ -44,15 +44,15 @@ export const triton: Row = {
     ]),
     ...ofTriton('a pool on the CPU has no GPU', [
       {
-        title: 'Use of the GPUs',
-        sentence: 'Mean over the pods of a pool. Low with a queue: the batch or the processor limits, not the GPU.',
+        title: 'GPU utilization',
+        sentence: 'Mean over the pods of a pool. If it is low with a queue, batch size or CPU is the limit.',
         kind: 'lines',
         unit: 'percentunit',
         queries: [{ expr: 'avg by (pool) (nv_gpu_utilization{})', legend: '{{pool}}' }],
       },
       {
-        title: 'Memory of the fullest GPU',
-        sentence: 'Share of the memory of the GPU, by pool. At 1 a model does not load.',
+        title: 'GPU memory, maximum',
+        sentence: 'Highest share of GPU memory, by pool. At 1 a model cannot load.',
         kind: 'lines',
         unit: 'percentunit',
         thresholds: worseFrom(0.9, 0.98),

@@ -6,16 +6,16 @@ import { triton } from './sre-triton.ts'
 import { badFrom, worseFrom } from './thresholds.ts'
 
 const http = 'matte_http_request_duration_seconds'
-// Those of the objective behind the alert MatteAcceptFailing.
+// The routes of MatteAcceptFailing's objective.
 const creations =
   'method="POST", route=~"/api/v1/open/developer/(tasks|tasks/:taskId/retry|batch-tasks|uploads/presign)|/v1/tasks"'
 
-const promises: Row = {
-  title: 'Promises: are tasks accepted, and do they end?',
+const objectives: Row = {
+  title: 'Objectives: are tasks accepted, and do they finish?',
   panels: [
     {
-      title: 'Creations answered without an error of ours',
-      sentence: 'Share of the creations (tasks, batches, uploads) that were not answered with 5xx.',
+      title: 'Create requests without a server error',
+      sentence: 'Share of create requests (tasks, batches, uploads) without a 5xx response.',
       runbooks: ['MatteAcceptFailing'],
       kind: 'stat',
       unit: 'percentunit',
@@ -35,8 +35,8 @@ const promises: Row = {
       ],
     },
     {
-      title: 'Tasks that ended within 30 s',
-      sentence: 'Share of the tasks that were not canceled, from their acceptance on.',
+      title: 'Tasks finished within 30 s',
+      sentence: 'Share of tasks, measured from creation, without canceled ones.',
       runbooks: ['MatteCompletionLate'],
       kind: 'stat',
       unit: 'percentunit',
@@ -53,7 +53,7 @@ const promises: Row = {
     },
     {
       title: 'Oldest waiting task',
-      sentence: 'Over all model versions. A task is not lost, however long it waits; see the queue below.',
+      sentence: 'Over all model versions. Waiting tasks are not lost; see the queue below.',
       runbooks: ['MatteTasksWaiting'],
       kind: 'stat',
       unit: 's',
@@ -62,16 +62,16 @@ const promises: Row = {
       queries: [{ expr: 'max(matte_task_queued_age_seconds{})', legend: 'oldest' }],
     },
     {
-      title: 'From acceptance to the end of a task',
-      sentence: 'Half, 95 and 99 of 100 tasks took less, the wait in the queue included.',
+      title: 'Task completion time',
+      sentence: 'Median, p95 and p99 from creation to the end, including the queue.',
       runbooks: ['MatteCompletionLate'],
       kind: 'lines',
       unit: 's',
       queries: quantiles('matte_task_completion_seconds'),
     },
     {
-      title: 'Creations by status',
-      sentence: 'Answers to creations. 429 are limits and capacity, 5xx are ours.',
+      title: 'Create requests by status',
+      sentence: 'Responses to create requests. 429: limits and capacity. 5xx: server errors.',
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecond(`${http}_count`, 'status', creations), legend: '{{status}}' }],
@@ -80,11 +80,11 @@ const promises: Row = {
 }
 
 const queue: Row = {
-  title: 'Queue: does work wait, and who takes it?',
+  title: 'Queue: do tasks wait, and are they claimed?',
   panels: [
     {
       title: 'Oldest waiting task, by model version',
-      sentence: 'How long it has waited for a worker. Rising steadily: no pod serves the version, or too few.',
+      sentence: 'Time waiting for a worker. A steady rise means too few pods, or none, for the version.',
       runbooks: ['MatteTasksWaiting'],
       kind: 'lines',
       unit: 's',
@@ -100,7 +100,7 @@ const queue: Row = {
     },
     {
       title: 'Accepted and ended',
-      sentence: 'Tasks a second. Where more are accepted than end, the queue grows.',
+      sentence: 'Tasks per second. The queue grows while more are accepted than end.',
       kind: 'lines',
       unit: 'ops',
       queries: [
@@ -109,8 +109,8 @@ const queue: Row = {
       ],
     },
     {
-      title: 'Webhooks that are due',
-      sentence: 'Counted up to 10,000. Webhooks held back by the bounds of their receiver count too.',
+      title: 'Due webhooks',
+      sentence: 'Counted up to 10,000, including webhooks held back by limits of their receiver.',
       kind: 'lines',
       unit: 'none',
       queries: [
@@ -121,8 +121,8 @@ const queue: Row = {
       ],
     },
     {
-      title: 'Oldest webhook that is due',
-      sentence: 'How long it has been due. Rising: no dispatcher runs, or receivers answer too slowly.',
+      title: 'Oldest due webhook',
+      sentence: 'Time since it became due. A rise means that no dispatcher runs, or receivers respond slowly.',
       runbooks: ['MatteDeliveriesOverdue'],
       kind: 'lines',
       unit: 's',
@@ -130,9 +130,8 @@ const queue: Row = {
       queries: [{ expr: 'max(matte_delivery_due_age_seconds{})', legend: 'oldest' }],
     },
     {
-      title: 'Claims in trouble',
-      sentence:
-        'Expired: a worker died or hung. Lost: its work was done again. Failed: the database refused the round.',
+      title: 'Claim problems',
+      sentence: 'Expired: a worker died or hung. Lost: its work was repeated. Failed: the database rejected the round.',
       runbooks: ['MatteClaimsFailing'],
       kind: 'lines',
       unit: 'ops',
@@ -151,7 +150,7 @@ const latency: Row = {
   panels: [
     {
       title: 'Requests, p95 by route',
-      sentence: '95 of 100 requests took less. Uploads and results count until their last byte.',
+      sentence: 'Requests by route, up to the last byte of uploads and results.',
       kind: 'lines',
       unit: 's',
       queries: [
@@ -160,21 +159,21 @@ const latency: Row = {
     },
     {
       title: 'Wait for a worker',
-      sentence: 'From the start of the wait to the claim.',
+      sentence: 'Time from queueing to the claim.',
       kind: 'lines',
       unit: 's',
       queries: quantiles('matte_task_queue_wait_seconds'),
     },
     {
       title: 'Stages of a task, p95',
-      sentence: 'What a worker does after its claim. `infer` holds the wait for a pod and the model.',
+      sentence: 'Stages of a worker after the claim. `infer` includes the wait for a pod.',
       kind: 'lines',
       unit: 's',
       queries: [{ expr: quantile(0.95, 'matte_task_stage_seconds', { by: ['stage'] }), legend: '{{stage}}' }],
     },
     {
       title: 'Attempts by outcome',
-      sentence: 'Given back: the pod or the store was gone, and no attempt was spent. Lost: somebody else ended it.',
+      sentence: 'Given back: pod or store unavailable, no attempt used up. Lost: another process ended the task.',
       kind: 'stack',
       unit: 'ops',
       queries: [
@@ -182,15 +181,15 @@ const latency: Row = {
       ],
     },
     {
-      title: 'Refused for lack of room',
-      sentence: 'Requests that the API refused early with 429, so that accepted ones keep their pace.',
+      title: 'Rejected for lack of capacity',
+      sentence: 'Requests that the API rejected early with 429 to protect accepted ones.',
       runbooks: ['MatteApiRefusing'],
       kind: 'lines',
       unit: 'ops',
       queries: [{ expr: 'sum(rate(matte_http_requests_refused_total{}[RATE]))', legend: 'refused' }],
     },
     {
-      title: 'Inferences that failed, and pods taken out',
+      title: 'Failed inferences, and pods taken out of rotation',
       sentence: 'A pod that stalls or fails gets no requests until a probe succeeds.',
       kind: 'lines',
       unit: 'ops',
@@ -205,6 +204,6 @@ const latency: Row = {
 export const sre: DashboardSource = {
   uid: 'matte-sre',
   title: 'Matte / SRE',
-  sentence: 'Is work accepted and done in time, what waits where, and what did the autoscaler decide by which rule?',
-  rows: [promises, queue, latency, autoscaling, rollouts, triton, operator],
+  sentence: 'Objectives, queue, latency, autoscaling, rollouts and the operator.',
+  rows: [objectives, queue, latency, autoscaling, rollouts, triton, operator],
 }

@@ -1,13 +1,13 @@
-// From which value a panel is orange or red.
+// Thresholds of orange and red.
 import type { Threshold } from './panel.ts'
 
-/** From `bad` on red, from `warn` on orange. */
+/** Orange from `warn`, red from `bad`. */
 export const worseFrom = (warn: number, bad: number): readonly Threshold[] => [
   { from: warn, color: 'orange' },
   { from: bad, color: 'red' },
 ]
 
-/** Red from the first one on. */
+/** Red from `bad`. */
 export const badFrom = (bad: number): readonly Threshold[] => [{ from: bad, color: 'red' }]
 
 /** Red below `good`. */

@@ -1,9 +1,9 @@
-// What is chosen at the head of a dashboard.
+// Variables at the top of a dashboard.
 import type { DashboardLink, DataSourceRef, VariableModel } from '@grafana/schema'
 
 /**
- * Added to every selector. The chart's monitors make the release's name the `job`; other configurations of Prometheus
- * have another job there. `All` matches what has no namespace too.
+ * Added to every selector. The chart's monitors set `job` to the release's name; other configurations may not. `All`
+ * also matches series without a namespace.
  */
 export const scope = 'namespace=~"$namespace", job=~"$release"'
 

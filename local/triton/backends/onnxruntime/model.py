@@ -27,7 +27,7 @@ GRAPH_LEVELS = {
     2: ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
 }
 
-# What the C++ backend reads for the CUDA provider from `parameters`: the default, and what its numbers stand for.
+# CUDA provider options that the C++ backend reads from `parameters`: defaults, and the meaning of numbers.
 CUDA_PARAMETERS = {
     "cudnn_conv_algo_search": ("0", {"0": "EXHAUSTIVE", "1": "HEURISTIC", "2": "DEFAULT"}),
     "arena_extend_strategy": ("0", {"0": "kNextPowerOfTwo", "1": "kSameAsRequested"}),

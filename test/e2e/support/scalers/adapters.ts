@@ -1,5 +1,4 @@
-// The two programs that serve external metrics, on this machine: prometheus-adapter, and KEDA's pair of operator and
-// metrics server.
+// Servers of external metrics on this machine: prometheus-adapter, and KEDA's operator and metrics server.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
@@ -11,13 +10,13 @@ import type { Cluster } from '../cluster.ts'
 type Start = {
   readonly cluster: Cluster
   readonly dir: string
-  /** Where the API server reaches this machine. */
+  /** Address of this machine for the API server. */
   readonly address: string
 }
 
 export type MetricsServer = { readonly port: number; stop(): Promise<void> }
 
-/** Files of its own: a kubeconfig of the cluster's administrator. */
+/** Separate files: a kubeconfig of the cluster's administrator. */
 function writeKubeconfig({ cluster, dir }: Start): string {
   mkdirSync(dir, { recursive: true })
   const kubeconfig = join(dir, 'kubeconfig')
@@ -25,7 +24,7 @@ function writeKubeconfig({ cluster, dir }: Start): string {
   return kubeconfig
 }
 
-/** As its own probes ask: with a certificate that nobody checks. */
+/** Readiness check without certificate verification. */
 const isServing = (address: string, port: number) => async (): Promise<boolean> => {
   return new Promise((resolve) => {
     const asked = request({ host: address, port, path: '/readyz', rejectUnauthorized: false, timeout: 2_000 })
@@ -38,7 +37,7 @@ const isServing = (address: string, port: number) => async (): Promise<boolean> 
   })
 }
 
-/** `rules` as the adapter's own configuration has them. */
+/** `rules` in the adapter's configuration format. */
 export async function startPrometheusAdapter(
   start: Start,
   { rules, prometheusUrl }: { readonly rules: string; readonly prometheusUrl: string },
@@ -53,7 +52,7 @@ export async function startPrometheusAdapter(
     args: [
       `--config=${join(dir, 'rules.yaml')}`,
       `--prometheus-url=${prometheusUrl}`,
-      // Ten minutes unless it is set: until then a new metric does not exist for it.
+      // The default is ten minutes, in which a new metric would be missing.
       '--metrics-relist-interval=2s',
       ...['lister', 'authentication', 'authorization'].map((what) => `--${what}-kubeconfig=${kubeconfig}`),
       `--cert-dir=${dir}`,
@@ -70,7 +69,7 @@ export async function startPrometheusAdapter(
   return { port, stop: () => server.stop() }
 }
 
-/** Both watch the scenario's namespace alone, and know each other by a certificate that lives for a day. */
+/** Both watch only the scenario's namespace, and authenticate by a certificate valid for a day. */
 export async function startKeda(start: Start): Promise<MetricsServer> {
   const { cluster, dir, address } = start
   const KUBECONFIG = writeKubeconfig(start)

@@ -1,4 +1,4 @@
-// The external metrics API of the cluster, served by a program of this machine: an adapter for Prometheus, or KEDA's.
+// The cluster's external metrics API, served by a program on this machine: prometheus-adapter, or KEDA.
 import { createSocket } from 'node:dgram'
 import { endpointSlices, type Resource, services } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
@@ -21,7 +21,7 @@ const apiServices: Resource<ApiService> = {
   clusterScoped: true,
 }
 
-/** The address of this machine that the cluster's nodes see. */
+/** Address of this machine as seen by the cluster's nodes. */
 export async function machineAddress({ kube }: Cluster): Promise<string> {
   const { items } = await kube.list(nodes)
   const addresses = (items[0]?.status as { addresses?: { type: string; address: string }[] } | undefined)?.addresses
@@ -29,7 +29,7 @@ export async function machineAddress({ kube }: Cluster): Promise<string> {
   if (node === undefined) throw new Error('the node has no address')
   const socket = createSocket(node.includes(':') ? 'udp6' : 'udp4')
   try {
-    // Sends nothing: the system only chooses the way.
+    // Sends nothing; the system only selects the route.
     await new Promise<void>((resolve) => socket.connect(9, node, resolve))
     return socket.address().address
   } finally {
@@ -37,7 +37,7 @@ export async function machineAddress({ kube }: Cluster): Promise<string> {
   }
 }
 
-/** Leads the cluster's external metrics to this port of the machine; the answer takes that back. */
+/** Routes the cluster's external metrics to this port; returns a function that undoes it. */
 export async function serveExternalMetrics(
   { kube }: Cluster,
   { address, port, namespace }: { readonly address: string; readonly port: number; readonly namespace: string },
@@ -66,7 +66,7 @@ export async function serveExternalMetrics(
       service: { name, namespace, port: 443 },
       group: 'external.metrics.k8s.io',
       version: 'v1beta1',
-      // Its certificate is for nobody; the cluster's own adapter has one that its authority signed.
+      // The certificate is self-signed; a cluster's own adapter has one signed by its authority.
       insecureSkipTLSVerify: true,
       groupPriorityMinimum: 100,
       versionPriority: 100,

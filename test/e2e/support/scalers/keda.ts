@@ -1,4 +1,4 @@
-// KEDA's definitions on the cluster, and its ScaledObject.
+// KEDA's CustomResourceDefinitions and its ScaledObject.
 import type { Resource } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import type { Definition } from '../../../support/keda/definitions.ts'
@@ -24,13 +24,13 @@ const customDefinitions: Resource<KubeObject> = {
   clusterScoped: true,
 }
 
-/** Returns when its objects are served. They go with `removeKeda`. */
+/** Returns when its objects are served. `removeKeda` deletes them. */
 export async function installKeda({ kube }: Cluster, definitions: readonly Definition[]): Promise<void> {
   for (const definition of definitions) await kube.apply(customDefinitions, definition)
   await until('KEDA’s objects are served', async () => (await kube.list(scaledObjects)).items.length === 0)
 }
 
-/** Call it while KEDA runs: its objects wait for it before they go. */
+/** Requires a running KEDA, because its finalizers block the deletion otherwise. */
 export async function removeKeda({ kube }: Cluster, definitions: readonly Definition[]): Promise<void> {
   const { items } = await kube.list(scaledObjects)
   for (const { metadata } of items) await kube.delete(scaledObjects, metadata.name)

@@ -1,14 +1,13 @@
-// What the scenarios of external scalers need besides the cluster: programs in $PATH, and an external metrics API that
-// nobody else serves.
+// Requirements of the external scaler scenarios: programs in $PATH, and an unused external metrics API.
 import { accessSync, constants } from 'node:fs'
 import { join, relative } from 'node:path'
+import { loadKubeConfig } from '@matte/controller/operator/kube/cluster-access'
 import { createTransport } from '@matte/controller/operator/kube/http/transport'
-import { loadKubeConfig } from '@matte/controller/operator/kube/load-config'
 import { rootDir } from '@matte/local/paths'
 import { reportSkip } from '../../../support/report/skips.ts'
 import { externalMetricsName } from './external-metrics.ts'
 
-/** Why the tests named `matching` cannot run here, reported once; undefined when they can. */
+/** Reason why the tests named `matching` cannot run, reported once; undefined if they can. */
 export async function findMissingPrograms(names: readonly string[], matching: string): Promise<string | undefined> {
   const missing = names.filter((name) => !isProgram(name))
   const reason =

@@ -1,4 +1,4 @@
-// A real Prometheus beside the cluster, which scrapes one process every second.
+// A real Prometheus beside the cluster that scrapes one process every second.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningServer, startServer } from '@matte/local/lifecycle/server'
@@ -6,11 +6,11 @@ import { answers } from '@matte/local/lifecycle/wait'
 import { freePorts } from '../../../support/free-ports.ts'
 
 export type Prometheus = RunningServer & {
-  /** The value of a query of one sample; undefined when it has none. */
+  /** Value of a query with one sample; undefined without a sample. */
   ask(query: string): Promise<number | undefined>
 }
 
-/** `labels` as a PodMonitor gives them. */
+/** `labels` as set by a PodMonitor. */
 export async function startPrometheus(
   dir: string,
   target: { readonly healthUrl: string; readonly labels: Readonly<Record<string, string>> },

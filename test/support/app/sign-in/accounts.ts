@@ -1,4 +1,4 @@
-// Accounts made through the front door: registered, verified by the mail, signed in.
+// Accounts created through the API: registered, verified by mail, signed in.
 import { randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import type { TestApi } from '../../api.ts'
@@ -18,7 +18,7 @@ export type Account = {
   readonly password: string
   readonly userId: string
   readonly tokens: SignedIn
-  /** With the access token of the verification. */
+  /** Client with the access token from the verification. */
   readonly client: AppClient
 }
 

@@ -1,11 +1,11 @@
-import { readSigningKeys } from '@matte/core/identity/signing-keys'
+import { readSigningKeys } from '@matte/people/identity/session/signing-keys'
 import { SignJWT } from 'jose'
 import type { World } from '../../../api/given.ts'
 import type { Person } from '../people.ts'
 
 type Changed = { readonly audience?: string; readonly typ?: string; readonly seconds?: number }
 
-/** A token as the service signs it, but for what is changed. */
+/** A token like the service's own, except for the given changes. */
 export async function forgeToken(world: Pick<World, 'db' | 'api'>, person: Person, changed: Changed): Promise<string> {
   const { audience = 'matte-app', typ = 'at+jwt', seconds = 60 } = changed
   const { userId, sessionId, workspaceId } = person

@@ -1,7 +1,7 @@
-// Mails as they are queued: what the dispatcher would send, opened as it opens them.
+// Queued mails, decrypted as the dispatcher does.
 import type { Db } from '@matte/core/db/database'
-import type { MailData } from '@matte/core/mail/templates'
 import { unseal } from '@matte/core/runtime/seal'
+import type { MailData } from '@matte/people/mail/templates'
 import { sql } from 'kysely'
 import type { TestApi } from '../../api.ts'
 import { until } from '../../until.ts'
@@ -22,7 +22,7 @@ export async function mailsTo(db: Db, api: TestApi, email: string): Promise<Rece
   }))
 }
 
-/** Waits until the address has so many mails of a template; the tokens in their links, oldest first. */
+/** Waits until the address has this many mails of a template; returns the tokens of their links, oldest first. */
 export async function tokensTo(
   { db, api }: { readonly db: Db; readonly api: TestApi },
   email: string,
@@ -33,7 +33,7 @@ export async function tokensTo(
   return (await found()).map(({ data }) => new URL(String(data.url)).searchParams.get('token') ?? '')
 }
 
-/** Until everything that was asked for without signing in is done. */
+/** Waits until all requests from before sign-in are processed. */
 export async function untilRequestsDone(db: Db): Promise<void> {
   await until('requests are done', async () => {
     return (await db.selectFrom('account_request').select('id').limit(1).executeTakeFirst()) === undefined

@@ -1,6 +1,6 @@
 /**
- * How often one of `a` is greater than one of `b`, ties counted half: the statistic of Mann and Whitney, divided by the
- * number of pairs. 0.5 when ranks cannot tell them apart. Outliers count by their rank alone.
+ * Mann-Whitney statistic divided by the number of pairs: how often a value of `a` is greater than one of `b`, ties
+ * counted half. 0.5 if ranks cannot distinguish them. Outliers count by rank only.
  */
 export function advantage(a: readonly number[], b: readonly number[]): number {
   const wins = a.flatMap((x) => b.map((y) => (x > y ? 1 : x === y ? 0.5 : 0)))

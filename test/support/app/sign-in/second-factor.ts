@@ -1,4 +1,4 @@
-// Codes of people in tests.
+// TOTP codes of people in tests.
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 import { TOTP } from 'otpauth'
@@ -10,15 +10,15 @@ export const codeOf = (secret: string, atMs: number): string => new TOTP({ secre
 export type SecondFactor = {
   readonly secret: string
   readonly recoveryCodes: readonly string[]
-  /** A code that was not used yet, by the database's time. */
+  /** An unused code for the database's time. */
   nextCode(): Promise<string>
-  /** One that is wrong, and would be at any of the steps around now. */
+  /** A code that is wrong for all steps around now. */
   wrongCode(): Promise<string>
 }
 
 type Setup = { readonly secret: string; readonly otpauthUrl: string; readonly qrCodeSvg: string }
 
-/** Switches codes on, as an app would. `password`: of the person, unless it is that of `givePassword`. */
+/** Enables two-factor sign-in, as an app does. `password` defaults to that of `givePassword`. */
 export async function enableSecondFactor(db: Db, client: AppClient, password = common): Promise<SecondFactor> {
   const { secret } = (await client.call<Setup>('POST', '/auth/2fa/setup', { body: { password } })).data
   const code = codeOf(secret, await databaseTime(db))
@@ -27,7 +27,7 @@ export async function enableSecondFactor(db: Db, client: AppClient, password = c
   return {
     secret,
     recoveryCodes: enabled.data.recoveryCodes,
-    // Half a minute passes in the row and not in the test: the last step that was used lies further back.
+    // Moves the last used step back instead of waiting for half a minute.
     nextCode: async () => {
       await sql`update two_factor set last_step = last_step - 5`.execute(db)
       return codeOf(secret, await databaseTime(db))

@@ -1,10 +1,10 @@
-// Rows behind the tokens of a session.
+// Rows of a session's tokens.
 import type { Db } from '@matte/core/db/database'
-import { hashRefreshToken } from '@matte/core/identity/session/refresh-token'
+import { hashRefreshToken } from '@matte/people/identity/session/refresh-token'
 import { decodeJwt } from 'jose'
 import { sql } from 'kysely'
 
-/** Changes the row as if the token had been spent that long ago. */
+/** Changes the row as if the token had been used this long ago. */
 export const letTokenPass = (db: Db, { refreshToken, seconds }: { refreshToken: string; seconds: number }) =>
   db
     .updateTable('refresh_token')

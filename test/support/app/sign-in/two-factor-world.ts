@@ -1,4 +1,4 @@
-// Accounts with a second factor, and the two halves of their logins.
+// Accounts with a second factor, and both steps of their logins.
 import type { World } from '../../../api/given.ts'
 import { createAppClient } from '../app-client.ts'
 import { givenPerson } from '../people.ts'
@@ -27,7 +27,7 @@ export function twoFactorWorld(world: World) {
       return { ...someone, factor: await enableSecondFactor(world.db, someone.client) }
     },
     logIn,
-    /** One after the other: passwords that come at once for one account wait for each other. */
+    /** Sequential, because concurrent passwords for one account wait for each other. */
     logInTimes: async (email: string, count: number) => {
       const logins: Login[] = []
       while (logins.length < count) logins.push(await logIn(email))
@@ -35,7 +35,7 @@ export function twoFactorWorld(world: World) {
     },
     verify: (mfaToken: string, code: string) =>
       open().call<Tokens>('POST', '/auth/2fa/verify', { body: { mfaToken, code } }),
-    /** Names of the workspace's events. */
+    /** Names of the workspace's audit events. */
     events: async (workspaceId: string) => {
       const due = world.db.selectFrom('notification_due').select('event').where('workspace_id', '=', workspaceId)
       return (await due.execute()).map(({ event }) => event)

@@ -1,5 +1,5 @@
-// A browser as pages need one: it follows links, fills forms in and presses buttons, without JavaScript or cookies, and
-// sends the headers that a browser sends with a form of a page without a referrer.
+// A browser for server-rendered pages: follows links, fills forms and presses buttons, without JavaScript or cookies.
+// It sends the headers of a browser that submits a form from a page without a referrer.
 
 export type ShownPage = {
   readonly status: number
@@ -9,7 +9,7 @@ export type ShownPage = {
   readonly heading: string
   /** Text of the whole page. */
   readonly text: string
-  /** Sends the only form, with its hidden fields; `button` is the value of the one that is pressed. */
+  /** Submits the only form with its hidden fields; `button` is the value of the pressed button. */
   submit(fields?: Fields, options?: SubmitOptions): Promise<ShownPage>
   /** Follows the link with this label. */
   follow(label: string): Promise<ShownPage>

@@ -1,4 +1,4 @@
-// Mails as people get them: queued by the API, sent by a dispatcher to a mail server of the tests.
+// Mails end to end: queued by the API, sent by a dispatcher to a mail server of the tests.
 import { afterAll, beforeAll } from 'vitest'
 import { type DispatcherProcess, spawnDispatcher } from '../../../dispatcher/dispatcher-process.ts'
 import { type MailServer, mailEnv, startMailServer } from '../../../dispatcher/mail-server.ts'
@@ -15,11 +15,11 @@ export type ReceivedMail = { readonly subject: string; readonly text: string; re
 type Mailbox = {
   /** All mails to an address, oldest first. */
   mailsTo(address: string): readonly ReceivedMail[]
-  /** Waits for a mail to the address with these words in its subject; the latest. */
+  /** Waits for a mail to the address with these words in its subject; returns the latest. */
   untilMail(address: string, subject: string): Promise<ReceivedMail>
 }
 
-/** Inside tests and hooks only. `sender` is asked when the block begins. */
+/** Call in a block; use the result inside tests and hooks. `sender` is called when the block begins. */
 export function useMailbox(sender: () => Sender): Mailbox {
   let server: MailServer | undefined
   let dispatcher: DispatcherProcess | undefined

@@ -1,15 +1,14 @@
-// `credits.low_balance` (D71): once each time that the available credits fall below the threshold. Whatever lowers them
-// notes the workspace (low-balance.ts), and this loop compares the whole balance. The note is deleted in the
-// transaction that publishes the event, so a crash leaves both or neither.
+// Publishes `credits.low_balance` (D71) each time the balance falls below the threshold. The record of low-balance.ts
+// is deleted in the same transaction.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
-import { publishEvent } from '../../notification/publish-event.ts'
+import { publishEvent } from '../../webhook/publish-event.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { readBalance } from '../balance.ts'
 
-/** Judges the workspaces that were noted; returns how many events there were. */
+/** Checks the recorded workspaces; returns the number of events. */
 export async function announceLowBalances(db: Db, pass: SweepPass = {}): Promise<number> {
   const noted = await db
     .selectFrom('credit_low_balance')
@@ -18,17 +17,17 @@ export async function announceLowBalances(db: Db, pass: SweepPass = {}): Promise
     .orderBy('at')
     .limit(pass.limit ?? 100)
     .execute()
-  return sumEach(noted, pass, ({ id }) => db.transaction().execute((tx) => judge(tx, id)))
+  return sumEach(noted, pass, ({ id }) => db.transaction().execute((tx) => announceIfLow(tx, id)))
 }
 
-async function judge(tx: Db, workspaceId: string): Promise<number> {
+async function announceIfLow(tx: Db, workspaceId: string): Promise<number> {
   await lockWorkspace(tx, workspaceId)
   const note = await tx
     .deleteFrom('credit_low_balance')
     .where('workspace_id', '=', workspaceId)
     .returning('workspace_id')
     .executeTakeFirst()
-  if (note === undefined) return 0 // another replica's
+  if (note === undefined) return 0 // another replica took it
   const { available } = await readBalance(tx, workspaceId)
   const crossed = await tx
     .updateTable('workspace')

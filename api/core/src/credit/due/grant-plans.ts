@@ -5,16 +5,13 @@ import type { Plans } from '../../workspace/plan.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { grantDueMonth } from '../operator-plan.ts'
 
-/**
- * Grants the month's credits where they are due, a transaction a workspace; returns how many workspaces. What another
- * replica has granted meanwhile is the same grant.
- */
+/** Grants monthly credits that are due, one transaction per workspace; returns the number of workspaces. */
 export async function grantDuePlans(db: Db, plans: Plans, pass: SweepPass = {}): Promise<number> {
   const due = await db
     .selectFrom('workspace')
     .select('id')
     .where('plan_credits_due_at', '<=', sql<Date>`now()`)
-    // Of a team or an account that has ended nobody spends them.
+    // Deleted workspaces get no credits.
     .where('deleted_at', 'is', null)
     .where(sql<boolean>`id <> all(${idsAside(pass)}::uuid[])`)
     .orderBy('plan_credits_due_at')

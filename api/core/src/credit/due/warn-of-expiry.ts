@@ -1,12 +1,11 @@
-// `credits.expiration_warning`: once per lot and notice, the days before the end that its workspace has set. When it
-// falls due is a column of the lot, so a pass reads what is due and nothing else.
+// Publishes `credits.expiration_warning` once per lot and notice period, the configured days before its expiry.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
-import { publishEvent } from '../../notification/publish-event.ts'
+import { publishEvent } from '../../webhook/publish-event.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 
-/** Announces the lots that are due; returns how many events there were. */
+/** Announces the lots that are due; returns the number of events. */
 export async function warnOfExpiry(db: Db, pass: SweepPass = {}): Promise<number> {
   const due = await db
     .selectFrom('credit_lot')
@@ -34,7 +33,7 @@ export async function warnOfExpiry(db: Db, pass: SweepPass = {}): Promise<number
 
 type Warning = { readonly credits: number; readonly expiresAt: Date; readonly days: number }
 
-/** Undefined: another replica's, announced with this notice before, or too late. */
+/** Undefined: another replica took it, it was already announced with this notice period, or the lot has expired. */
 async function takeWarning(tx: Db, lotId: string): Promise<Warning | undefined> {
   const { rows } = await sql<Warning>`
     with lot as (

@@ -1,6 +1,5 @@
-// The ledger as its owners read it. An entry's `change` is what it did to the credits that can be spent, and its
-// balance what there were after it; so the balance of an entry is that of the one before it plus its own change. A
-// capture changes nothing: its credits were taken by the hold.
+// The ledger of a workspace. `change` is an entry's effect on spendable credits and `balanceAfter` their sum after it.
+// A capture changes nothing, because the hold took its credits.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { countRows, type ListTotal, type PageRequest } from '../../db/page.ts'
@@ -24,9 +23,9 @@ export type LedgerEntry = {
   readonly lotKind: string
   readonly taskId: string | null
   readonly orderId: string | null
-  /** Of an adjustment. */
+  /** Set for adjustments. */
   readonly reason: string | null
-  /** Credits that were moved, at least 1. */
+  /** Credits moved, at least 1. */
   readonly amount: number
   readonly change: number
   readonly balanceAfter: number
@@ -34,7 +33,7 @@ export type LedgerEntry = {
   readonly created_at_micros: string
 }
 
-/** Read by an index that leaves the two entries of every success out, hence its condition in so many words. */
+/** Condition of the partial index that leaves out the two entries of every success. */
 const isRare = sql<boolean>`to_account in ('available', 'expired', 'refunded', 'adjusted')`
 
 const isOfType: Readonly<Record<EntryType, RawBuilder<boolean>>> = {
@@ -57,8 +56,8 @@ function filtered(db: Db, { workspaceId, type, from, before }: EntryFilter) {
 }
 
 /**
- * One page, newest first; `after` (a cursor) is equally fast at any depth, `offset` is not. A balance is the sum of
- * what each lot had after its last entry until then: one look-up a lot.
+ * One page, newest first. `after` (a cursor) is equally fast at any depth; `offset` is not. The balance sums the
+ * lots' `lot_available` as of the entry.
  */
 export async function listEntries(db: Db, filter: EntryFilter, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`

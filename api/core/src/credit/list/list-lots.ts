@@ -9,7 +9,7 @@ const lotColumns = [
   ...(['granted', 'available', 'held', 'spent', 'expired', 'refunded', 'adjusted'] as const),
 ] as const
 
-/** The lots of a workspace, newest first; `endsAt` is later than `expires_at` in a grace time (D71). */
+/** Lots of a workspace, newest first. `endsAt` is later than `expires_at` in a grace period (D71). */
 export function listLots(db: Db, workspaceId: string, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
   return db
@@ -31,3 +31,28 @@ export type LotRow = Awaited<ReturnType<typeof listLots>>[number]
 export function countLots(db: Db, workspaceId: string): Promise<ListTotal> {
   return countRows(db, db.selectFrom('credit_lot').where('workspace_id', '=', workspaceId).select('id'))
 }
+
+const endsSoon = sql<Date>`greatest(expires_at, grace_until)`
+
+/** Horizon of the alerts, in days. */
+const endingDays = 30
+/** Upper bound for the response. */
+export const endingLotsMax = 1_000
+
+/** Lots with available credits that end within 30 days, the next to end first. */
+export function listEndingLots(db: Db, workspaceId: string) {
+  return db
+    .selectFrom('credit_lot')
+    .where('workspace_id', '=', workspaceId)
+    .where('has_available', '=', true)
+    .where(sql<boolean>`${endsSoon} > now() and ${endsSoon} <= now() + ${sql.lit(endingDays)} * interval '1 day'`)
+    .select(['id', 'kind', 'available'])
+    .select(endsSoon.as('endsAt'))
+    .select(sql<number>`floor(extract(epoch from ${endsSoon} - now()) / 86400)::int`.as('daysLeft'))
+    .orderBy('endsAt')
+    .orderBy('id')
+    .limit(endingLotsMax)
+    .execute()
+}
+
+export type EndingLot = Awaited<ReturnType<typeof listEndingLots>>[number]

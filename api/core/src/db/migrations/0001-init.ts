@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// The first schema. The state machine's invariants are CHECKs, so that no code path can break them.
+// CHECK constraints enforce the state machine for every code path.
 const statements = [
   `create table workspace (
     id uuid primary key default gen_random_uuid(),
@@ -17,7 +17,7 @@ const statements = [
     created_at timestamptz not null default now(),
     check (queued + processing = open_singles + open_children)
   )`,
-  // The claim reads workspaces with something queued only, fewest processing first (D39).
+  // Serves claims: workspaces with queued tasks, fewest processing first (D39).
   `create index workspace_waiting on workspace (processing) where queued > 0`,
 
   `create table api_key (
@@ -90,7 +90,7 @@ const statements = [
     check (status <> 'queued' or started_at is null),
     check (status not in ('processing', 'succeeded') or started_at is not null)
   )`,
-  // The first queued task of a workspace: singles before children, then by age (D39).
+  // First queued task of a workspace: single tasks before children, then by age.
   `create index task_queued on task (workspace_id, (batch_id is not null), queued_at, id) where status = 'queued'`,
   `create index task_processing on task (due_at) where status = 'processing'`,
   `create index task_queued_age on task (queued_at) where status in ('queued', 'processing')`,
@@ -109,7 +109,6 @@ const statements = [
     at timestamptz not null default now()
   )`,
   `create index task_event_task on task_event (task_id, id)`,
-  // A terminal event is written once a run, whatever goes wrong elsewhere.
   `create unique index task_event_once on task_event (task_id, run)
      where type in ('succeeded', 'failed', 'canceled')`,
 
@@ -137,11 +136,10 @@ const statements = [
     check (claim is null or status = 'pending')
   )`,
   `create index delivery_due on delivery (due_at) where status = 'pending'`,
-  // One hop per target with something pending: see claim-deliveries.ts.
   `create index delivery_target on delivery (workspace_id, target_host, due_at) where status = 'pending'`,
   `create index delivery_in_flight on delivery (workspace_id, target_host, claimed_until) where claim is not null`,
   `create index delivery_task on delivery (task_id)`,
-  // One event of one run reaches one target once, however often the transition is tried.
+  // One delivery per event, run and target, even if the transition is retried.
   `create unique index delivery_once on delivery (task_id, run, event, coalesce(endpoint_id::text, target_url))
      where task_id is not null`,
 
@@ -221,7 +219,7 @@ const statements = [
     available boolean not null default false
   )`,
   `create unique index model_one_default on model (is_default) where is_default`,
-  // Always valid (D38), also before a controller has written what it serves.
+  // Always valid (D38), even before a controller has written its models.
   `insert into model (name, pool, triton_model, is_default) values ('service-v2', 'default', 'u2netp', true)`,
 
   `create table setting (

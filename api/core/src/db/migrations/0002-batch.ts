@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Batches (D50–D52). Their counts are columns, changed in the transactions that move their children, so that the last
-// child is known without counting rows that another transaction is about to change.
+// Batches (D50-D52). Transactions that move children also update the batch counts, so no row count is needed.
 const statements = [
   `create table batch (
     id uuid primary key default gen_random_uuid(),

@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// Requests counted in the current minute, one row a subject (a workspace, a client address). Unlogged: a count costs
-// no sync, is not replicated, and is emptied by a crash of the server, after which a subject may use its limit again in
-// the same minute. Half of each page stays free, so that an update finds room beside its row and touches no index.
+// Requests in the current minute per subject (workspace or client address). Unlogged: counts need no sync or
+// replication; a server crash resets them. Fillfactor 50 keeps updates heap-only.
 const statements = [
   `create unlogged table rate_window (
     subject text primary key check (length(subject) between 1 and 100),

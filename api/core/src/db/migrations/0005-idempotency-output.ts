@@ -1,12 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 
 const statements = [
-  // The form of the result that a caller asked for (D41), with every default filled in; null: asked for nothing.
   `alter table task add column output jsonb`,
 
-  // What a request under an Idempotency-Key made (D42). `resource_id` and `status` are null only inside the creating
-  // transaction, so nobody else ever sees them so. No foreign key to the workspace: its check would lock that row
-  // before the slot of a task is taken, for a record that lives a day.
+  // Outcome of a request with an Idempotency-Key (D42). `resource_id` and `status` are null only inside the creating
+  // transaction. A foreign key would lock the workspace row before the task slot is taken.
   `create table idempotency_record (
     workspace_id uuid not null,
     method text not null,

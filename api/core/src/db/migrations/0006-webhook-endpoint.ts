@@ -1,13 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 
-// Where events go beside a task's own callback URL (D60), and what makes an event without a task reach a target once.
 const statements = [
   `create table webhook_endpoint (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid not null references workspace (id),
-    -- As its owner wrote it, which is how it is answered.
+    -- As the owner entered it; returned in responses.
     target_url text not null check (length(target_url) <= 2048),
-    -- As WHATWG URL writes it, so that equal targets are equal texts (D62); this one is dialled.
+    -- Normalized by WHATWG URL, so equal targets are equal texts (D62); deliveries are sent to it.
     target_href text not null,
     target_host text not null,
     event_types text[] not null default '{}',
@@ -15,7 +14,7 @@ const statements = [
     disabled_reason text check (disabled_reason in ('OWNER', 'FAILING')),
     description text,
     secret_sealed text not null,
-    -- During a rotation: the secret before, and until when it is in force (D63).
+    -- During a rotation: the previous secret and the end of its validity (D63).
     previous_secret_sealed text,
     previous_until timestamptz,
     created_at timestamptz not null default now(),
@@ -30,9 +29,7 @@ const statements = [
   `create index webhook_endpoint_workspace on webhook_endpoint (workspace_id, created_at desc, id desc)
      where deleted_at is null`,
   `alter table delivery add constraint delivery_endpoint foreign key (endpoint_id) references webhook_endpoint (id)`,
-  // What still waits for an endpoint, when it moves, is disabled or is deleted.
   `create index delivery_waiting on delivery (endpoint_id) where status = 'pending' and endpoint_id is not null`,
-  // Names the occurrence of an event that belongs to no task: a batch's id, a day.
   `alter table delivery add column event_key text`,
   `create unique index delivery_once_by_key
      on delivery (workspace_id, event, event_key, coalesce(endpoint_id::text, target_url)) where event_key is not null`,

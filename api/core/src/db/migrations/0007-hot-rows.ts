@@ -1,10 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
-// A workspace's row and its lots are updated by each of its tasks. An update that changes a column of an index, also
-// of its WHERE, writes a new entry into every index of the table (it is not heap-only), and the next look-up walks
-// over all dead entries until a vacuum: a hundred creations on one workspace made the next one four times as slow.
-// So the indexes go by columns that change only when a workspace begins or ends to have something waiting, or a lot
-// something to spend; and the pages keep room for the next version of a row.
+// Every task updates its workspace and its lots. An update of an indexed column, including one in the index's WHERE, is
+// not heap-only and leaves dead index entries: 100 creations made the next one four times slower. Indexes therefore use
+// columns that change only between empty and non-empty, and pages keep room for updates.
 const statements = [
   `alter table workspace add column waiting boolean not null generated always as (queued > 0) stored`,
   `alter table workspace set (fillfactor = 50)`,

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// What a workspace may leave in the store without using it (D21): counted from this index, which holds the unused
-// alone. Grants from before count without bytes, for the day that they live.
+// Unused upload bytes per workspace (D21); the index has unused uploads only. Older grants count without bytes for the
+// day that they live.
 const statements = [
   `alter table upload add column reserved_bytes bigint not null default 0 check (reserved_bytes >= 0)`,
   `create index upload_unused_workspace on upload (workspace_id, created_at)

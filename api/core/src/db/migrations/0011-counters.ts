@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Counters without a bound of their own: a plan without a quota, or with a high rate limit, could pass 2^31 within a
-// month or a day, and each creation, or each count of requests, would then fail until the counter began again.
+// Unbounded counters become bigint: past 2^31 each creation or request count would fail until the counter resets.
 const statements = [
   `alter table workspace alter column quota_used type bigint`,
   `alter table usage_day

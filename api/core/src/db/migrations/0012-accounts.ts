@@ -1,6 +1,5 @@
 import { type Kysely, sql } from 'kysely'
 
-// People: accounts, their sessions, their roles in workspaces; what they made; mails and notifications that are due.
 const statements = [
   `create table app_user (
     id uuid primary key default gen_random_uuid(),
@@ -18,7 +17,7 @@ const statements = [
     created_at timestamptz not null default now(),
     check (erased_at is null or password_hash is null)
   )`,
-  // An erased account keeps its row, for what refers to it, and gives its address back.
+  // An erased account keeps its row for references and releases its address.
   `create unique index app_user_email on app_user (lower(email)) where erased_at is null`,
 
   `create table membership (
@@ -29,10 +28,9 @@ const statements = [
     primary key (workspace_id, user_id)
   )`,
   `create index membership_user on membership (user_id, created_at)`,
-  // Whose personal workspace it is; a workspace made by an operator is nobody's.
+  // Owner of a personal workspace; null when an operator created the workspace.
   `alter table workspace add column personal_of uuid unique references app_user (id)`,
 
-  // A session is a family of refresh tokens. It goes on in one workspace at a time.
   `create table session (
     id uuid primary key default gen_random_uuid(),
     user_id uuid not null references app_user (id),
@@ -56,12 +54,11 @@ const statements = [
     check (retired_at is null or active_at is not null)
   )`,
 
-  // Who made it: the member who was signed in, or the maker of the key. Null: made by an operator, or before accounts.
+  // Signed-in member or creator of the API key; null: an operator, or created before accounts.
   `alter table api_key add column created_by uuid references app_user (id)`,
   `alter table task add column created_by uuid`,
   `alter table batch add column created_by uuid`,
 
-  // What a member changed through the App API (D74).
   `create table audit_entry (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid references workspace (id) on delete cascade,
@@ -76,7 +73,7 @@ const statements = [
   `create index audit_entry_page on audit_entry (workspace_id, at desc, id desc)`,
   `create index audit_entry_user on audit_entry (user_id, at desc, id desc)`,
 
-  // A mail is due at a time and sent once. What it says is sealed until then, since it may hold a token.
+  // Each mail is sent once at its due time. Its data is sealed until then because it may hold a token.
   `create table mail (
     id uuid primary key default gen_random_uuid(),
     mail_key text unique,
@@ -99,7 +96,6 @@ const statements = [
   )`,
   `create index mail_due on mail (due_at) where status = 'pending'`,
 
-  // An event that concerns people, until the notifications and mails that it means are made.
   `create table notification_due (
     id bigint generated always as identity primary key,
     event text not null,

@@ -1,9 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// The history of a workspace in the order in which it came true: whoever writes an event holds the row of the workspace
-// from before the event has its id until the commit, so that ids ascend in the order of the commits (A83). Rows from
-// before have no workspace; nobody follows a history from back then. The trigger is for processes of the version
-// before, which run beside this one during an upgrade; with a workspace given, only its condition is looked at.
+// Task history in commit order: each writer holds the workspace row from before the event gets its id until commit.
+// Older rows have no workspace. The trigger fills workspace_id for processes of the previous release during an upgrade.
 const statements = [
   `alter table task_event add column workspace_id uuid`,
   `create function task_event_workspace() returns trigger language plpgsql as $$

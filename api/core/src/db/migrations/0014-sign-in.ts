@@ -1,10 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
-// What signing in needs: refresh tokens of sessions, tokens in mails, what was asked for without signing in, login
-// history, failed logins, and whom an operator has invited.
 const statements = [
-  // The tokens of a family, each of which was spent for the next: one is not. `derived_by` is the master key that the
-  // next was derived with. A client that refreshes every quarter of an hour for 30 days leaves 2,880 rows.
+  // Each refresh spends a token for the next; one token per family is unspent. `derived_by` is the master key of the
+  // next token. Refreshing every 15 minutes for 30 days leaves 2,880 rows.
   `create table refresh_token (
     hash bytea primary key,
     session_id uuid not null references session (id) on delete cascade,
@@ -17,7 +15,6 @@ const statements = [
   `create unique index refresh_token_unspent on refresh_token (session_id) where spent_at is null`,
   `create index session_over on session (least(expires_at, ended_at))`,
 
-  // A token in a mail; its row goes when it is used.
   `create table mail_token (
     hash bytea primary key,
     purpose text not null check (purpose in ('verify-email', 'reset-password')),
@@ -28,8 +25,8 @@ const statements = [
   `create index mail_token_user on mail_token (user_id, purpose, created_at)`,
   `create index mail_token_expires on mail_token (expires_at)`,
 
-  // What somebody who is not signed in asked for, by an address that may have an account or none. It is looked up
-  // after the answer, so that the answer cannot depend on it.
+  // Requests by address without signing in. They are processed after the response, so it does not reveal whether an
+  // account exists.
   `create table account_request (
     id bigint generated always as identity primary key,
     kind text not null check (kind in ('register', 'verify-email', 'reset-password')),
@@ -45,7 +42,7 @@ const statements = [
   )`,
   `create index account_request_due on account_request (due_at, id)`,
 
-  // Without a reference to the account, which would lock its row: a login that fails must cost the same with one.
+  // No foreign key: it would lock the account row, so failed logins would take longer for existing accounts.
   `create table login_event (
     id uuid primary key default gen_random_uuid(),
     user_id uuid,
@@ -60,8 +57,7 @@ const statements = [
   `create index login_event_page on login_event (user_id, at desc, id desc)`,
   `create index login_event_at on login_event (at)`,
 
-  // Failed logins by account and client network, and by account alone (network ''). Unlogged, as rate_window is: a
-  // crash of the server forgets them.
+  // Failed logins per account and client network, and per account (network ''). Unlogged: a server crash resets them.
   `create unlogged table login_failure (
     account bytea not null,
     network text not null check (length(network) <= 100),
@@ -73,7 +69,7 @@ const statements = [
   ) with (fillfactor = 50)`,
   `create index login_failure_last on login_failure (last_at)`,
 
-  // Who may register where registration is by invitation, besides those whom a team has invited.
+  // Invited addresses, for installations that require invitations; team invitations are separate.
   `create table registration_invite (
     email text primary key check (length(email) between 3 and 254 and email = lower(email)),
     created_at timestamptz not null default now()

@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// The second factor of a login (D16), and addresses that wait for their proof.
 const statements = [
-  // One seed a person: until `enabled_at` it is being set up and nothing asks for it.
+  // One seed per person; logins require it once `enabled_at` is set.
   `create table two_factor (
     user_id uuid primary key references app_user (id),
     secret_sealed text not null,
@@ -18,7 +17,6 @@ const statements = [
     hash bytea not null check (octet_length(hash) = 32),
     primary key (user_id, hash)
   )`,
-  // Between the password and the code of a login.
   `create table mfa_token (
     hash bytea primary key check (octet_length(hash) = 32),
     user_id uuid not null references app_user (id),
@@ -37,7 +35,6 @@ const statements = [
   )`,
   `create index email_change_user on email_change (user_id, created_at desc)`,
 
-  // Export and erasure of an account ask for these.
   `create index mail_user on mail (user_id, id) where user_id is not null`,
   `create index api_key_maker on api_key (created_by) where created_by is not null`,
 ]

@@ -1,19 +1,18 @@
 import { type Kysely, sql } from 'kysely'
 
-// The ledger as its owners read it, adjustments, alerts, and the credits of plans that an operator has set.
 const change = `case when to_account = 'available' then amount when from_account = 'available' then -amount else 0 end`
 
 const statements = [
-  // Alerts: below how many credits, and how many days before the end of a lot. `low_balance_armed`: not announced since
-  // the last grant. Columns of the workspace, because the end of a run has locked its row.
+  // Alert thresholds: credits left, and days before a lot ends. `low_balance_armed`: not announced since the last
+  // grant. In `workspace`, because the end of a run already locks that row.
   `alter table workspace
      add column low_balance_threshold integer not null default 10 check (low_balance_threshold >= 0),
      add column low_balance_armed boolean not null default true,
      add column expiry_days_before integer not null default 7 check (expiry_days_before between 1 and 30),
      add column plan_credits_due_at timestamptz`,
   `create index workspace_plan_credits on workspace (plan_credits_due_at) where plan_credits_due_at is not null`,
-  // Whatever plan there is, an operator has set it. Free is granted when an account is made. Who was given credits by
-  // the operator this month has them in place of the plan's, as with `workspace create --credits` (A102).
+  // Existing non-free plans were set by operators. A workspace with operator credits this month gets no plan credits,
+  // as with `workspace create --credits`.
   `update workspace w
       set plan_credits_due_at = case
             when exists (select from credit_lot l
@@ -21,13 +20,11 @@ const statements = [
             then date_trunc('month', now(), 'UTC') + interval '1 month' else now() end
     where plan <> 'free'`,
 
-  // A capture that took from a lot with little left, until somebody has looked at the whole balance.
   `create table credit_low_balance (
     workspace_id uuid primary key references workspace (id) on delete cascade,
     at timestamptz not null default now()
   )`,
 
-  // An operator's correction, once a reference.
   `create table credit_adjustment (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid not null references workspace (id),
@@ -53,9 +50,8 @@ const statements = [
     primary key (lot_id, days)
   )`,
 
-  // What the lot had available after the entry: written where the lot's row is locked, so that a balance of any time
-  // is one look-up a lot. The time of an entry is that of its writing, under the workspace's lock, and no longer that
-  // of its transaction's beginning: entries of a workspace are in the order of their times.
+  // Available credits of the lot after the entry, written under the lot's lock, so a past balance is one look-up per
+  // lot. `at` is the time of writing under the workspace lock, so entries are ordered by time.
   `alter table credit_entry
      add column lot_available integer check (lot_available >= 0),
      add column adjustment_id uuid references credit_adjustment (id),
@@ -68,7 +64,7 @@ const statements = [
      from (select id, sum(${change}) over (partition by lot_id order by id) as lot_available from credit_entry) s
     where s.id = e.id`,
   `alter table credit_entry enable trigger credit_entry_append_only`,
-  // For entries of binaries that do not know the column, while an upgrade goes on.
+  // Fills the column for processes of the previous release during an upgrade.
   `create function fill_lot_available() returns trigger language plpgsql as $$
     begin
       select available into new.lot_available from credit_lot where id = new.lot_id;
@@ -77,7 +73,7 @@ const statements = [
   `create trigger credit_entry_lot_available before insert on credit_entry
      for each row when (new.lot_available is null) execute function fill_lot_available()`,
   `create index credit_entry_page on credit_entry (workspace_id, at desc, id desc)`,
-  // Without the two entries of every success: a filter for what is rare does not read through them.
+  // Excludes the two entries of each success, so filters for rare kinds do not scan them.
   `create index credit_entry_rare on credit_entry (workspace_id, at desc, id desc)
      where to_account in ('available', 'expired', 'refunded', 'adjusted')`,
 ]

@@ -1,12 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
-// Money: orders and what became of them, subscriptions, refunds, invoices; what a provider said; the sandbox's state.
-// Amounts are integers in minor units beside their ISO 4217 code (D72).
+// Orders, subscriptions, refunds, invoices, provider events, and the sandbox's state. Amounts are integers in minor
+// units with an ISO 4217 code (D72).
 const statements = [
-  // Whom invoices name: {name, addressLines, taxId, email}; null: the owner's own name and address.
   `alter table workspace add column billing jsonb`,
 
-  // What is read of a subscription gets a number before it is read, so that an older reading never covers a newer one.
+  // Numbers each reading of a subscription before the request, so an older reading never overwrites a newer one.
   `create sequence provider_reading`,
 
   `create table subscription (
@@ -72,11 +71,10 @@ const statements = [
   `create unique index payment_order_invoice on payment_order (provider, provider_invoice_id)`,
   `create index payment_order_payment on payment_order (provider, payment_id)`,
   `create index payment_order_check on payment_order (check_at) where check_at is not null`,
-  // Two that could both be paid would be two subscriptions.
+  // Prevents a second subscription from a second open order.
   `create unique index payment_order_open_subscription on payment_order (workspace_id)
      where kind = 'subscription' and reason = 'purchase' and status in ('pending', 'failed')`,
 
-  // What was paid for: the plan from one time to another. Of a change also what it was before.
   `create table subscription_period (
     provider_invoice_id text not null,
     subscription_id uuid not null references subscription (id),
@@ -117,12 +115,11 @@ const statements = [
   `create index refund_order on refund (order_id)`,
   `create unique index refund_provider on refund (provider_refund_id)`,
   `create index refund_check on refund (check_at) where check_at is not null`,
-  // A refund that the provider could not pay gives its credits back to their lot.
   `alter table credit_entry drop constraint credit_entry_from_account_check`,
   `alter table credit_entry add constraint credit_entry_from_account_check
      check (from_account in ('source', 'available', 'held', 'refunded'))`,
 
-  // Numbered without gaps: the counter's row is locked until the invoice that took the number is committed.
+  // Gap-free: the counter row is locked until the invoice is committed.
   `create table invoice_counter (year integer primary key, last integer not null)`,
   `create table invoice (
     id uuid primary key default gen_random_uuid(),
@@ -146,7 +143,7 @@ const statements = [
   `create index invoice_page on invoice (workspace_id, created_at desc, id desc)`,
   `create unique index invoice_order on invoice (order_id) where refund_id is null`,
 
-  // What a provider sent, once an id; \`applied\`: it was about something of ours.
+  // Provider events, unique by id; \`applied\`: it concerned a workspace.
   `create table provider_event (
     provider text not null,
     event_id text not null,
@@ -158,7 +155,6 @@ const statements = [
   )`,
   `create index provider_event_age on provider_event (received_at)`,
 
-  // The sandbox provider's side of the wire: nothing of ours reads these but the sandbox.
   `create table sandbox_object (
     id text primary key,
     kind text not null check (kind in ('checkout', 'subscription', 'invoice', 'refund')),

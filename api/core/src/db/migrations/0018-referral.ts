@@ -1,21 +1,18 @@
 import { type Kysely, sql } from 'kysely'
 
-// Who invited whom, and what came of it.
 const statements = [
   `create table referral_code (
     user_id uuid primary key references app_user (id),
     code text not null unique check (code ~ '^[0-9A-Z]{8}$'),
     created_at timestamptz not null default now()
   )`,
-  // A verified account that was registered with a code is judged once.
+  // A verified account with a referral code is evaluated once.
   `alter table app_user add column referral_judged_at timestamptz`,
   `create index app_user_referral_due on app_user (email_verified_at)
      where referral_code is not null and referral_judged_at is null and email_verified_at is not null
        and erased_at is null`,
-  // Names the instrument that the workspace last paid with, as its provider does.
   `alter table workspace add column payment_fingerprint text check (length(payment_fingerprint) <= 255)`,
 
-  // Somebody who was invited by mail, or has registered with the link, or both.
   `create table referral (
     id uuid primary key default gen_random_uuid(),
     referrer_id uuid not null references app_user (id),
@@ -43,7 +40,6 @@ const statements = [
   `create index referral_check on referral (check_at) where check_at is not null`,
   `create index referral_review on referral (created_at) where status = 'review'`,
 
-  // The ledger names the order of a lot.
   `create index payment_order_lot on payment_order (lot_id) where lot_id is not null`,
 ]
 

@@ -1,6 +1,5 @@
 import { type Kysely, sql } from 'kysely'
 
-// What people are told: notifications, what they wish of them, and how a task's end gets there; mails in two lines.
 const statements = [
   `create table notification (
     id uuid primary key default gen_random_uuid(),
@@ -19,7 +18,6 @@ const statements = [
   `create index notification_unread on notification (user_id, created_at desc, id desc) where read_at is null`,
   `create index notification_age on notification (created_at)`,
 
-  // What differs from the defaults of the event.
   `create table notification_preference (
     user_id uuid not null references app_user (id),
     event text not null,
@@ -28,14 +26,14 @@ const statements = [
     primary key (user_id, event)
   )`,
 
-  // Made in the App: its maker is told of its end. Not so what a key makes, by the thousand.
+  // Set for tasks created in the App: notifies the creator. Tasks created with API keys do not notify.
   `alter table task add column notify_maker boolean not null default false`,
   `alter table batch add column notify_maker boolean not null default false`,
-  // Whom this row of history is still to be told; the index holds those alone.
+  // Recipient of a pending notification; the index has pending rows only.
   `alter table task_event add column for_user uuid`,
   `create index task_event_for_user on task_event (id) where for_user is not null`,
 
-  // Who waits in front of a login page does not wait behind ten thousand notifications.
+  // Sign-in mails do not wait behind bulk notifications.
   `drop index mail_due`,
   `create index mail_due on mail ((coalesce(claimed_until, due_at)))
      where status = 'pending' and template <> 'notification'`,

@@ -1,16 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 
-// Teams: who made them, whom they have invited, and what each member may use and has used.
 const statements = [
-  // A deleted workspace keeps its row for its ledger and its invoices; it has no members, and so nobody gets in.
+  // A deleted workspace keeps its row for ledger and invoices; it has no members.
   `alter table workspace add column created_by uuid references app_user (id), add column deleted_at timestamptz`,
   `create index workspace_made on workspace (created_by, created_at) where created_by is not null`,
 
-  // Credits a month; null: no limit.
   `alter table membership add column credit_limit integer check (credit_limit >= 0)`,
 
-  // What a member's tasks have taken of the credits of a shared workspace, by the month (UTC) in which they were held;
-  // what is released goes back to it. Without a reference to the person, whose row a creation need not lock.
+  // Credits of a shared workspace used by a member per UTC month; releases are subtracted. Without a foreign key, so a
+  // creation does not lock the person's row.
   `create table member_credit_month (
     workspace_id uuid not null references workspace (id) on delete cascade,
     user_id uuid not null,
@@ -19,7 +17,7 @@ const statements = [
     primary key (workspace_id, user_id, month)
   ) with (fillfactor = 50)`,
 
-  // One row a mail: inviting again ends the row before, so that the rows also count what was sent.
+  // One row per mail: inviting again ends the previous row, so rows count sent mails.
   `create table team_invite (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid not null references workspace (id) on delete cascade,

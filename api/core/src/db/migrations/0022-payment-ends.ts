@@ -1,13 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 
-// How payments end: refunds that fail after all, credits of months to come, and the plan below a subscription.
 const statements = [
-  // In force while no subscription is; null: free. Of those with one nobody knows any more what was set before.
+  // Plan in force without a subscription; null: free. Unknown for existing subscriptions.
   `alter table workspace add column operator_plan text`,
   `update workspace w set operator_plan = plan
     where plan <> 'free' and not exists (select from subscription s where s.workspace_id = w.id and s.in_force)`,
 
-  // A credit note of a refund that failed afterwards is canceled by a document of its own.
+  // A separate document cancels the credit note of a failed refund.
   `alter table invoice
      add column corrects uuid unique references invoice (id),
      drop constraint invoice_refund_id_key,
@@ -16,7 +15,7 @@ const statements = [
        num_nonnulls(credit_note_for, corrects) = case when refund_id is null then 0 else 1 end)`,
   `create unique index invoice_credit_note on invoice (refund_id) where corrects is null`,
 
-  // The part of a refund's credits that were still to be granted: its months grant so much less.
+  // Credits not granted yet at the time of the refund; later months grant less.
   `alter table refund
      add column withheld integer not null default 0 check (withheld >= 0),
      drop constraint refund_check1,

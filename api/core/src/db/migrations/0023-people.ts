@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
 const statements = [
-  // The row of history that says a password was right and its code still to come: it goes when the code has come.
+  // Login event between password and code; the event is deleted when the code succeeds.
   `alter table mfa_token add column login_event_id uuid`,
 
-  // How far the mails to an address are ahead of what is sent in time. The address is a hash; a row in the past says
-  // nothing and is deleted. Unlogged, as login_failure is: a crash of the server forgets them.
+  // Budget of mails per address, as a time that moves ahead with each mail; past times are deleted. The address is
+  // hashed. Unlogged: a server crash resets it.
   `create unlogged table mail_room (
     address bytea not null,
     kind text not null check (kind in ('asked', 'invited')),
@@ -14,7 +14,6 @@ const statements = [
   ) with (fillfactor = 50)`,
   `create index mail_room_spent on mail_room (spent_until)`,
 
-  // For the sweep, which asks for the oldest.
   `create index audit_entry_at on audit_entry (at)`,
 ]
 

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// Endpoints that fail (D65): the first failed attempt since the last success, the latest one (`last_delivery_at` has
-// errors of ours too, which disable nothing), and how many notices were given. The index has the few that fail now.
+// Failing endpoints (D65): first failed attempt since the last success, latest failed attempt without internal errors,
+// and notices sent.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql
     .raw(`

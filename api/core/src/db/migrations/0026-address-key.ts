@@ -1,14 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 
-// Addresses are compared by a key that the application computes (D85); 0027-address-keys.ts fills the columns. The
-// release before writes an address without a key: then a trigger removes the key of the former address, and
-// `key-addresses.ts` adds the new one.
+// Columns for address keys, computed by the application (D85) and filled by 0027-address-keys.ts. If the previous
+// release changes an address, a trigger removes the key and address-keys.ts restores it.
 const statements = [
   ...['app_user', 'team_invite', 'referral', 'account_request'].map(
     (table) => `alter table ${table} add column email_key text`,
   ),
   `alter table mail add column to_key text`,
-  // The column has the key, and the database's lower() may differ from it.
+  // The database's lower() may differ from the key.
   `alter table registration_invite drop constraint registration_invite_email_check,
      add constraint registration_invite_key check (length(email) >= 3)`,
 

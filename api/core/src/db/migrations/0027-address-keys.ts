@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { foldAddress } from '../../address.ts'
 
-// Fills the keys of 0026-address-key.ts. The rows stay readable meanwhile, since the columns came in a transaction of
-// their own.
+// Fills the keys of 0026-address-key.ts. That migration's transaction added the columns, so rows stay readable here.
 const rowsAtOnce = 5_000
 
 type Columns = { readonly address: string; readonly key: string; readonly where: string }
@@ -17,7 +16,7 @@ async function fill(db: Kysely<unknown>, table: string, { address, key, where }:
     const last = rows.at(-1)
     if (last === undefined) return
     const keys = rows.map((row) => foldAddress(row.email))
-    // The statement compares the address again: an older release may have changed it meanwhile.
+    // Compares the address again, because the previous release may change it at the same time.
     await sql`
       update ${name} as t set ${emailKey} = given.key
         from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.email)}::text[],
@@ -29,7 +28,7 @@ async function fill(db: Kysely<unknown>, table: string, { address, key, where }:
 
 const emailOf = { address: 'email', key: 'email_key', where: 'true' }
 
-/** The operator's list holds keys from now on; two addresses of one key become one row. */
+/** The invite list stores keys from now on; addresses with one key become one row. */
 async function foldInvites(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ email: string }>`select email from registration_invite`.execute(db)
   for (const { email } of rows.filter((row) => foldAddress(row.email) !== row.email)) {

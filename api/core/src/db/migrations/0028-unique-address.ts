@@ -1,12 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
-// One account for each address: the keys of 0027-address-keys.ts become unique. Indexes of lower(email) remain for the
-// release before, unique no more, since the database's lower() may unite addresses with different keys.
+// Makes address keys unique. Indexes of lower(email) stay for the previous release without uniqueness, because lower()
+// may unite addresses with different keys.
 const statements = [
   `lock table app_user, team_invite, referral in share row exclusive mode`,
 
-  // Of accounts with one key the verified one keeps it, and of those the oldest. `matte-admin user duplicates` lists
-  // the others.
+  // Among accounts with one key, the oldest verified one keeps it. `matte-admin user duplicates` lists the others.
   `update app_user set email_key = null where id in (
      select id from (
        select id, row_number() over (partition by email_key order by email_verified_at is null, created_at, id) as rank
@@ -16,7 +15,7 @@ const statements = [
   `create index app_user_without_key on app_user (created_at) where email_key is null and erased_at is null`,
   `create index app_user_lower_email on app_user (lower(email)) where erased_at is null`,
 
-  // The newest invitation of a team replaces those before it, as inviting again does.
+  // The newest invitation of a team replaces older ones.
   `update team_invite set ended_at = now(), ending = 'replaced' where id in (
      select id from (
        select id, row_number() over (partition by workspace_id, email_key order by created_at desc, id desc) as rank
@@ -26,7 +25,7 @@ const statements = [
   `create index team_invite_key on team_invite (email_key, created_at)`,
   `create index team_invite_without_key on team_invite (created_at) where email_key is null`,
 
-  // An address that one person invited twice is one referral: the oldest.
+  // The oldest of repeated referrals to one address stays.
   `delete from referral where id in (
      select id from (
        select id, row_number() over (partition by referrer_id, email_key order by created_at, id) as rank
@@ -37,7 +36,7 @@ const statements = [
   `create index referral_without_key on referral (created_at) where email_key is null and email is not null`,
   `create index referral_lower_email on referral (referrer_id, lower(email)) where email is not null`,
 
-  // Last, since this alone keeps readers out.
+  // Last, because it blocks readers.
   `drop index app_user_email, team_invite_open, referral_email`,
 ]
 

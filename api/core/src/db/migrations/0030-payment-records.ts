@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// Columns for the time of the last question to the provider and for the workspace of an event, and invoices below zero.
-// The release before leaves both columns alone: without `asked_at` only `check_at` counts, and the dispatcher empties
-// the body of an event without a workspace.
+// Time of the last provider request, workspace of provider events, and negative invoices. The previous release ignores
+// both columns: without `asked_at` only `check_at` counts, and the dispatcher clears event bodies without a workspace.
 const statements = [
   ...['payment_order', 'subscription', 'refund'].map((table) => `alter table ${table} add column asked_at timestamptz`),
   `create index payment_order_open on payment_order (workspace_id, created_at)
@@ -12,7 +11,7 @@ const statements = [
   `create index provider_event_workspace on provider_event (workspace_id) where raw <> ''`,
   `create index provider_event_nobodys on provider_event (received_at) where workspace_id is null and raw <> ''`,
 
-  // A provider credits what is unused when a smaller plan is changed to at once.
+  // A downgrade in effect at once credits the unused rest.
   `alter table payment_order
      drop constraint payment_order_amount_check,
      drop constraint payment_order_check,

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// The default threshold of Free is 3, below its grant. A stored 10 on Free counts as the former default, unless it is
-// set again. The release before reads and writes `low_balance_threshold` alone.
+// The Free threshold becomes 3, below its grant. A stored 10 on Free counts as the former default. The previous release
+// uses `low_balance_threshold` only.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql
     .raw(`

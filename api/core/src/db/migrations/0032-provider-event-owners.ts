@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Workspace of each stored event; the event's body is erased with it. A separate migration, so only rows are locked.
+// Workspace of stored provider events, whose bodies are erased with it. A separate migration locks rows only.
 const orderInBody = `substring(raw from '"matte_order_id": ?"([0-9a-f-]{36})"')`
 
 export async function up(db: Kysely<unknown>): Promise<void> {

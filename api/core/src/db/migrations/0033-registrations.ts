@@ -1,15 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 
 const statements = [
-  // Each link of a registration works with the password of that registration (D92). A token of the release before has
-  // no password; the account's counts then.
+  // A registration's link works with its own password (D92). Tokens of the previous release have none and use the
+  // account's.
   `alter table mail_token add column password_hash text`,
 
-  // Notes that an address has an account count apart from links (A108).
+  // Notices that an address has an account have their own mail budget (A108).
   `alter table mail_room drop constraint mail_room_kind_check,
      add constraint mail_room_kind_check check (kind in ('asked', 'noted', 'invited', 'verifying'))`,
 
-  // Times of the last ten wrong codes, and when a mail told the owner (D16).
+  // Times of the last ten wrong codes, and of the mail to the owner (D16).
   `alter table two_factor
      add column wrong_codes timestamptz[] not null default '{}' check (cardinality(wrong_codes) <= 10),
      add column told_at timestamptz`,

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
-// Free credits once per mailbox, also after the account is gone, and rewards that wait for an operator (D88).
+// Free credits once per mailbox, even after erasure, and rewards under review (D88).
 const statements = [
-  // The key of the HMACs: made once, sealed under the master keys, so that replacing those forgets nothing.
+  // Key of the HMACs: created once and sealed, so rotating master keys keeps it.
   `create table mailbox_key (
     id uuid primary key default gen_random_uuid(),
     single boolean not null default true unique check (single),
@@ -19,7 +19,6 @@ const statements = [
 
   `alter table referral drop constraint referral_suspicion_check,
      add constraint referral_suspicion_check check (suspicion in ('address', 'payment', 'unpaid', 'limit'))`,
-  // Rewards of one person in the last 30 days.
   `create index referral_rewarded on referral (referrer_id, decided_at) where status = 'rewarded'`,
 ]
 

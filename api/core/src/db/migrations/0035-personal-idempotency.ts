@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
-// Idempotency keys of operations about a person belong to the person (D42), and go with the person. A table apart,
-// since another primary key of idempotency_record would lock out every creation while its index is built. The release
-// before goes on writing such keys by workspace; new pods do not look there.
+// Idempotency keys of personal operations belong to the person (D42) and are erased with them. A separate table,
+// because a new primary key on idempotency_record would block creations. The previous release still writes such keys by
+// workspace; new pods ignore them.
 const statements = [
   `create table personal_idempotency_record (
     user_id uuid not null,

@@ -1,14 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 
-// Deliveries of disabled endpoints, which are kept (D90), and the maker of an endpoint.
 const statements = [
   `alter table delivery drop constraint delivery_status_check`,
-  // Every row satisfies the narrower constraint before, so the table is not read for it while it is locked.
+  // All rows satisfy the narrower constraint, so NOT VALID avoids a scan under lock.
   `alter table delivery add constraint delivery_status_check
      check (status in ('pending', 'delivered', 'exhausted', 'canceled', 'paused')) not valid`,
   `alter table webhook_endpoint
      add column created_by uuid references app_user (id),
-     -- Paused deliveries that were deleted for their number since the endpoint was disabled.
+     -- Paused deliveries deleted above the limit since the endpoint was disabled.
      add column dropped_deliveries bigint not null default 0`,
   `create index webhook_endpoint_maker on webhook_endpoint (created_by) where created_by is not null`,
 ]

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// Index of paused deliveries: listed newest first, recovered and dropped oldest first. A separate migration, so that
-// deliveries stay readable while PostgreSQL builds it. Writes wait.
+// Paused deliveries, newest first for lists and oldest first for recovery. A separate migration, so deliveries stay
+// readable during the build; writes wait.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql
     .raw(`

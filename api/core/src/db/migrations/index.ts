@@ -36,7 +36,7 @@ import { up as personalIdempotency } from './0035-personal-idempotency.ts'
 import { up as pausedDeliveries } from './0036-paused-deliveries.ts'
 import { up as pausedIndex } from './0037-paused-index.ts'
 
-/** Static on purpose: a folder read at run time differs between a checkout, an image and a test. */
+/** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-init': { up: init },
   '0002-batch': { up: batch },

@@ -1,13 +1,12 @@
-// Rights of each process on each table. `grant-missing.ts` grants them after a migration, to the roles that exist. The
-// build fails if a table is missing here. If code needs a right that this list lacks, PostgreSQL answers 42501; the
-// integration tests run under these roles. The API has the rights of matte-admin too, which runs in its pod (A139).
-// A right that a release no longer needs stays until its successor, since processes of two releases run side by side.
+// Rights of each process on each table, granted after migrations. A missing table fails the build; a missing right
+// fails with 42501 in the integration tests, which run under these roles. The API also has the rights of matte-admin,
+// which runs in its pod. Remove a right one release after its last use, because two releases run side by side.
 import type { Tables } from '../tables/index.ts'
 
 export const processRoles = ['api', 'worker', 'operator', 'dispatcher'] as const
 export type ProcessRole = (typeof processRoles)[number]
 
-/** The whole table, or columns where others hold secrets or tell about people. */
+/** The whole table, or columns if others hold secrets or personal data. */
 type Extent<T extends keyof Tables> = true | readonly (keyof Tables[T])[]
 
 /** `for update` needs the right to update one column. */
@@ -141,7 +140,6 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   },
 }
 
-/** Sequences that code takes numbers of by name. */
 export const sequenceRights: Readonly<Record<string, readonly ProcessRole[]>> = {
   provider_reading: ['api', 'dispatcher'],
 }

@@ -1,32 +1,31 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** A grant or a purchase; spent in the order priority, expiry, age (D71). granted = the sum of the six accounts. */
+/** A grant or purchase, spent in the order priority, expiry, age (D71). granted = the sum of the six accounts. */
 export type CreditLotTable = {
   id: Generated<string>
   workspace_id: string
   kind: string
   priority: Generated<number>
   expires_at: Date | null
-  /** Set by a release after the expiry: until then the lot can be spent all the same. */
+  /** Set by a release after the expiry; the lot can be spent until then. */
   grace_until: Date | null
-  /** The caller's name for the grant; the same name in a workspace is the same grant. */
+  /** The caller's name for the grant, unique per workspace. */
   source: string | null
   granted: number
   available: number
-  /** `available > 0`, kept by the database, for indexes that an update of the amount leaves alone. */
+  /** `available > 0`, generated; indexes use it because it rarely changes. */
   has_available: ColumnType<boolean, never, never>
   held: Generated<number>
   spent: Generated<number>
   expired: Generated<number>
   refunded: Generated<number>
-  /** Taken away by an operator. */
   adjusted: Generated<number>
-  /** When `credits.expiration_warning` falls due; null once it has, and of a lot without an expiry. */
+  /** Due time of `credits.expiration_warning`; null after sending and without an expiry. */
   warn_at: Date | null
   created_at: Generated<Date>
 }
 
-/** Credits of one lot held for one run of a task; ends once, as captured or released. */
+/** Credits of one lot held for one run of a task until captured or released. */
 export type CreditHoldTable = {
   task_id: string
   run: number
@@ -36,21 +35,58 @@ export type CreditHoldTable = {
   held_at: Generated<Date>
 }
 
-/** Append-only: a trigger refuses updates and deletes. */
 export type CreditEntryTable = {
   id: Generated<number>
   workspace_id: string
   lot_id: string
   task_id: string | null
   run: number | null
-  /** Accounts of the lot: from → to; a grant comes from `source`, what a failed refund gives back from `refunded`. */
+  /** Transfer between accounts of the lot; `source` for grants, `refunded` for failed refunds. */
   from_account: 'source' | 'available' | 'held' | 'refunded'
   to_account: 'available' | 'held' | 'spent' | 'expired' | 'refunded' | 'adjusted'
   amount: number
-  /** What the lot had available after it. Filled by the database where the writer leaves it out. */
+  /** Available credits of the lot after the entry; the database fills it if missing. */
   lot_available: number | null
   adjustment_id: string | null
-  /** Of a refund: its id, which makes it happen once. */
+  /** Id of a refund, for idempotency. */
   reference: string | null
   at: Generated<Date>
+}
+
+export type CreditAdjustmentTable = {
+  id: Generated<string>
+  workspace_id: string
+  /** The operator's name for it, unique per workspace. */
+  reference: string
+  amount: number
+  reason: string
+  at: Generated<Date>
+}
+
+/** A workspace whose balance may have fallen below its threshold; see credit/low-balance.ts. */
+export type CreditLowBalanceTable = {
+  workspace_id: string
+  at: Generated<Date>
+}
+
+/** Expiry warnings already sent, by lot and days before its end. */
+export type CreditExpiryWarningTable = {
+  lot_id: string
+  days: number
+  at: Generated<Date>
+}
+
+/** A mailbox that received the free credits (D88). */
+export type FreeCreditTable = {
+  /** HMAC of `foldMailbox` of the address. */
+  mailbox: Buffer
+  user_id: string | null
+  forget_at: Date | null
+}
+
+export type MailboxKeyTable = {
+  id: Generated<string>
+  single: Generated<boolean>
+  /** Sealed under the master keys with the row id as associated data. */
+  key_sealed: string
 }

@@ -1,47 +1,62 @@
-import type { ApiKeyTable } from './api-key.ts'
-import type { AppUserTable, MembershipTable, SessionTable } from './app-user.ts'
-import type { AuditEntryTable } from './audit-entry.ts'
-import type { BatchTable } from './batch.ts'
-import type { CreditEntryTable, CreditHoldTable, CreditLotTable } from './credit.ts'
-import type { CreditAdjustmentTable, CreditExpiryWarningTable, CreditLowBalanceTable } from './credit-event.ts'
-import type { DeliveryAttemptTable, DeliveryTable } from './delivery.ts'
-import type { FreeCreditTable, MailboxKeyTable } from './free-credit.ts'
-import type { IdempotencyRecordTable, PersonalIdempotencyRecordTable } from './idempotency-record.ts'
-import type { InferenceWindowTable } from './inference-window.ts'
-import type { MailRoomTable, MailTable, NotificationDueTable } from './mail.ts'
-import type { ModelTable } from './model.ts'
-import type { NotificationPreferenceTable, NotificationTable } from './notification.ts'
+import type {
+  AccountRequestTable,
+  AppUserTable,
+  AuditEntryTable,
+  EmailChangeTable,
+  LoginEventTable,
+  LoginFailureTable,
+  MailTokenTable,
+  MembershipTable,
+  MfaTokenTable,
+  RecoveryCodeTable,
+  RefreshTokenTable,
+  RegistrationInviteTable,
+  SessionTable,
+  SigningKeyTable,
+  TwoFactorTable,
+} from './account.ts'
+import type {
+  CreditAdjustmentTable,
+  CreditEntryTable,
+  CreditExpiryWarningTable,
+  CreditHoldTable,
+  CreditLotTable,
+  CreditLowBalanceTable,
+  FreeCreditTable,
+  MailboxKeyTable,
+} from './credit.ts'
+import type {
+  MailRoomTable,
+  MailTable,
+  NotificationDueTable,
+  NotificationPreferenceTable,
+  NotificationTable,
+} from './mail.ts'
+import type { InferenceWindowTable, ModelTable } from './model.ts'
 import type {
   InvoiceCounterTable,
   InvoiceTable,
   PaymentOrderTable,
+  ProviderEventTable,
   RefundTable,
+  SandboxEventTable,
+  SandboxObjectTable,
   SubscriptionPeriodTable,
   SubscriptionTable,
 } from './payment.ts'
-import type { ProviderEventTable, SandboxEventTable, SandboxObjectTable } from './provider-event.ts'
-import type { RateWindowTable } from './rate-window.ts'
-import type { ReferralCodeTable, ReferralTable } from './referral.ts'
-import type { ObjectDeletionTable, RetentionNoticeTable } from './retention.ts'
-import type { SettingTable } from './setting.ts'
+import type { ObjectDeletionTable, RetentionNoticeTable, SettingTable } from './setting.ts'
+import type { BatchTable, TaskEventTable, TaskTable, UploadTable, UsageDayTable } from './task.ts'
+import type { MemberCreditMonthTable, ReferralCodeTable, ReferralTable, TeamInviteTable } from './team.ts'
+import type { DeliveryAttemptTable, DeliveryTable, WebhookEndpointTable } from './webhook.ts'
 import type {
-  AccountRequestTable,
-  LoginEventTable,
-  LoginFailureTable,
-  MailTokenTable,
-  RefreshTokenTable,
-  RegistrationInviteTable,
-} from './sign-in.ts'
-import type { SigningKeyTable } from './signing-key.ts'
-import type { TaskEventTable, TaskTable } from './task.ts'
-import type { MemberCreditMonthTable, TeamInviteTable } from './team.ts'
-import type { EmailChangeTable, MfaTokenTable, RecoveryCodeTable, TwoFactorTable } from './two-factor.ts'
-import type { UploadTable } from './upload.ts'
-import type { UsageDayTable } from './usage-day.ts'
-import type { WebhookEndpointTable } from './webhook-endpoint.ts'
-import type { WorkspaceTable } from './workspace.ts'
+  ApiKeyTable,
+  IdempotencyRecordTable,
+  PersonalIdempotencyRecordTable,
+  RateWindowTable,
+  WorkspaceTable,
+} from './workspace.ts'
 
-/** Every table by its name; a table's type lies in the file that carries the table's name. */
+/** Every table by name; related tables share a file. */
 export type Tables = {
   account_request: AccountRequestTable
   api_key: ApiKeyTable

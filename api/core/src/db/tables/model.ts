@@ -1,6 +1,6 @@
 import type { JSONColumnType } from 'kysely'
 
-/** What is told of a model; null where its entry does not say it. */
+/** Reported properties; null if the model does not report one. */
 export type ModelProperties = {
   readonly inputSize: number
   readonly views: 1 | 2
@@ -9,13 +9,31 @@ export type ModelProperties = {
   readonly speed: 'fast' | 'medium' | 'slow' | null
 }
 
-/** What may be asked for as `modelVersion`; written by the controller only, read by the API with a 5 s cache. */
+/** Public model versions; the controller writes them, the API reads them through a 5 s cache. */
 export type ModelTable = {
   name: string
   pool: string
   triton_model: string
   is_default: boolean
   available: boolean
-  /** As its pods last reported them; null: never. */
   properties: JSONColumnType<ModelProperties | null> | null
+}
+
+/** Work of one revision's pods in five seconds, as seen by one controller replica. */
+export type InferenceWindowTable = {
+  pool: string
+  revision: string
+  /** Each replica writes its own rows, so replicas do not wait for each other. */
+  replica: string
+  at: Date
+  /** Images by outcome of their time in a slot. */
+  done: number
+  failed: number
+  timed_out: number
+  /** The pod was unavailable; no attempt is used. */
+  unavailable: number
+  busy_seconds: number
+  ended: number
+  /** Seconds from creation to success per task; see `scale/latency.ts`. */
+  latency_buckets: number[]
 }

@@ -4,45 +4,40 @@ type OrderStatus = 'pending' | 'failed' | 'canceled' | 'paid' | 'partially_refun
 
 type BillingInterval = 'month' | 'year'
 
-/** One payment, wanted or made: what somebody ordered, a renewal, the price of a change (D72). */
+/** A payment: an order, a renewal, or the price of a plan change (D72). */
 export type PaymentOrderTable = {
   id: Generated<string>
   workspace_id: string
-  /** Null of renewals. */
   created_by: string | null
   kind: 'pack' | 'subscription'
   reason: Generated<'purchase' | 'renewal' | 'change'>
   status: Generated<OrderStatus>
-  /** The line of its invoice. */
   description: string
   pack_id: string | null
   plan: string | null
   billing_interval: BillingInterval | null
-  /** All credits that the payment buys: of a year twelve months' worth. A refund's share is counted by these. */
+  /** Credits of the payment, twelve months for a year; refund shares are computed from it. */
   credits: number
-  /** Of a pack; null: its credits do not expire. */
+  /** For packs; null: the credits do not expire. */
   expires_after_days: number | null
   /** Minor units, tax included. */
   amount: number
   tax: Generated<number>
   currency: string
-  /** Of refunds that have not failed. */
   refunded_amount: Generated<number>
   refunded_credits: Generated<number>
   provider: string
   checkout_id: string | null
   checkout_url: string | null
-  /** What the provider calls the payment; a refund names it. */
+  /** The provider's payment id, needed for refunds. */
   payment_id: string | null
   provider_invoice_id: string | null
   subscription_id: string | null
-  /** The lot that it was granted as; of a year the latest month's. */
+  /** Lot granted for it; for a year, the latest month's lot. */
   lot_id: string | null
-  /** What the provider said of the latest charge that failed. */
   failure: string | null
-  /** When the provider is asked again, while the order is open. */
+  /** Next check with the provider while the order is open. */
   check_at: Date | null
-  /** When the provider was last asked, by the loop. */
   asked_at: Date | null
   created_at: Generated<Date>
   paid_at: Date | null
@@ -53,43 +48,40 @@ export type SubscriptionTable = {
   workspace_id: string
   provider: string
   provider_id: string
-  /** What the next renewal is for; which plan is in force now says `subscription_period`. */
+  /** Plan of the next renewal; `subscription_period` has the current plan. */
   plan: string
   billing_interval: BillingInterval
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   period_start: Date
   period_end: Date
   cancel_at_period_end: Generated<boolean>
-  /** Which reading of the provider these columns are; one that began earlier changes nothing. */
+  /** Number of the provider reading in these columns; older readings are ignored. */
   reading: number
-  /** The workspace has its plan from here; it falls back to free when this ends. */
+  /** Whether the workspace has the plan; it falls back to free when this ends. */
   in_force: Generated<boolean>
-  /** Until then a member's change is being made at the provider, and another one has to wait. */
+  /** A plan change is in progress at the provider until then; other changes are rejected. */
   claimed_until: Date | null
-  /** When the plan may end, or the provider is asked again. */
+  /** Next check: the plan may end. */
   check_at: Date | null
-  /** When the provider was last asked, by the loop. */
   asked_at: Date | null
   created_at: Generated<Date>
   ended_at: Date | null
 }
 
-/** What one paid invoice of a subscription bought. */
 export type SubscriptionPeriodTable = {
   provider_invoice_id: string
   subscription_id: string
   order_id: string
   plan: string
   billing_interval: BillingInterval
-  /** Of a change: what its unused rest was credited for. */
+  /** For a change: the previous plan, whose unused rest was credited. */
   from_plan: string | null
-  /** Until when that had been paid. */
   from_end: Date | null
   starts_at: Date
   ends_at: Date
-  /** Credits of months to come that were refunded: the next months grant so much less. */
+  /** Refunded credits of future months; those months grant less. */
   withheld: Generated<number>
-  /** Start of the month whose credits are granted next; null: all are. */
+  /** Start of the next month to grant; null: all granted. */
   grant_at: Date | null
 }
 
@@ -97,22 +89,18 @@ export type RefundTable = {
   id: Generated<string>
   workspace_id: string
   order_id: string
-  /** Null: made by an operator, or at the provider. */
   created_by: string | null
   status: Generated<'pending' | 'succeeded' | 'failed'>
   amount: number
   currency: string
-  /** Taken back with it: of its lot, and of months to come. */
+  /** Credits removed, from the lot and from future months. */
   credits: number
-  /** The part that was still to be granted. */
   withheld: Generated<number>
   lot_id: string | null
   reason: string
   provider_refund_id: string | null
   failure: string | null
-  /** When the provider is asked again, while it is pending. */
   check_at: Date | null
-  /** When the provider was last asked, by the loop. */
   asked_at: Date | null
   created_at: Generated<Date>
   completed_at: Date | null
@@ -120,16 +108,16 @@ export type RefundTable = {
 
 type Json<T> = ColumnType<T, string, never>
 
-/** Never changed: what stands on it is a copy from the time at which it was issued. */
+/** Immutable copy of the data at the time of issue. */
 export type InvoiceTable = {
   id: Generated<string>
   workspace_id: string
   order_id: string
-  /** Of a credit note, and of what corrects it. */
+  /** For a credit note, and for the document that corrects it. */
   refund_id: string | null
   number: string
   credit_note_for: string | null
-  /** The credit note that this one cancels: its refund failed after all. */
+  /** The credit note that this document cancels because its refund failed. */
   corrects: string | null
   seller: Json<InvoiceSeller>
   buyer: Json<InvoiceBuyer>
@@ -158,8 +146,35 @@ export type InvoiceLine = {
   readonly amount: number
 }
 
-/** The last number of a year that was given. */
 export type InvoiceCounterTable = {
   year: number
   last: number
+}
+
+/** A payment provider event, written in the transaction that applies it. */
+export type ProviderEventTable = {
+  provider: string
+  event_id: string
+  type: string
+  workspace_id: string | null
+  /** The signed body; empty if ignored, or once the workspace is deleted. */
+  raw: string
+  applied: boolean
+  received_at: Generated<Date>
+}
+
+/** State of the sandbox provider: a checkout, subscription, invoice or refund. */
+export type SandboxObjectTable = {
+  id: string
+  kind: 'checkout' | 'subscription' | 'invoice' | 'refund'
+  state: ColumnType<unknown, string, string>
+  due_at: Date | null
+}
+
+/** A scheduled sandbox event; a duplicate delivery has a second row. */
+export type SandboxEventTable = {
+  position: Generated<number>
+  body: string
+  due_at: Date
+  delivered_at: Date | null
 }

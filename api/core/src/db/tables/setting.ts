@@ -1,8 +1,20 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** Switches and lists that operators change at run time (D53, D67); in force on every replica within 5 s. */
+/** Settings that operators change at run time (D53, D67); applied on every replica within 5 s. */
 export type SettingTable = {
   name: string
   value: ColumnType<boolean | string[], string, string>
   updated_at: Generated<Date>
+}
+
+/** An object whose row is deleted. A sweeper that takes it moves `due_at` ahead. */
+export type ObjectDeletionTable = {
+  object_key: string
+  due_at: Date
+}
+
+export type RetentionNoticeTable = {
+  workspace_id: string
+  deleted: number
+  announced_on: string | null
 }

@@ -2,15 +2,13 @@ import type { Generated, JSONColumnType } from 'kysely'
 
 export type Foreground = { top: number; left: number; width: number; height: number }
 
-/** The form of the result, every default filled in (D41); what each member does is in `task/output.ts`. */
+/** Result format with defaults filled in (D41); `task/output.ts` documents the members. */
 export type Output = {
   format: 'png' | 'webp' | 'jpeg'
   /** `transparent`, `#rrggbb` or `#rrggbbaa`, in lower case. */
   background: string
   crop: boolean
-  /** `10%` or `20px`. */
   cropMargin: string
-  /** Pixels; null: no bound. */
   maxSide: number | null
   channels: 'rgba' | 'alpha'
 }
@@ -20,27 +18,26 @@ export type TaskTable = {
   workspace_id: string
   batch_id: string | null
   status: Generated<'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled'>
-  /** 1, 2, …: a caller's retry starts the next. */
+  /** 1, 2, …; a caller's retry starts the next run. */
   run: Generated<number>
-  /** The model version as answered to the caller; a controller claims the versions that its pods serve. */
+  /** As shown to the caller; workers claim the versions that their pods serve. */
   model_version: string
   upload_id: string
   source_key: string
-  /** Frozen at creation: an object that differs later fails the run with INPUT_CHANGED (D22). */
+  /** ETag at creation: a different object fails the run with INPUT_CHANGED. */
   source_etag: string
   source_size_bytes: number
   callback_url: string | null
-  /** Null: the caller asked for nothing. */
   output: JSONColumnType<Output | null, string | null, string | null>
   credit_cost: number
   retry_count: Generated<number>
-  /** Attempts begun in this run that count; a pod that was not there gives its attempt back. */
+  /** Attempts in this run; an unavailable pod does not use one. */
   attempt: Generated<number>
   claim: string | null
   claimed_until: Date | null
-  /** While processing without a live claim: not before this time. */
+  /** Earliest next claim while processing without a live claim. */
   due_at: Generated<Date>
-  /** Start of the run's waiting; `tasks.maxQueueAge` counts from here. */
+  /** Start of the wait; `tasks.maxQueueAge` counts from here. */
   queued_at: Generated<Date>
   started_at: Date | null
   completed_at: Date | null
@@ -52,14 +49,13 @@ export type TaskTable = {
   width: number | null
   height: number | null
   foreground: JSONColumnType<Foreground | null, string | null, string | null>
-  /** Attempts that fail on purpose, set by `matte-admin fault inference` outside production (D53). */
+  /** Attempts that fail on purpose, set by `matte-admin fault inference` outside production. */
   fault_attempts: Generated<number>
-  /** 'due' once attempts are exhausted, 'done' after the hand-over to the dead-letter stream (D35). */
+  /** 'due' when attempts are exhausted, 'done' after the message to the dead-letter stream. */
   dead_letter: 'due' | 'done' | null
   traceparent: string | null
-  /** The member who made it, or the maker of the key; null: neither is known. */
   created_by: Generated<string | null>
-  /** Made in the App: its maker is told how it ended. */
+  /** Set in the App: notifies the creator when the task ends. */
   notify_maker: Generated<boolean>
   created_at: Generated<Date>
 }
@@ -67,12 +63,61 @@ export type TaskTable = {
 export type TaskEventTable = {
   id: Generated<number>
   task_id: string
-  /** Null: written before streams of changes were there. */
+  /** Null in rows from before change streams. */
   workspace_id: Generated<string | null>
   run: number
   type: string
   payload: JSONColumnType<Record<string, unknown>, string, string>
   at: Generated<Date>
-  /** The member who is still to be told of it. */
+  /** Recipient of a notification that is not yet created. */
   for_user: string | null
+}
+
+export type BatchTable = {
+  id: Generated<string>
+  workspace_id: string
+  /** `completed` once all children are terminal; a later retry of a child does not change it. */
+  status: Generated<'processing' | 'completed'>
+  total_count: number
+  /** Children by current status; the others are queued or processing. */
+  succeeded_count: Generated<number>
+  failed_count: Generated<number>
+  canceled_count: Generated<number>
+  model_version: string
+  /** Receives `batch.completed` and the events of the children. */
+  callback_url: string | null
+  traceparent: string | null
+  created_by: Generated<string | null>
+  notify_maker: Generated<boolean>
+  created_at: Generated<Date>
+  completed_at: Date | null
+}
+
+export type UploadTable = {
+  id: Generated<string>
+  workspace_id: string
+  object_key: string
+  content_type: string
+  created_at: Generated<Date>
+  expires_at: Date
+  /** Bytes counted while unused: the URL's length, or the plan's largest file. */
+  reserved_bytes: Generated<number>
+  /** Set by the first task; unused uploads are deleted after 24 h. */
+  used_at: Date | null
+  /** Set in the transaction that releases the object, before its deletion. */
+  deleted_at: Date | null
+}
+
+/** Counters per workspace and UTC day, updated in the counted transactions (D70). */
+export type UsageDayTable = {
+  workspace_id: string
+  day: string
+  created: number
+  succeeded: number
+  failed: number
+  canceled: number
+  credits: number
+  /** Milliseconds from creation to completion, summed over succeeded tasks. */
+  latency_ms: number
+  api_requests: number
 }

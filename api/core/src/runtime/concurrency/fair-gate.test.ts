@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createFairGate } from './fair-gate.ts'
 
-it('lets another workspace in before those of one that has its share', async () => {
+it('runs another workspace before one that has used its share', async () => {
   const turns = createFairGate(3, 2)
   const begun: string[] = []
   const end = Promise.withResolvers<void>()
@@ -11,7 +11,7 @@ it('lets another workspace in before those of one that has its share', async () 
       return end.promise
     })
   const all = ['a', 'a', 'a', 'a', 'b', 'b'].map(inspect)
-  await Promise.resolve()
+  await new Promise(setImmediate)
   expect(begun).toEqual(['a', 'a', 'b'])
   end.resolve()
   await Promise.all(all)

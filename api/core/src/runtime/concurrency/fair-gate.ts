@@ -1,21 +1,19 @@
-import { createGate, type Gate } from './gate.ts'
+import pLimit, { type LimitFunction } from 'p-limit'
 
-type OwnGate = { readonly gate: Gate; calls: number }
+export type Gate = { run<T>(act: () => Promise<T>): Promise<T> }
 
-/** A gate with a smaller bound for each owner: more calls of one do not keep those of others waiting. */
+/** Bounds concurrent calls, with a smaller bound per owner so one owner cannot delay the others. */
 export function createFairGate(runningMax: number, perOwner: number) {
-  const all = createGate(runningMax)
-  const own = new Map<string, OwnGate>()
+  const all = pLimit(runningMax)
+  const owners = new Map<string, LimitFunction>()
   return {
     async run<T>(owner: string, act: () => Promise<T>): Promise<T> {
-      const entry = own.get(owner) ?? { gate: createGate(perOwner), calls: 0 }
-      own.set(owner, entry)
-      entry.calls += 1
+      const own = owners.get(owner) ?? pLimit(perOwner)
+      owners.set(owner, own)
       try {
-        return await entry.gate.run(() => all.run(act))
+        return await own(() => all(act))
       } finally {
-        entry.calls -= 1
-        if (entry.calls === 0) own.delete(owner)
+        if (own.activeCount + own.pendingCount === 0) owners.delete(owner)
       }
     },
   }

@@ -28,14 +28,14 @@ const counts = (outcomes: readonly string[]): Record<string, number> =>
   )
 
 describe('fairTurns', () => {
-  it('lets one network use the whole queue while nobody else wants it', async () => {
+  it('lets one network use an otherwise idle queue', async () => {
     const { send, release } = given({ waitingMax: 8 })
     const sent = many(10, (i) => send(`a${i}`, { network: 'a' }))
     await release()
     expect(counts(await Promise.all(sent))).toEqual({ done: 8, full: 2 })
   })
 
-  it('accepts a call of a quiet network in place of the newest of a loud one, and serves it in turn', async () => {
+  it('evicts the newest call of a busy network for one of a quiet network', async () => {
     const { send, release, done } = given({ waitingMax: 8 })
     const flood = many(20, (i) => send(`a${i}`, { network: 'a' }))
     const quiet = [send('b0', { network: 'b' }), send('b1', { network: 'b' })]
@@ -45,7 +45,7 @@ describe('fairTurns', () => {
     expect(done).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'a3', 'a4', 'a5'])
   })
 
-  it('lets no network wait for more than one call of each other one', async () => {
+  it('delays a network by at most one call of each other network', async () => {
     const { send, release, done } = given({ waitingMax: 100 })
     const sent = ['a', 'b', 'c'].flatMap((network) => many(10, (i) => send(`${network}${i}`, { network })))
     sent.push(send('d0', { network: 'd' }))
@@ -65,7 +65,7 @@ describe('fairTurns', () => {
     expect(done.slice(0, 6)).toEqual(['a0', 'other client', 'guess', 'a1', 'right', 'a2'])
   })
 
-  it('gives an account a quarter of the queue over all networks, and its owner a place among them', async () => {
+  it('gives an account a quarter of the queue over all networks', async () => {
     const { send, release } = given({ waitingMax: 40 })
     const attack = many(30, (i) => send('x', { network: `bot ${i % 5}` }))
     const owner = send('x', { network: 'home' })
@@ -76,7 +76,7 @@ describe('fairTurns', () => {
     expect(counts(await Promise.all(attack))).toEqual({ done: 9, full: 21 })
   })
 
-  it('refuses where each network has one call, and forgets those that have none', async () => {
+  it('rejects if each network has one call, and forgets idle networks', async () => {
     const { turns, send, release } = given({ waitingMax: 4 })
     const sent = many(5, (i) => send(`n${i}`, { network: `n${i}` }))
     expect(turns.counts()).toEqual({ running: 1, waiting: 4 })
@@ -86,7 +86,7 @@ describe('fairTurns', () => {
     expect(await send('later', {})).toBe('done')
   })
 
-  it('hands a turn on when a call fails', async () => {
+  it('passes the turn on after a failed call', async () => {
     const turns = fairTurns({ atOnce: 1, waitingMax: 4, refuse: () => new Error('full') })
     const owner = { network: 'a', client: 'a', account: 'a' }
     const failing = turns.run(owner, () => Promise.reject(new Error('broken')))

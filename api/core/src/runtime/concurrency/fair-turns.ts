@@ -1,16 +1,81 @@
-// Turns at a scarce resource for callers that are not judged yet. Networks take turns, in a network its clients, and
-// for a client the accounts that it names. A full queue accepts a call of a network with few and refuses the newest of
-// the network with most. So one network may use all of an idle queue, and keeps no other one out of a busy one. An
-// account has a quarter of the queue, whatever networks name it.
-import { OwnerTree } from './owner-tree.ts'
+/** Items by the path of their owners; owners of a level take turns, so one with many items cannot delay others. */
+export class OwnerTree<T> {
+  readonly #owners = new Map<string, OwnerTree<T>>()
+  readonly #items: T[] = []
+  #size = 0
 
-/** Owners of a call, from the widest to the narrowest. */
+  get size(): number {
+    return this.#size
+  }
+
+  of(owner: string): OwnerTree<T> | undefined {
+    return this.#owners.get(owner)
+  }
+
+  add([owner, ...rest]: readonly string[], item: T): void {
+    this.#size += 1
+    if (owner === undefined) {
+      this.#items.push(item)
+      return
+    }
+    const branch = this.#owners.get(owner) ?? new OwnerTree<T>()
+    this.#owners.set(owner, branch)
+    branch.add(rest, item)
+  }
+
+  remove([owner, ...rest]: readonly string[], item: T): void {
+    this.#size -= 1
+    if (owner === undefined) {
+      this.#items.splice(this.#items.indexOf(item), 1)
+      return
+    }
+    this.#owners.get(owner)?.remove(rest, item)
+    if (this.#owners.get(owner)?.size === 0) this.#owners.delete(owner)
+  }
+
+  /** Removes the oldest item of the next owner; that owner's next turn comes after all others'. */
+  takeNext(): T | undefined {
+    const [turn] = this.#owners
+    if (this.#size > 0) this.#size -= 1
+    if (turn === undefined) return this.#items.shift()
+    const [owner, branch] = turn
+    const item = branch.takeNext()
+    this.#owners.delete(owner)
+    if (branch.size > 0) this.#owners.set(owner, branch)
+    return item
+  }
+
+  /** Item that a new one evicts: the newest of the largest owner. Undefined if no owner has more than the new one's. */
+  findExcess([owner, ...rest]: readonly string[]): T | undefined {
+    if (owner === undefined) return undefined
+    const own = this.#owners.get(owner)
+    const largest = this.#largest()
+    if (largest !== undefined && largest.size > (own?.size ?? 0) + 1) return largest.#newest()
+    return own?.findExcess(rest)
+  }
+
+  #newest(): T | undefined {
+    const largest = this.#largest()
+    return largest === undefined ? this.#items.at(-1) : largest.#newest()
+  }
+
+  #largest(): OwnerTree<T> | undefined {
+    let largest: OwnerTree<T> | undefined
+    for (const branch of this.#owners.values()) {
+      if (branch.size >= (largest?.size ?? 0)) largest = branch
+    }
+    return largest
+  }
+}
+
+// Turns at a scarce resource for unauthenticated callers, which p-limit cannot do: networks take turns, then clients,
+// then accounts. A full queue evicts the newest call of the network with most calls, so a network may fill an idle
+// queue but cannot block others. An account gets a quarter of the queue over all networks.
 export type TurnOwner = {
-  /** Addresses that one holder is likely to have, such as a /24 of IPv4. */
+  /** Addresses likely to have one holder, such as an IPv4 /24. */
   readonly network: string
-  /** The client's address. */
   readonly client: string
-  /** The account that the call is about, whether there is one or not. */
+  /** Account named in the call, whether it exists or not. */
   readonly account: string
 }
 
@@ -23,12 +88,12 @@ type Waiting = {
 type TurnOptions = {
   readonly atOnce: number
   readonly waitingMax: number
-  /** Makes the error of a call for which there is no room, or no room any more. */
+  /** Creates the error of a rejected or evicted call. */
   readonly refuse: () => Error
 }
 
 type FairTurns = {
-  /** @throws what `refuse` makes; nothing of `act` has begun then */
+  /** @throws the error of `refuse`, before `act` begins */
   run<T>(owner: TurnOwner, act: () => Promise<T>): Promise<T>
   counts(): { readonly running: number; readonly waiting: number }
 }
@@ -43,7 +108,7 @@ export function fairTurns({ atOnce, waitingMax, refuse }: TurnOptions): FairTurn
   const accountMax = Math.max(1, Math.floor(waitingMax / 4))
   let running = 0
 
-  /** Finds the call that one of this owner replaces. Null: there is room. Undefined: it may replace none. */
+  /** Call to evict for this owner. Null: the queue has room. Undefined: reject the new call. */
   function findExcess(owner: TurnOwner): Waiting | null | undefined {
     const ofAccount = byAccount.of(owner.account)
     if (ofAccount !== undefined && ofAccount.size >= accountMax) return ofAccount.findExcess(placeInAccount(owner))
@@ -65,8 +130,8 @@ export function fairTurns({ atOnce, waitingMax, refuse }: TurnOptions): FairTurn
     })
   }
 
-  /** A call that ends hands its turn on, so a new call never overtakes those that wait. */
-  function handOn(): void {
+  /** Passes the turn on, so a new call never overtakes waiting ones. */
+  function passTurn(): void {
     const next = waiting.takeNext()
     if (next === undefined) {
       running -= 1
@@ -83,7 +148,7 @@ export function fairTurns({ atOnce, waitingMax, refuse }: TurnOptions): FairTurn
       try {
         return await act()
       } finally {
-        handOn()
+        passTurn()
       }
     },
     counts: () => ({ running, waiting: waiting.size }),

@@ -1,34 +1,32 @@
-// What becomes of claims, the same for tasks and for deliveries.
+// Claim metrics of tasks and deliveries.
 import type { Registry } from 'prom-client'
 import { counter } from './define.ts'
 
 const labels = { kind: ['task', 'delivery'] } as const
 
-/** All of this file; docs/metrics.md lists them. */
 export const claimMetrics = {
   expired: counter({
     name: 'matte_claims_expired_total',
-    help: 'Claims taken over by this process because they had expired: whoever held them died or was cut off.',
+    help: 'Expired claims taken over by this process, after the holder died or lost its connection.',
     labels,
     reader: 'alert',
   }),
   failures: counter({
     name: 'matte_claim_failures_total',
-    help: 'Rounds of claiming that failed, such as while the database is away. The next round comes by a timer.',
+    help: 'Failed claim rounds, such as while the database is unavailable. A timer starts the next round.',
     labels,
     reader: 'alert',
   }),
   lost: counter({
     name: 'matte_claims_lost_total',
     help:
-      'Work of this process whose claim was gone when its end was to be written, so that nothing was written: ' +
-      'another has taken it over, or it was canceled meanwhile.',
+      'Results discarded by this process because their claim was lost: another process took it over, or it was ' +
+      'canceled.',
     labels,
     reader: 'alert',
   }),
 }
 
-/** Of a process that claims one kind; the other is not there. */
 export function createClaimMetrics(registry: Registry, kind: (typeof labels.kind)[number]) {
   const used = { kind: [kind] }
   return {

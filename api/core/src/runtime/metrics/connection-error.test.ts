@@ -7,7 +7,7 @@ const named = (name: string, message = 'words'): Error => Object.assign(new Erro
 const answered = (name: string, httpStatusCode: number): Error =>
   Object.assign(named(name), { $metadata: { httpStatusCode } })
 
-/** As Node, the drivers of PostgreSQL and NATS, undici and the S3 client have them. */
+/** Errors as raised by Node, the drivers of PostgreSQL and NATS, undici and the S3 client. */
 const table: readonly (readonly [ConnectionErrorReason, string, unknown])[] = [
   ['certificate', 'expired', coded('CERT_HAS_EXPIRED', 'certificate has expired')],
   ['certificate', 'not yet valid', coded('CERT_NOT_YET_VALID')],
@@ -57,16 +57,16 @@ describe('connectionErrorReason', () => {
     expect(connectionErrorReason(error)).toBe(reason)
   })
 
-  it.each(table)('%s, as the cause of an error that says less: %s', (reason, _what, error) => {
+  it.each(table)('%s, as the cause of a generic error: %s', (reason, _what, error) => {
     expect(connectionErrorReason(new StorageError('unavailable', 'object store unavailable', error))).toBe(reason)
   })
 
-  it('finds what is known among the attempts at several addresses', () => {
+  it('classifies attempts at several addresses', () => {
     const both = new AggregateError([new Error('odd'), coded('ECONNREFUSED')])
     expect(connectionErrorReason(both)).toBe('unreachable')
   })
 
-  it('ends where causes go in circles', () => {
+  it('terminates on circular causes', () => {
     const error = new Error('a')
     error.cause = error
     expect(connectionErrorReason(error)).toBe('other')

@@ -1,14 +1,11 @@
-// Why a dependency could not be used, in a few words that an alert can be made of: a certificate and a password are an
-// operator's to renew, the rest is the network's or the server's.
+// Reasons of connection errors, for alerts. The operator renews certificates and credentials; the other reasons concern
+// the network or the server.
 
 export const connectionErrorReasons = ['certificate', 'credentials', 'unreachable', 'timeout', 'other'] as const
 
 export type ConnectionErrorReason = (typeof connectionErrorReasons)[number]
 
-/**
- * By the code of the system, of TLS, of PostgreSQL, of S3 or of NATS; by words where a library has no code. Errors wrap
- * others: the first that is known, from the outside in, decides.
- */
+/** Classifies by error code, or by the message without a code. The outermost known error decides. */
 export function connectionErrorReason(error: unknown): ConnectionErrorReason {
   for (const one of unwrap(error)) {
     const words = describe(one)
@@ -18,9 +15,9 @@ export function connectionErrorReason(error: unknown): ConnectionErrorReason {
   return 'other'
 }
 
-/** Against `code name status message`. The order counts: a refused certificate also closes the connection. */
+/** Matched against `code name status message`. Order matters: a rejected certificate also closes the connection. */
 const rules: readonly (readonly [ConnectionErrorReason, RegExp])[] = [
-  // Expired, not yet valid, signed by nobody that is trusted, for another name; refused by the server, of a client.
+  // Expired, not yet valid, untrusted issuer, wrong name; client certificate rejected by the server.
   ['certificate', /\b(CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_(VERIFY|GET)_\w+|ERR_TLS_CERT_ALTNAME_INVALID)\b/],
   ['certificate', /\b(HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_SSL_\w*(CERT|UNKNOWN_CA)\w*)\b/],
   ['credentials', /^(28\w{3}|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|ExpiredToken|InvalidToken)\b/],
@@ -36,10 +33,8 @@ const rules: readonly (readonly [ConnectionErrorReason, RegExp])[] = [
   ['unreachable', /\b(connection (refused|terminated|ended|closed)|closed connection|not queryable|disconnect)/i],
 ]
 
-/** No chain of causes is longer, and none may go in circles. */
 const depthMax = 8
 
-/** The error, what it holds, and what caused it. */
 function unwrap(error: unknown, depth = 0): unknown[] {
   if (depth > depthMax || error === undefined || error === null) return []
   const held = error instanceof AggregateError ? error.errors : []
@@ -51,7 +46,7 @@ function describe(error: unknown): string {
   if (typeof error === 'string') return error
   if (!(error instanceof Error)) return ''
   const code = 'code' in error ? String(error.code) : ''
-  // Of the S3 client, whose errors are named by the store's codes.
+  // The S3 client names errors by the store's codes.
   const answer = '$metadata' in error ? (error.$metadata as { readonly httpStatusCode?: number }) : {}
   return [code, error.name, answer.httpStatusCode ?? '', error.message].filter((part) => part !== '').join(' ')
 }

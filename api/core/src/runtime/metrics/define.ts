@@ -1,31 +1,27 @@
-// What a metric is, in one place: its name, help, unit and labels. A process registers it, docs/metrics.md is made from
-// it, and the tests hold what a process exposes against it.
+// Definitions of metrics: name, help, unit and labels. Processes register them, docs/metrics.md is generated from them,
+// and tests compare both.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** Values of each label: all of them, or a sentence that says what bounds them. */
+/** Values of each label, or a sentence that says what bounds them. */
 type Labels = Readonly<Record<string, readonly string[] | string>>
 
-/** Who looks at a metric first: whoever an alert wakes, who plans capacity, or who runs the product. */
+/** First reader of a metric: the person on call, the capacity planner, or the product owner. */
 type Reader = 'alert' | 'saturation' | 'product'
 
 type Facts<L extends Labels> = {
   /** `matte_<noun>_<what>_<unit>`; a counter ends in `_total`. */
   readonly name: `matte_${string}`
-  /** A sentence: what is counted, from when to when. */
   readonly help: string
   readonly labels?: L
-  /** Lists it for this reader at the head of docs/metrics.md. */
   readonly reader?: Reader
-  /** What one of it is, where the name does not say it. */
   readonly unit?: string
 }
 
-/** How the values of several replicas make one: `max` where each replica says the same of one database. */
+/** How to combine replicas: `max` if every replica reports the same database value. */
 type Joined = { readonly joinedBy?: 'sum' | 'max' }
 
 type Label<L extends Labels> = Extract<keyof L, string>
 
-/** Without the functions, for the documents and the tests. */
 export type MetricDefinition = {
   readonly kind: 'counter' | 'gauge' | 'histogram'
   readonly name: string
@@ -36,15 +32,15 @@ export type MetricDefinition = {
   readonly joinedBy: 'sum' | 'max'
 }
 
-/** Of each label with a list the values that this process uses; the others are not there from the start. */
+/** Label values that this process uses; others get no initial series. */
 type Used<L extends Labels> = Partial<Record<Label<L>, readonly string[]>>
 
 type Definition<Metric, Options extends unknown[] = []> = MetricDefinition & {
-  /** Creates it in the registry. Where every label has a list of values, each combination is there from the start. */
+  /** Registers the metric. If all labels have value lists, every combination starts at 0. */
   readonly register: (registry: Registry, ...options: Options) => Metric
 }
 
-/** Bucket bounds in seconds: the promise is two seconds, so they are dense around it. */
+/** Bucket bounds in seconds, dense around the promised two seconds. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60]
 
 export function counter<const L extends Labels = Record<never, never>>(
@@ -60,7 +56,7 @@ export function counter<const L extends Labels = Record<never, never>>(
   }
 }
 
-/** A gauge has no value until it is set, or is read by `collect` each time that it is asked for. */
+/** A gauge without a value until it is set or collected. */
 export function gauge<const L extends Labels = Record<never, never>>(
   facts: Facts<L> & Joined,
 ): Definition<Gauge<Label<L>>, [collect?: (metric: Gauge<Label<L>>) => void]> {
@@ -106,7 +102,6 @@ const configure = <L extends Labels>({ name, help, labels }: Facts<L>, registry:
   registers: [registry],
 })
 
-/** Every combination of the labels' values; none when a label has no list of them. */
 function combinations<L extends Labels>(
   { labels }: Facts<L>,
   used: Partial<Record<string, readonly string[]>> = {},

@@ -33,6 +33,6 @@ export async function cancelTask(db: Db, workspaceId: string, id: string): Promi
 }
 
 const cannotCancel = ({ status }: TaskRow): MatteError =>
-  new MatteError('TASK_CANNOT_CANCEL', 'Only a queued task can be canceled; this one has gone on.', {
+  new MatteError('TASK_CANNOT_CANCEL', 'Only a queued task can be canceled; this one is no longer queued.', {
     details: { status },
   })

@@ -1,5 +1,5 @@
-// How a free slot gets its next task. The database chooses (D39), so lost, late and repeated nudges change nothing.
-// A worker that dies keeps its claim until `claimed_until`; then the row is due again for anyone, in the same run.
+// Claims the next task for a free worker slot. PostgreSQL chooses (D39), so lost and repeated nudges change nothing. If
+// the worker dies, the claim expires at `claimed_until` and the row is due again in the same run.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { Output } from '../../db/tables/task.ts'
@@ -15,30 +15,30 @@ export type ClaimedTask = Claim & {
   readonly sourceKey: string
   readonly sourceEtag: string
   readonly sourceSizeBytes: number
-  /** Null: as it is without asking. */
+  /** Null: defaults. */
   readonly output: Output | null
   readonly attempt: number
   readonly faultAttempts: number
   readonly createdAt: Date
   readonly callbackUrl: string | null
   readonly traceparent: string | null
-  /** Milliseconds from the run's `queued_at` to this claim, by the database's clock. */
+  /** Milliseconds from `queued_at` to this claim by the database clock. */
   readonly waitedMs: number
-  /** The claim before this one had expired: its worker died, or was cut off. Null: this is the first of the run. */
+  /** Whether an earlier claim expired, because its worker died or was cut off. Null: first claim of the run. */
   readonly takenOver: boolean | null
 }
 
 type ClaimOptions = {
-  /** Model versions that the caller's ready pods serve. */
+  /** Model versions served by the caller's ready pods. */
   readonly models: readonly string[]
   readonly plans: Plans
   readonly claimMs: number
 }
 
-/** Tries at most so often when others took what this claim saw: far above the replicas that claim at once. */
+/** Bound on retries after other workers took the task, far above the number of workers. */
 const triesMax = 32
 
-/** Claims the next task, or undefined when there is none for these models (D39's order, see `tryClaim`). */
+/** Claims the next task for these models; undefined if there is none. */
 export async function claimNextTask(db: Db, options: ClaimOptions): Promise<ClaimedTask | undefined> {
   for (let tries = 0; tries < triesMax; tries++) {
     const { again, ...task } = await tryClaim(db, options, tries % 2 === 0)
@@ -53,22 +53,19 @@ type Try = { readonly again: boolean } & (ClaimedTask | { readonly [Field in key
 const isClaimed = (task: Omit<Try, 'again'>): task is ClaimedTask => task.id !== null
 
 /**
- * One statement, which holds the lock of one workspace at the most:
- * - `due`: an attempt to resume, that is `processing`, no live claim, due, attempts left;
- * - `slot`: when none was seen, the workspace with the fewest processing below its limit, ties by the age of its
- *   first task. Its row is locked, and the limit is judged again on the locked row, so two claims never pass it;
- * - `first`: that workspace's first task, singles before children. A task that another claim took meanwhile is
- *   seen as taken once its row is locked, and the next one is used.
- * `again` says that something was there and others took it first. Every other try leaves attempts to resume aside
- * (`resume`): a worker that was stopped while it ended a run keeps that row locked, and nobody else's task may wait for
- * it. A try never does both, since the lock of a row that failed its second check would be held while the workspace is
- * waited for, against the lock order.
+ * One statement, which locks at most one workspace:
+ * - `due`: an attempt to resume: `processing`, due, without live claim, with attempts left;
+ * - `slot`: otherwise the workspace with the fewest processing tasks below its limit, ties by the age of its first
+ *   task. Its limit is checked again on the locked row, so two claims cannot exceed it;
+ * - `first`: the first task of that workspace, singles before children;
+ * - `again`: a task was found, but another claim took it first.
  *
- * Rejected: SKIP LOCKED on the workspace, since a create holds that lock for a commit, and a claim that skipped the
- * only busy workspace slept until its timer. Rejected as well: locking while choosing (`order by … limit 1 for update`),
- * since a row that fails its second check stays locked while the next one is waited for, and two claims deadlock.
- * And `for update` on the workspace: it waits for transactions that only refer to the row, such as a creation under an
- * idempotency key, and PostgreSQL queues the end of a run behind that wait, which the creation waits for.
+ * Every second try skips `due`, because a suspended worker may hold that row's lock. A try never does both: waiting
+ * for a workspace while holding a task violates the lock order.
+ *
+ * Alternatives that failed: SKIP LOCKED on the workspace (a claim skipped the only busy workspace during a commit and
+ * slept); `order by … limit 1 for update` (a row that fails its recheck stays locked: deadlock between two claims);
+ * `for update` on the workspace (waits for transactions that only reference it, and blocks the end of runs).
  */
 async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Try> {
   const names = Object.keys(plans)
@@ -132,16 +129,12 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
 }
 
 /**
- * A claim lives from the moment it is written: since `now()`, when the statement began, it may have waited for a lock
- * for longer than the whole life. Claims are judged by `now()` all the same, which indexes can be searched with; that
- * errs towards leaving a claim with its holder.
+ * Lifetime from the moment of the write: `now()` is when the statement began, and it may have waited for a lock since.
+ * Claims are still compared with `now()`, which indexes support; the error favours the holder.
  */
 const lifeFromNow = (claimMs: number) => sql<Date>`clock_timestamp() + ${claimMs} * interval '1 ms'`
 
-/**
- * Keeps a claim alive. Undefined: it was lost, stop work and write nothing. Locked first: an update alone would take
- * the time before it waits for the row.
- */
+/** Extends a claim. Undefined: it was lost; stop and write nothing. Locks first, so waiting does not shorten it. */
 export async function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: number) {
   const { rows } = await sql<{ claimed_until: Date }>`
     with held as materialized (
@@ -153,8 +146,8 @@ export async function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: num
 }
 
 /**
- * Gives a claim back without costing an attempt (D32: the model server was not there, or this process stops). The
- * row stays `processing` and is due again after `delayMs`. Undefined: the claim was lost.
+ * Returns a claim without counting the attempt: no model server was available, or this process stops (D32). The task is
+ * due again after `delayMs`. Undefined: the claim was lost.
  */
 export function giveBackClaim(db: Db, { id, run, claim }: Claim, delayMs: number) {
   return db

@@ -1,8 +1,6 @@
-// The end of a run, in one statement: the concurrency slot, status, history, usage, credit and deliveries, whole or
-// not at all. As eight statements of a transaction it took the database 1.8 ms of CPU more, a quarter of what it does
-// for a task. Locks are taken in the order workspace → batch → task → lots (D39): each part reads the one before it,
-// and a part is run when it is first read. Rows that others changed while a lock was waited for are judged, and counted
-// on, as they are then.
+// Ends a run in one statement: slot, status, history, usage, credit and deliveries, all or nothing. Eight statements
+// took 1.8 ms more database CPU, a quarter of all work for a task. Locks are taken in the order workspace, batch, task,
+// lots (D39), because each part reads the one before it.
 import { type RawBuilder, sql } from 'kysely'
 import { settleParts } from '../../credit/hold.ts'
 import type { Db } from '../../db/database.ts'
@@ -29,13 +27,13 @@ type Succeeded = {
 type Failed = {
   readonly status: 'failed'
   readonly reason: FailureReason
-  /** True once attempts are exhausted: the task goes to the dead-letter stream (D35). */
+  /** All attempts failed: the task goes to the dead-letter stream. */
   readonly deadLetter?: boolean
   readonly width?: number
   readonly height?: number
 }
 
-/** What may end a run, by the status that the run leaves (D34); any other move does not compile. */
+/** Endings by the status that the run leaves (D34); others do not compile. */
 export type EndingFrom = {
   readonly queued: Failed | { readonly status: 'canceled' }
   readonly processing: Succeeded | Failed
@@ -51,15 +49,14 @@ type RunRef<From extends keyof EndingFrom = keyof EndingFrom> = {
   readonly callbackUrl: string | null
   readonly traceparent: string | null
   readonly from: From
-  /** What must still hold of the task's row for the move to be made, beside its status. */
+  /** Condition on the task's row in addition to its status. */
   readonly fence: RawBuilder<boolean>
 }
 
-/** The task as it is now. */
 export type EndedTask = TaskRow & {
-  /** Rows that the dispatcher has to be nudged for, the batch's own left out. */
+  /** Deliveries to nudge the dispatcher for, without those of the batch. */
   readonly deliveries: number
-  /** For the metrics. */
+  /** For metrics. */
   readonly ends: RunEnds
 }
 
@@ -67,14 +64,14 @@ type EndedRow = TaskRow & { readonly deliveries: number; readonly plan: string; 
 
 class FenceLost extends Error {}
 
-/** Ends a run once. Undefined: the fence no longer holds, and nothing was changed. */
+/** Ends a run once. Undefined: the fence failed, and nothing changed. */
 export async function endRun<From extends keyof EndingFrom>(
   db: Db,
   run: RunRef<From>,
   ending: EndingFrom[From],
 ): Promise<EndedTask | undefined> {
   const { batchId } = run
-  if (batchId === null) return moveAll(db, run, ending) // one statement, which the pool repeats after a deadlock
+  if (batchId === null) return moveAll(db, run, ending) // one statement, which the pool retries after a deadlock
   const end = (): Promise<EndedTask | undefined> => endChild(db, { ...run, batchId }, ending)
   return end().catch((error: unknown) => (isDeadlock(error) ? end() : Promise.reject(error)))
 }
@@ -88,7 +85,7 @@ async function endChild(
   try {
     return await db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, run.workspaceId)
-      // Before the fence is known to hold: when it does not, all is rolled back.
+      // Counts before the fence is checked; a failed fence rolls back.
       const progress = await countEndedChildren(tx, batchId, { status: ending.status, count: 1 })
       const task = progress && (await moveAll(tx, run, ending))
       if (task === undefined) throw new FenceLost()
@@ -101,10 +98,7 @@ async function endChild(
   }
 }
 
-/**
- * `slot`: locks the workspace. Where it counts no such slot the task has moved on, so the counts never go below zero.
- * `moved`: the fence. No part after it writes anything when it does not hold.
- */
+/** `slot` locks the workspace; `moved` is the fence, and no part writes if it fails. */
 async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask | undefined> {
   const { id, workspaceId, from, fence } = run
   const [counter, status] = [sql.ref(slotCounter(run)), sql.ref(from)]
@@ -125,7 +119,7 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
       update workspace set ${counter} = ${counter} - 1, ${status} = ${status} - 1
        where id = (select workspace_id from moved)
     ), moment as materialized (
-      -- Not the statement's time: it may have begun before a lot's expiry, and waited for a sweep that came after.
+      -- Not the statement's time: the statement may have waited for a lock past a lot's expiry.
       select clock_timestamp() as at from moved
     ), ${credit}, ${recordParts(ending)}, delivery as (${deliveryPart(run, ending)})
     select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
@@ -158,7 +152,7 @@ function endingColumns(ending: Ending): RawBuilder<unknown> {
              result_size_bytes = ${ending.resultSizeBytes}, foreground = ${foreground}::jsonb`
 }
 
-/** History and the day's counters. */
+/** History and usage counters of the day. */
 function recordParts(ending: Ending): RawBuilder<unknown> {
   const failed = ending.status === 'failed'
   const details = JSON.stringify(failed ? { reason: ending.reason, message: failureMessages[ending.reason] } : {})
@@ -168,7 +162,7 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
       insert into task_event (task_id, workspace_id, run, type, payload, for_user)
       select id, workspace_id, run, type, jsonb_build_object('run', run)
              || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || ${details}::jsonb,
-             -- Of a batch's children nobody is told one by one.
+             -- Children of a batch are not notified one by one.
              case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
         from moved, unnest(${events}::text[]) with ordinality as e (type, n)
        order by n
@@ -185,7 +179,7 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
     )`
 }
 
-/** Rows of one column for each delivery. A cancel has none. */
+/** One row per delivery; none for a cancel. */
 function deliveryPart({ id: taskId, ...run }: RunRef, ending: Ending): RawBuilder<unknown> {
   if (ending.status === 'canceled') return sql`select id from moved where false`
   const common = { ...run, taskId }

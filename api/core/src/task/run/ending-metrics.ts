@@ -1,4 +1,4 @@
-// What is counted of every end of a run, whichever process ends it.
+// Metrics of ended runs, recorded by the process that ends them.
 import type { Registry } from 'prom-client'
 import { counter, histogram } from '../../runtime/metrics/define.ts'
 import { type FailureReason, failureReasons } from '../failure.ts'
@@ -9,52 +9,50 @@ type EndedStatus = (typeof endedStatuses)[number]
 const plan = 'names of the plans of the configuration'
 const outcomes = ['charged', 'released'] as const
 
-/** All of this file; docs/metrics.md lists them. */
+/** Listed in docs/metrics.md. */
 export const endingMetrics = {
   completion: histogram({
     name: 'matte_task_completion_seconds',
     reader: 'alert',
     help:
-      "From the acceptance of a run, by its creation or the caller's retry, to its end as the caller reads it, by " +
-      "the database's clock. Counted by the process that ends it: the API counts what is canceled, the controller " +
-      'the rest, what a sweep ends included; `matte-admin sweep` counts nothing.',
+      'Seconds from the acceptance of a run (creation or retry) to its end, by the database clock. The API records ' +
+      'canceled runs, the worker all others, including those that its sweep ends; `matte-admin sweep` records nothing.',
     labels: { plan, status: endedStatuses },
-    // Dense around the promise of two seconds; the last are those of a backlog, up to the longest queue age in use.
+    // Dense around the target of two seconds; the last buckets are for a backlog, up to the longest queue age in use.
     buckets: [0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60, 120, 300, 900, 1_800, 3_600, 10_800, 21_600],
   }),
   failures: counter({
     name: 'matte_task_failures_total',
     reader: 'product',
-    help: 'Runs that failed for good, by the code that the caller reads.',
+    help: 'Runs that failed permanently, by the reason that the caller reads.',
     labels: { code: failureReasons },
   }),
   credits: counter({
     name: 'matte_credits_settled_total',
     reader: 'product',
-    help: 'Credits of ended runs: charged for a success, released otherwise. Runs without a charge add nothing.',
+    help: 'Credits of ended runs: charged after a success, released otherwise. Free runs add nothing.',
     labels: { plan, outcome: outcomes },
   }),
 }
 
-/** Runs that ended together. */
+/** Runs that ended together, such as the children of a canceled batch. */
 export type RunEnds = {
   readonly plan: string
   readonly status: EndedStatus
-  /** Why, of those that failed. */
   readonly reason: FailureReason | null
-  /** Of each run, from its acceptance to its end. */
+  /** Duration of each run, from acceptance to end. */
   readonly seconds: readonly number[]
-  /** Of all together. */
+  /** Total of all runs. */
   readonly credits: number
 }
 
 type Options = {
   readonly plans: readonly string[]
-  /** The ends that this process makes. */
+  /** Endings that this process records. */
   readonly statuses: readonly EndedStatus[]
 }
 
-/** What is known to come is there from the start, at zero: a rate misses the first of a series that begins with it. */
+/** Known series start at zero, because a rate misses the first sample of a new series. */
 export function createEndingMetrics(registry: Registry, { plans, statuses }: Options) {
   const completion = endingMetrics.completion.register(registry)
   const failures = endingMetrics.failures.register(registry)
@@ -77,5 +75,5 @@ export function createEndingMetrics(registry: Registry, { plans, statuses }: Opt
 
 const outcomeOf = (status: EndedStatus): (typeof outcomes)[number] => (status === 'succeeded' ? 'charged' : 'released')
 
-/** Two times of the database; a clock that was set back between them makes no negative duration. */
+/** Difference of two database times; never negative, even if the clock was set back. */
 export const secondsBetween = (from: Date, to: Date): number => Math.max(0, to.getTime() - from.getTime()) / 1_000

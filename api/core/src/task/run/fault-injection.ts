@@ -1,8 +1,8 @@
-// Attempts that fail on purpose, for tests of the whole service outside production (D53).
+// Attempts that fail on purpose, for tests outside production (D53).
 import type { Db } from '../../db/database.ts'
 import type { Claim } from '../task.ts'
 
-/** Makes the next `attempts` attempts of an unfinished task fail (D53). Undefined: no such task, or it has ended. */
+/** Makes the next `attempts` attempts of an open task fail. Undefined: no such task, or it has ended. */
 export function setFaultAttempts(db: Db, id: string, attempts: number) {
   return db
     .updateTable('task')
@@ -13,7 +13,7 @@ export function setFaultAttempts(db: Db, id: string, attempts: number) {
     .executeTakeFirst()
 }
 
-/** Takes one of the attempts that `matte-admin fault inference` made to fail; true when there was one (D53). */
+/** Consumes one injected failure; false if none is left. */
 export async function takeInjectedFault(db: Db, { id, run, claim }: Claim): Promise<boolean> {
   const row = await db
     .updateTable('task')

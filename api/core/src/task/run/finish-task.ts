@@ -5,25 +5,22 @@ import { attemptGapsMs, maxAttempts } from '../limits.ts'
 import type { ClaimedTask } from './claim-task.ts'
 import { type EndedTask, type EndingFrom, endRun } from './end-run.ts'
 
-/** Every write of a worker matches (task, run, claim) or does nothing (D34). */
+/** Every write of a worker matches (task, run, claim), or writes nothing (D34). */
 const claimFence = ({ run, claim }: ClaimedTask) => sql<boolean>`(run = ${run} and claim = ${claim})`
 
 export type WorkerEnding = EndingFrom['processing']
 
-/** Ends the claimed run. Undefined: the claim was lost to another worker, and nothing was changed. */
+/** Ends the claimed run. Undefined: another worker holds the claim, and nothing changed. */
 export function finishTask(db: Db, task: ClaimedTask, ending: WorkerEnding): Promise<EndedTask | undefined> {
   return endRun(db, { ...task, from: 'processing', fence: claimFence(task) }, ending)
 }
 
-/**
- * What a failed attempt comes to: the task waits for its next attempt, or has failed for good, or the claim was
- * lost meanwhile and nothing was written.
- */
+/** Outcome of a failed attempt: retry later, failed permanently, or claim lost (nothing written). */
 type AttemptOutcome = 'waiting' | EndedTask | 'lost'
 
 /**
- * Ends a failed attempt. A failure of the input ends the run at once; any other is tried again after 1, 5, 15 and
- * 60 s, and fails the run with the fifth (D32). The workspace's row is held as by every writer of history (A83).
+ * Ends a failed attempt. An input failure ends the run; any other is retried after 1, 5, 15 and 60 s and ends the run
+ * with the fifth attempt (D32). Holds the lock of the workspace, as every writer of history does.
  */
 export async function failAttempt(db: Db, task: ClaimedTask, reason: FailureReason): Promise<AttemptOutcome> {
   if (isInputFailure(reason) || task.attempt >= maxAttempts) {

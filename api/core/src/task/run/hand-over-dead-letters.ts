@@ -1,7 +1,5 @@
-// Tasks whose attempts are exhausted are handed to the dead-letter stream, where operators find them (D35). The message
-// goes first and the note of it after: a crash between them sends the same message again, which the stream refuses
-// by its id. The note is made only while the task is still failed in that run, with the row of its workspace held as by
-// every writer of history (A83).
+// Publishes tasks whose attempts are exhausted to the dead-letter stream (D35). The message is published before it is
+// recorded; after a crash in between it is published again, and the stream rejects the duplicate by its id.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
@@ -14,13 +12,13 @@ type DeadLetter = {
   readonly reason: string
 }
 
-/** Publishes with `id` for de-duplication; resolves once the stream has stored it. Rejects: try again later. */
+/** Publishes with `id` for de-duplication; resolves once the stream has stored it. */
 type PublishDeadLetter = (letter: DeadLetter, id: string) => Promise<void>
 
-/** After so many failures the stream is taken for down: each may have waited for its time-out. */
+/** Failures in one pass after which the stream counts as down: each may have waited for its timeout. */
 const failuresMax = 3
 
-/** Hands over at most `limit` tasks; returns how many. */
+/** Publishes at most `limit` tasks; returns their number. */
 export async function handOverDeadLetters(db: Db, publish: PublishDeadLetter, pass: SweepPass = {}): Promise<number> {
   const { limit = 50, aside } = pass
   const rows = await db

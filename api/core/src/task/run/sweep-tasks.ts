@@ -1,5 +1,5 @@
-// What no worker will end: runs that waited too long, and runs whose last attempt died with its worker. Every
-// replica sweeps; each row is ended by a fenced transaction of its own, so that two sweepers do it once.
+// Ends runs that no worker will end: those that waited too long, and those whose last attempt died with its worker.
+// Every replica sweeps; each run is ended by a fenced transaction.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
@@ -8,9 +8,9 @@ import { maxAttempts } from '../limits.ts'
 import { type EndedTask, endRun } from './end-run.ts'
 
 type SweepOptions = SweepPass & {
-  /** A run that nobody took for so long fails with INFERENCE_TIMEOUT (D32). */
+  /** Age after which a waiting run fails with INFERENCE_TIMEOUT. */
   readonly maxQueueAgeMs: number
-  /** Called with each run that was ended; `lapsed`: a worker had claimed it, and is gone. */
+  /** Called with each ended run; `lapsed`: a worker had claimed it. */
   readonly ended?: (task: EndedTask, lapsed: boolean) => void
 }
 
@@ -27,7 +27,7 @@ type Stuck = {
   lapsed: boolean
 }
 
-/** Ends at most `limit` runs; returns how many. */
+/** Ends at most `limit` runs; returns their number. */
 export async function sweepTasks(db: Db, options: SweepOptions): Promise<number> {
   const { maxQueueAgeMs, now, limit = 100, aside } = options
   const at = now === undefined ? sql`now()` : sql`${now}::timestamptz`
@@ -51,7 +51,7 @@ export async function sweepTasks(db: Db, options: SweepOptions): Promise<number>
       options.ended?.(ended, lapsed)
       return 1
     }
-    aside?.set(task.id, undefined) // somebody else was first, or its workspace counts no such task
+    aside?.set(task.id, undefined) // another sweep was first, or the workspace does not count this task
     return 0
   })
 }

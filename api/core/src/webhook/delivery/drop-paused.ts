@@ -1,20 +1,19 @@
-// The bound of paused deliveries for one disabled endpoint (A150). Events write them without a count, so that a
-// creation costs the same however many are kept; this sweep deletes the oldest of what is too many. The bound is passed
-// by what comes within its pace. It reads up to 100,000 entries of an index for each disabled endpoint.
+// Bounds the paused deliveries of a disabled endpoint by deleting the oldest. Events insert them without counting, so a
+// creation costs the same at any number; the bound can be exceeded between passes.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
 
-/** Paused deliveries that are kept for one endpoint (D90). */
+/** Paused deliveries kept per endpoint (D90). */
 const pausedMax = 100_000
 const endpointsMax = 100
-/** Deliveries of one statement; their attempts go with them. */
+/** Deliveries per statement. */
 const droppedAtOnce = 1_000
 
-/** `newest`: the newest delivery that has to go. */
+/** `newest`: the newest delivery to delete. */
 type Full = { readonly id: string; readonly newest: string }
 
-/** Returns how many deliveries were deleted. */
+/** Returns the number of deleted deliveries. */
 export async function dropPaused(db: Db, pass: SweepPass = {}): Promise<number> {
   const { rows } = await sql<Full>`
     select e.id, over.id as newest
@@ -37,7 +36,7 @@ async function dropOldest(db: Db, full: Full, { signal }: SweepPass): Promise<nu
   return dropped
 }
 
-/** Locks deliveries, then their endpoint, as whoever records an attempt does (webhook/end-attempt.ts). */
+/** Locks deliveries, then their endpoint: the order of end-attempt.ts. */
 async function dropPart(db: Db, { id, newest }: Full): Promise<number> {
   const { rows } = await sql<{ dropped: number }>`
     with going as materialized (

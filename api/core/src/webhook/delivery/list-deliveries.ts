@@ -24,7 +24,7 @@ function filtered(db: Db, { workspaceId, endpointId, status, event, from, before
       .selectFrom('delivery')
       .where('workspace_id', '=', workspaceId)
       .where('endpoint_id', endpointId === null ? 'is' : '=', endpointId)
-      // Written out, or the index of those that failed could not be taken.
+      // A literal, so that the partial index on failed deliveries applies.
       .$if(status !== undefined, (query) => query.where(sql<boolean>`status = ${sql.lit(status)}`))
       .$if(event !== undefined, (query) => query.where('event', '=', event as string))
       .$if(from !== undefined, (query) => query.where('created_at', '>=', from as Date))
@@ -32,7 +32,7 @@ function filtered(db: Db, { workspaceId, endpointId, status, event, from, before
   )
 }
 
-/** One page, newest first; `after` (a cursor) is equally fast at any depth, `offset` is not. */
+/** One page, newest first. `after` (a cursor) is equally fast at any depth; `offset` is not. */
 export async function listDeliveries(db: Db, filter: DeliveryFilter, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
   const rows = await filtered(db, filter)

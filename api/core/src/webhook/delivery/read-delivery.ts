@@ -1,7 +1,7 @@
-// Deliveries as their owner sees them, with what became of each attempt.
+// Deliveries with their attempts, as shown to their owner.
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import type { DeliveryAttemptTable, DeliveryTable } from '../../db/tables/delivery.ts'
+import type { DeliveryAttemptTable, DeliveryTable } from '../../db/tables/webhook.ts'
 
 export const deliveryColumns = [
   'id',
@@ -23,10 +23,10 @@ type AttemptRow = Omit<Selectable<DeliveryAttemptTable>, 'id'>
 type DeliveryRow = Pick<Selectable<DeliveryTable>, (typeof deliveryColumns)[number]>
 export type ShownDelivery = DeliveryRow & { readonly attempts: readonly AttemptRow[] }
 
-/** Attempts of a delivery that are shown, the latest: redeliveries are not bounded in number. */
+/** Latest attempts shown: redeliveries are unlimited. */
 const attemptsMax = 20
 
-/** Undefined: unknown, or another workspace's. */
+/** The delivery, if this workspace owns it; undefined otherwise. */
 export async function findDelivery(db: Db, workspaceId: string, id: string): Promise<ShownDelivery | undefined> {
   const query = db
     .selectFrom('delivery')
@@ -37,7 +37,7 @@ export async function findDelivery(db: Db, workspaceId: string, id: string): Pro
   return delivery
 }
 
-/** Those of the deliveries of which an attempt is recorded, or that wait for none any more. */
+/** The deliveries that have a recorded attempt or are complete. */
 export async function findAttemptedDeliveries(db: Db, ids: readonly string[]): Promise<ShownDelivery[]> {
   const { rows } = await sql<{ id: string }>`
     select id from delivery d
@@ -51,7 +51,7 @@ export async function findAttemptedDeliveries(db: Db, ids: readonly string[]): P
   )
 }
 
-/** Read after their deliveries, so that none is shown as delivered without the attempt that did it. */
+/** Reads attempts after their deliveries, so a delivered one always has its attempt. */
 export async function withAttempts<D extends DeliveryRow>(db: Db, deliveries: readonly D[]) {
   if (deliveries.length === 0) return []
   const { rows } = await sql<AttemptRow>`

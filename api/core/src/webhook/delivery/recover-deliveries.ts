@@ -1,9 +1,8 @@
-// After an outage of a receiver: everything that failed since a time is sent again, that which is exhausted and that
-// which waits for its next retry; then the paused deliveries of events since that time (D90). In parts, each a
-// transaction under the workspace's lock (see redeliver.ts), so that neither creations nor claims wait for long. If
-// this process dies, the parts before are done, and the same request does the rest.
+// Resends deliveries that failed since a given time, after an outage of the receiver: exhausted deliveries, those that
+// wait for a retry, and paused ones (D90). It works in parts, each a transaction under the workspace's lock, so
+// creations and claims do not wait for long. If this process dies, repeating the request does the rest.
 //
-// Within a part deliveries fall due in the order of their events, a microsecond apart, and claims go by that time.
+// Deliveries become due in the order of their events, a microsecond apart, because claims go by that time.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -15,29 +14,29 @@ import { dueAgain, isOvertaken } from './redeliver.ts'
 type Recovery = {
   readonly workspaceId: string
   readonly endpointId: string
-  /** The latest attempt ended, or the event of a paused delivery happened, at this time or later. */
+  /** Applies to the end of the latest attempt, or to the event of a paused delivery. */
   readonly since: Date
-  /** Only counts. */
+  /** Only count. */
   readonly dryRun: boolean
 }
 
 type Recovered = {
   readonly count: number
-  /** There are more than one request takes. */
+  /** More remain than one request handles. */
   readonly more: boolean
-  /** One of them, to nudge for. */
+  /** Any of them, for the nudge. */
   readonly id: string | undefined
 }
 
-/** Deliveries of one transaction, and of one request. */
+/** Deliveries per transaction and per request. */
 const partMax = 500
 const recoveredMax = 10_000
 
-/** @throws MatteError NOT_FOUND; CONFLICT when the endpoint is disabled */
+/** @throws MatteError NOT_FOUND; CONFLICT if the endpoint is disabled */
 export async function recoverDeliveries(db: Db, recovery: Recovery): Promise<Recovered> {
   const endpoint = await findEndpoint(db, recovery.workspaceId, recovery.endpointId)
   if (endpoint === undefined) throw endpointNotFound()
-  if (endpoint.status === 'disabled') throw new MatteError('CONFLICT', 'The endpoint is disabled; enable it first.')
+  if (endpoint.status === 'disabled') throw new MatteError('CONFLICT', 'The endpoint is disabled. Enable it first.')
   if (recovery.dryRun) return countFailed(db, recovery)
   let count = 0
   let id: string | undefined
@@ -62,7 +61,7 @@ async function recoverPart(db: Db, { workspaceId }: Recovery, part: ReturnType<t
   return rows.map(({ id }) => id)
 }
 
-/** Where the endpoint was disabled or deleted meanwhile, nothing is. */
+/** Does nothing if the endpoint was disabled or deleted meanwhile. */
 const recoverStatement = (part: ReturnType<typeof exhausted>) => sql<{ id: string }>`
     with failed as materialized (
       ${part} for update of d skip locked
@@ -82,7 +81,7 @@ const exhausted = ({ workspaceId, endpointId, since }: Recovery, limit: number) 
          and d.completed_at >= ${since} and not ${isOvertaken}
        order by d.completed_at limit ${limit}`
 
-/** Its retry lies ahead; one that is due or claimed is being sent anyway. */
+/** Deliveries with a future retry; due and claimed ones are being sent anyway. */
 const waiting = ({ workspaceId, endpointId, since }: Recovery, limit: number) => sql`
       select d.id, d.created_at from delivery d
        where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and d.status = 'pending'

@@ -1,29 +1,25 @@
-// A delivery is sent again because its owner asks for it. It becomes what a new one is: pending, due now, at the start
-// of the retry schedule; the claim does the rest. Its id, which is the receiver's `webhook-id`, and its body stay.
-//
-// The workspace's row is locked first, as a retry of a task does it: a failure that the retry has overtaken is not
-// announced any more (D33). Then the delivery: a claim skips it while it is locked, and one that has it already, or
-// is about to record its attempt, is waited for.
+// Sends a delivery again at its owner's request: it becomes pending and due, at the start of the retry schedule. It
+// keeps its id, which is the `webhook-id` header, and its body. Locks the workspace first, as a retry of a task does:
+// the earlier failure of a retried task must not be announced (D33).
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { findDelivery, type ShownDelivery } from './read-delivery.ts'
 
-/** Columns that make a delivery `d` due again, whatever its status. `dueAt`: not in the future. */
+/** Columns that make a delivery `d` due again. `dueAt`: not in the future. */
 export const dueAgain = (dueAt = sql<Date>`now()`) =>
   sql`status = 'pending', completed_at = null, due_at = ${dueAt}, attempts_before = d.attempt`
 
-/** Of a task that was retried since, which must not announce an earlier failure; in a statement with a delivery `d`. */
+/** Whether the task of delivery `d` was retried since, so this failure must not be announced. */
 export const isOvertaken = sql<boolean>`(d.event = 'task.failed' and exists (
   select from task t where t.id = d.task_id and t.run > d.run))`
 
 type DeliveryRef = { readonly workspaceId: string; readonly id: string }
 
 /**
- * A retry that waits is superseded: of the two one attempt is made. Repeated before the attempt has begun it changes
- * nothing.
- * @throws MatteError NOT_FOUND; CONFLICT while an attempt is being made, and for what will not be sent any more
+ * Replaces a waiting retry; repeated before the attempt begins, it changes nothing.
+ * @throws MatteError NOT_FOUND; CONFLICT while an attempt is in flight, and for deliveries that cannot be sent again
  */
 export function redeliver(db: Db, { workspaceId, id }: DeliveryRef): Promise<ShownDelivery> {
   return db.transaction().execute(async (tx) => {
@@ -52,7 +48,7 @@ type State = {
   readonly endpointStatus: 'enabled' | 'disabled' | null
 }
 
-/** Undefined: no such delivery, or one of an endpoint that was deleted. */
+/** Undefined: no such delivery, or its endpoint was deleted. */
 async function lockDelivery(tx: Db, { workspaceId, id }: DeliveryRef): Promise<State | undefined> {
   const { rows } = await sql<State>`
     select d.status, d.claim is not null as "isClaimed",
@@ -64,10 +60,10 @@ async function lockDelivery(tx: Db, { workspaceId, id }: DeliveryRef): Promise<S
 }
 
 function obstacleOf({ status, isClaimed, isOvertaken, endpointStatus }: State): string | undefined {
-  if (endpointStatus === 'disabled') return 'The endpoint is disabled; enable it first.'
-  if (status === 'canceled') return 'This delivery was canceled; nothing is sent of it any more.'
-  if (isOvertaken) return 'The task was retried since, so this failure is not announced any more.'
-  if (isClaimed) return 'An attempt of this delivery is being made; look at what becomes of it.'
+  if (endpointStatus === 'disabled') return 'The endpoint is disabled. Enable it first.'
+  if (status === 'canceled') return 'This delivery was canceled and cannot be sent again.'
+  if (isOvertaken) return 'The task was retried since, so this failure is no longer announced.'
+  if (isClaimed) return 'An attempt of this delivery is in flight. Wait for its outcome.'
   return undefined
 }
 

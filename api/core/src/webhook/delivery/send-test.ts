@@ -1,4 +1,4 @@
-// The Test button (D68): an event of its own to one endpoint, by the ordinary pipeline.
+// The Test button (D68): sends a test event to one endpoint through the ordinary pipeline.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -11,19 +11,18 @@ import { buildTestBody, testEvent } from '../event-catalog.ts'
 type Test = { readonly workspaceId: string; readonly endpointId: string; readonly traceparent: string | null }
 
 /**
- * Makes the delivery, due now; its id. A test that still waits, for its first attempt or a retry, is canceled: the new
- * one takes its place, so that however often it is asked for, one waits.
- * @throws MatteError NOT_FOUND; CONFLICT when the endpoint is disabled
+ * Creates a delivery that is due now, and cancels one that still waits; returns the new delivery's id.
+ * @throws MatteError NOT_FOUND; CONFLICT if the endpoint is disabled
  */
 export function sendTest(db: Db, { workspaceId, endpointId, traceparent }: Test): Promise<string> {
   return db.transaction().execute(async (tx) => {
-    await lockWorkspace(tx, workspaceId) // or of two that come at once neither would see the other's
+    await lockWorkspace(tx, workspaceId) // concurrent tests see each other
     const endpoint = await liveEndpoints(tx, workspaceId)
       .select(['status', 'target_href', 'target_host', sql<Date>`now()`.as('now')])
       .where('id', '=', endpointId)
       .executeTakeFirst()
     if (endpoint === undefined) throw endpointNotFound()
-    if (endpoint.status === 'disabled') throw new MatteError('CONFLICT', 'The endpoint is disabled; enable it first.')
+    if (endpoint.status === 'disabled') throw new MatteError('CONFLICT', 'The endpoint is disabled. Enable it first.')
     await tx
       .updateTable('delivery')
       .set(canceled)

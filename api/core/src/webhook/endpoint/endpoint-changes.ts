@@ -1,11 +1,11 @@
-// What changes a row of `webhook_endpoint`.
+// Writes to `webhook_endpoint`.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { WebhookEvent } from '../events.ts'
 import { type EndpointRow, endpointColumns } from './endpoint-queries.ts'
 
 type NewEndpoint = {
-  /** Chosen beforehand, because the secret is sealed under it. */
+  /** Chosen by the caller, because the secret is sealed under it. */
   readonly id: string
   readonly workspaceId: string
   readonly target: EndpointTarget
@@ -39,13 +39,13 @@ export type EndpointChanges = {
   readonly target?: EndpointTarget | undefined
   readonly eventTypes?: readonly WebhookEvent[] | undefined
   readonly status?: 'enabled' | 'disabled' | undefined
-  /** Null takes it away. */
+  /** Null removes it. */
   readonly description?: string | null | undefined
 }
 
 /**
- * Undefined: no such endpoint. A reason why it was disabled before is kept. Dropped deliveries are counted from the
- * time when it is disabled, and shown until it is disabled again.
+ * Undefined: no such endpoint. An earlier reason for disabling is kept. Dropped deliveries are counted from the time
+ * when it is disabled, and shown until it is disabled again.
  */
 export function updateEndpoint(
   db: Db,
@@ -57,7 +57,7 @@ export function updateEndpoint(
     .set({
       updated_at: sql<Date>`now()`,
       ...(target && targetColumns(target)),
-      // Another target, or another try, has failed at nothing yet.
+      // A new target or a new try starts without failures.
       ...((target !== undefined || status === 'enabled') && { failing_since: null, failing_notices: 0 }),
       ...(eventTypes && { event_types: [...eventTypes] }),
       ...(status === 'enabled' && { status, disabled_reason: null }),
@@ -75,10 +75,7 @@ export function updateEndpoint(
     .executeTakeFirst()
 }
 
-/**
- * Undefined: no such endpoint. The row stays for the deliveries that refer to it; its secrets are erased, since nothing
- * will be signed with them: whoever reads the row from now on sends nothing.
- */
+/** Erases the secrets and keeps the row, to which deliveries refer. Undefined: no such endpoint. */
 export function markEndpointDeleted(db: Db, workspaceId: string, id: string) {
   return db
     .updateTable('webhook_endpoint')
@@ -100,3 +97,15 @@ const targetColumns = ({ text, href, host }: EndpointTarget) => ({
   target_href: href,
   target_host: host,
 })
+
+/** Deletes all endpoints of a workspace. Deliveries first: the lock order of end-attempt.ts. */
+export async function deleteEndpoints(tx: Db, workspaceId: string): Promise<void> {
+  await sql`
+    update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
+     where status = 'pending' and endpoint_id in (
+       select id from webhook_endpoint where workspace_id = ${workspaceId} and deleted_at is null)`.execute(tx)
+  await sql`
+    update webhook_endpoint
+       set deleted_at = now(), secret_sealed = '', previous_secret_sealed = null, previous_until = null
+     where workspace_id = ${workspaceId} and deleted_at is null`.execute(tx)
+}

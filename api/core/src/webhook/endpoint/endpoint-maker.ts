@@ -1,16 +1,16 @@
-// The maker of an endpoint: the member that sends the request, or the maker of its API key.
+// Creator of an endpoint: the requesting member, or the creator of the request's API key.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { makesKeys, type Role } from '../../workspace/role.ts'
 
-/** The credential of a request that makes an endpoint. */
+/** Credential of the request. */
 export type Maker = { readonly apiKeyId: string } | { readonly userId: string }
 
 /**
- * Reads the maker's right again, in a transaction that has locked the workspace as a demotion does: the request was
- * let in with a role or a key that may be seconds old. Null: an operator made the key.
- * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN (the role was lost); API_KEY_INVALID (the key was revoked with it)
+ * Checks the creator's right again under the workspace's lock: the role or key of the request may be seconds old. Null:
+ * an operator created the key.
+ * @throws MatteError NOT_FOUND, AUTH_FORBIDDEN if the role was lost; API_KEY_INVALID if the key was revoked with it
  */
 export async function requireEndpointMaker(tx: Db, workspaceId: string, maker: Maker): Promise<string | null> {
   if ('apiKeyId' in maker) return readKeyMaker(tx, workspaceId, maker.apiKeyId)
@@ -23,7 +23,7 @@ export async function requireEndpointMaker(tx: Db, workspaceId: string, maker: M
   if (member === undefined) throw new MatteError('NOT_FOUND', 'There is no such workspace.')
   if (!makesKeys(member.role)) {
     const required: readonly Role[] = ['owner', 'admin']
-    throw new MatteError('AUTH_FORBIDDEN', `This needs one of the roles ${required.join(', ')}.`, {
+    throw new MatteError('AUTH_FORBIDDEN', `This requires one of the roles ${required.join(', ')}.`, {
       details: { required, role: member.role },
     })
   }
@@ -50,7 +50,7 @@ export type ShownMaker = {
   readonly role: Role | null
 }
 
-/** Makers by endpoint. An endpoint is missing if an operator made it, or if the maker's account was erased. */
+/** Creators by endpoint; missing for an operator and for an erased account. */
 export async function readMakers(db: Db, endpointIds: readonly string[]): Promise<ReadonlyMap<string, ShownMaker>> {
   const { rows } = await sql<ShownMaker & { endpointId: string }>`
     select e.id as "endpointId", u.id as "userId", u.email, u.name, m.role
@@ -63,7 +63,7 @@ export async function readMakers(db: Db, endpointIds: readonly string[]): Promis
 
 type MadeEndpoint = { readonly id: string; readonly targetHost: string }
 
-/** Live endpoints of the workspace that this member made, oldest first. */
+/** Live endpoints of the workspace that this member created, oldest first. */
 export const listEndpointsMadeBy = (db: Db, workspaceId: string, userId: string): Promise<MadeEndpoint[]> =>
   db
     .selectFrom('webhook_endpoint')

@@ -1,7 +1,7 @@
-// Rows of `webhook_endpoint`. A deleted one stays, because deliveries refer to it, and is found by nothing here.
+// Reads of `webhook_endpoint`. Deleted rows stay, because deliveries refer to them, and are never returned.
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import type { WebhookEndpointTable } from '../../db/tables/webhook-endpoint.ts'
+import type { WebhookEndpointTable } from '../../db/tables/webhook.ts'
 
 const columns = [
   'id',
@@ -17,25 +17,25 @@ const columns = [
   'dropped_deliveries',
 ] as const
 
-/** Time of the event of the oldest paused delivery; null: there is none. */
+/** Time of the event of the oldest paused delivery; null if there is none. */
 const pausedSince = sql<Date | null>`(
   select d.created_at from delivery d
    where d.endpoint_id = webhook_endpoint.id and d.status = 'paused'
    order by d.created_at, d.id limit 1)`.as('paused_since')
 
-/** Columns that an owner may see: all but the secrets. */
+/** Columns shown to owners: all but the secrets. */
 export const endpointColumns = [...columns, pausedSince] as const
 
 export type EndpointRow = Pick<Selectable<WebhookEndpointTable>, (typeof columns)[number]> & {
   readonly paused_since: Date | null
 }
 
-/** Undefined: unknown, another workspace's, or deleted. */
+/** The live endpoint, if this workspace owns it; undefined otherwise. */
 export function findEndpoint(db: Db, workspaceId: string, id: string): Promise<EndpointRow | undefined> {
   return liveEndpoints(db, workspaceId).select(endpointColumns).where('id', '=', id).executeTakeFirst()
 }
 
-/** All of them, newest first; `endpointsMax` of `endpoint.ts` bounds how many there can be. */
+/** All endpoints, newest first; at most `endpointsMax`. */
 export function listEndpoints(db: Db, workspaceId: string): Promise<EndpointRow[]> {
   return liveEndpoints(db, workspaceId)
     .select(endpointColumns)

@@ -1,12 +1,12 @@
-// The secret of an endpoint (D63): rotated by its owner, opened when a delivery is signed.
+// Secret of an endpoint (D63): rotated by its owner, opened to sign a delivery.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type MasterKeys, seal, unseal } from '../../runtime/seal.ts'
-import { generateSigningSecret } from '../../workspace/secret/signing-secret.ts'
+import { generateSigningSecret } from '../../workspace/callback-secret.ts'
 import { endpointNotFound } from './endpoint.ts'
 import { endpointColumns } from './endpoint-queries.ts'
 
-/** `previousUntil`: the secret before keys `X-Service-Signature` until then; null, it does not. @throws NOT_FOUND */
+/** The previous secret signs `X-Service-Signature` until `previousUntil` (null: not at all). @throws NOT_FOUND */
 export async function rotateEndpointSecret(
   db: Db,
   keys: MasterKeys,
@@ -32,9 +32,8 @@ type Rotation = {
 }
 
 /**
- * Puts a new secret in force; the one that signed until now stays in force beside it for `overlapSeconds`, 0 ends it
- * at once. A rotation within an overlap keeps the older secret, since that is the one receivers still have to know
- * (D63), and drops the one between. Undefined: no such endpoint.
+ * Stores a new secret; the current one stays valid for `overlapSeconds`. A rotation within an overlap keeps the older
+ * secret, which receivers know, and drops the one between. Undefined: no such endpoint.
  */
 function rotateSecret(db: Db, { workspaceId, id, secretSealed, overlapSeconds }: Rotation) {
   const overlaps = sql<boolean>`${overlapSeconds}::int > 0`
@@ -54,7 +53,7 @@ function rotateSecret(db: Db, { workspaceId, id, secretSealed, overlapSeconds }:
     .executeTakeFirst()
 }
 
-/** Where a delivery of this endpoint goes and what signs it. Undefined: deleted or disabled. */
+/** Target and secrets for a delivery. Undefined: the endpoint is deleted or disabled. */
 export async function readDialledEndpoint(db: Db, keys: MasterKeys, id: string) {
   const endpoint = await findDialledEndpoint(db, id)
   if (endpoint === undefined) return undefined
@@ -66,7 +65,6 @@ export async function readDialledEndpoint(db: Db, keys: MasterKeys, id: string) 
   }
 }
 
-/** What a delivery needs. Undefined: deleted or disabled, nothing is to be sent any more. */
 function findDialledEndpoint(db: Db, id: string) {
   return db
     .selectFrom('webhook_endpoint')

@@ -1,16 +1,16 @@
-// The rules of webhook endpoints (D60 to D63). The endpoint's row is the truth; what still waits for it follows in a
-// statement of its own, because a recorded attempt locks delivery and then endpoint, and one transaction that did it
-// the other way round could end in a deadlock. If the process dies in between, the dispatcher reads the row anyway.
+// Rules of webhook endpoints (D60 to D63). Waiting deliveries follow an endpoint's change in a separate statement,
+// because an attempt locks delivery, then endpoint, and the opposite order could deadlock. If the process dies in
+// between, the dispatcher reads the endpoint's row anyway.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
 import { type MasterKeys, seal } from '../../runtime/seal.ts'
-import { generateSigningSecret } from '../../workspace/secret/signing-secret.ts'
+import { generateSigningSecret } from '../../workspace/callback-secret.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { cancelEndpointDeliveries, moveEndpointDeliveries } from '../delivery-queries.ts'
 import type { WebhookEvent } from '../events.ts'
-import { portOf } from '../target/target-host.ts'
+import { portOf } from '../target/target-url.ts'
 import {
   type EndpointChanges,
   type EndpointTarget,
@@ -23,12 +23,12 @@ import { type EndpointRow, findEndpoint, liveEndpoints } from './endpoint-querie
 import { pauseEndpointDeliveries } from './pause-deliveries.ts'
 import { welcomeFirstListener } from './welcome.ts'
 
-/** D60; it also bounds the rows that one event can write. */
+/** D60; it also bounds the rows per event. */
 const endpointsMax = 100
 
 type EndpointInput = {
   readonly workspaceId: string
-  /** As the caller wrote it, and what `checkTargetUrl` made of it. */
+  /** The caller's text, and the URL that `checkTargetUrl` returned. */
   readonly targetUrl: string
   readonly url: URL
   readonly eventTypes: readonly WebhookEvent[]
@@ -40,22 +40,26 @@ type EndpointInput = {
 
 type CreatedEndpoint = EndpointRow & {
   readonly signingSecret: string
-  /** It has got `welcome`, which is due. */
+  /** `welcome` is due for it. */
   readonly welcomed: boolean
 }
 
-/** @throws MatteError CONFLICT past `endpointsMax`; what `requireEndpointMaker` and `createOnce` throw */
+/** @throws MatteError CONFLICT past `endpointsMax`; as `requireEndpointMaker` and `createOnce` */
 export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointInput): Promise<CreatedEndpoint> {
   const { workspaceId, targetUrl, url, eventTypes, description, maker } = input
   const id = randomUUID()
   const signingSecret = generateSigningSecret()
   const endpoint = await createOnce(db, input.once, async (tx) => {
-    await lockWorkspace(tx, workspaceId) // so that of two that come at once the second counts the first
+    await lockWorkspace(tx, workspaceId) // concurrent creations see each other
     const createdBy = maker === undefined ? null : await requireEndpointMaker(tx, workspaceId, maker)
     if ((await countEndpoints(tx, workspaceId)) >= endpointsMax) {
-      throw new MatteError('CONFLICT', `A workspace has at most ${endpointsMax} webhook endpoints; delete one first.`, {
-        details: { limit: endpointsMax },
-      })
+      throw new MatteError(
+        'CONFLICT',
+        `A workspace can have at most ${endpointsMax} webhook endpoints. Delete one first.`,
+        {
+          details: { limit: endpointsMax },
+        },
+      )
     }
     const target = toTarget(targetUrl, url)
     const secretSealed = seal(keys, id, signingSecret)
@@ -77,11 +81,7 @@ type EndpointPatch = Omit<EndpointChanges, 'target'> & {
   readonly target?: { readonly targetUrl: string; readonly url: URL } | undefined
 }
 
-/**
- * Deliveries that wait for the endpoint go to its new target, or are paused if it is disabled.
- * `welcomed`: see `createEndpoint`.
- * @throws MatteError NOT_FOUND
- */
+/** Waiting deliveries move to a new target, or are paused if the endpoint is disabled. @throws MatteError NOT_FOUND */
 export async function changeEndpoint(
   db: Db,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
@@ -118,5 +118,5 @@ const toTarget = (text: string, url: URL): EndpointTarget => ({
   host: `${url.hostname}:${portOf(url)}`,
 })
 
-/** An event that is named twice is subscribed once; the order is the caller's. */
+/** Removes repeated events, keeping their order. */
 const unique = (events: readonly WebhookEvent[]): WebhookEvent[] => [...new Set(events)]

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { testEvent } from '../event-catalog.ts'
 
-/** Deliveries of one statement. */
+/** Deliveries per statement. */
 const pausedAtOnce = 2_000
 
 /**

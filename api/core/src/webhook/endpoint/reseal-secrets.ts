@@ -1,10 +1,9 @@
-// A master key is replaced in three steps: it is added to the list, made the first of it, and, once nothing is sealed
-// under the former one, that one is taken out. This is what comes before the last step.
+// Reseals secrets under the first master key, so older keys can be removed.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type MasterKeys, seal, UnsealError, unseal } from '../../runtime/seal.ts'
 
-/** In this order: a rotation moves a secret into the second of its columns, which is read later. */
+/** Current secrets before previous ones: a rotation moves a secret to the previous column, which is read later. */
 const places = [
   { table: 'workspace', id: 'id', column: 'callback_secret_sealed' },
   { table: 'workspace', id: 'id', column: 'previous_callback_secret_sealed' },
@@ -19,12 +18,12 @@ const places = [
 type Place = (typeof places)[number]
 type Sealed = { readonly id: string; readonly sealed: string }
 
-/** How many secrets are now under the first key that were not, and what kept each of the others, each reason once. */
+/** `kept`: secrets that could not be opened; each reason is listed once. */
 type Resealed = { readonly resealed: number; readonly kept: number; readonly reasons: readonly string[] }
 
 const rowsAtOnce = 500
 
-/** Seals under the first key what another one sealed. What somebody writes meanwhile is left as it was written. */
+/** Reseals what another key sealed. Concurrent changes win. */
 export async function resealSecrets(db: Db, keys: MasterKeys): Promise<Resealed> {
   const [first] = keys.keys()
   if (first === undefined) throw new Error('no master key')
@@ -52,7 +51,7 @@ export async function resealSecrets(db: Db, keys: MasterKeys): Promise<Resealed>
   return { resealed, kept, reasons: [...reasons] }
 }
 
-/** A deleted endpoint has an empty text in place of its secret. */
+/** The secret of a deleted endpoint is an empty text. */
 async function sealedByOthers(
   db: Db,
   { table, id, column }: Place,

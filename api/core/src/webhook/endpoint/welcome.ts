@@ -2,14 +2,13 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { buildEventBody, welcomeFields } from '../event-fields.ts'
 
-/** Days after the start of a personal workspace in which a first listener still gets `welcome` (D90). */
+/** Age of a personal workspace up to which its first listener gets `welcome`, in days (D90). */
 const welcomeDays = 7
 
 /**
- * Delivers `welcome` to an endpoint that was made or changed, if it is the first of its owner's personal workspace that
- * listens to it: the owner had no endpoint yet when the event was published. For a transaction that has locked the
- * workspace, so that of two endpoints at once one gets it. No delivery of the event is deleted within these days, since
- * retention is longer. True: there is a delivery to nudge for.
+ * Delivers `welcome` to an endpoint that was created or changed, if it is the first in its owner's personal workspace
+ * that subscribes to it: there was no endpoint when the event was published. The caller holds the workspace's lock.
+ * True: a delivery is due.
  */
 export async function welcomeFirstListener(tx: Db, workspaceId: string, endpointId: string): Promise<boolean> {
   const body = buildEventBody({ event: 'welcome', fields: welcomeFields })

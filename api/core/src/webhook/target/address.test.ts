@@ -89,16 +89,16 @@ const dialable = [
 
 describe('isDialable', () => {
   for (const [kind, addresses] of Object.entries(refused)) {
-    it.each(addresses)(`refuses ${kind}: %s`, (address) => {
+    it.each(addresses)(`rejects ${kind}: %s`, (address) => {
       expect(isDialable(address)).toBe(false)
     })
   }
 
-  it.each(dialable)('lets %s through', (address) => {
+  it.each(dialable)('accepts %s', (address) => {
     expect(isDialable(address)).toBe(true)
   })
 
-  it('gives every NAT64 address the verdict of the IPv4 address inside', () => {
+  it('checks the IPv4 address inside a NAT64 address', () => {
     for (let i = 0; i < 65_536; i += 17) {
       const [a, b] = [i >> 8, i & 255]
       const inside = `64:ff9b::${((a << 8) | b).toString(16)}:1`
@@ -106,7 +106,7 @@ describe('isDialable', () => {
     }
   })
 
-  it('lets nothing through outside 2000::/3 but NAT64', () => {
+  it('rejects everything outside 2000::/3 except NAT64', () => {
     for (let first = 0; first < 65_536; first += 13) {
       if (first >= 0x2000 && first < 0x4000) continue
       expect(isDialable(`${first.toString(16)}:1:2:3:4:5:6:7`)).toBe(false)
@@ -119,18 +119,18 @@ describe('isDialable', () => {
     ['2a00:1::5', ['10.0.0.0/8', '2a00:1::/32'], false],
     ['64:ff9b::102:304', ['1.2.0.0/16'], false],
     ['64:ff9b::102:304', ['64:ff9b::/96'], false],
-  ])('judges %s with the denied networks %j as %s', (address, denied, verdict) => {
+  ])('checks %s with denied networks %j: %s', (address, denied, verdict) => {
     expect(isDialable(address, denied)).toBe(verdict)
   })
 })
 
 describe('parseNetworks', () => {
-  it('takes commas and blanks', () => {
+  it('accepts commas and blanks', () => {
     expect(parseNetworks(' 10.0.0.0/8, fd00::/8\n1.2.3.4/32 ')).toEqual(['10.0.0.0/8', 'fd00::/8', '1.2.3.4/32'])
     expect(parseNetworks('')).toEqual([])
   })
 
-  it.each(['10.0.0.0', '10.0.0.0/33', 'example.com/8', '127.1/8', 'fd00::/129'])('names %s as wrong', (text) => {
+  it.each(['10.0.0.0', '10.0.0.0/33', 'example.com/8', '127.1/8', 'fd00::/129'])('rejects %s by name', (text) => {
     expect(() => parseNetworks(`1.0.0.0/8,${text}`)).toThrow(text)
   })
 })

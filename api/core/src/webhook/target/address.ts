@@ -1,5 +1,5 @@
-// Which addresses a webhook may be sent to (D66). Judged by number, never by text, and the wrong way round on
-// purpose: IPv6 is closed but for 2000::/3, since a list of what is forbidden always misses a transition form.
+// Addresses that webhooks may be sent to (D66), compared as numbers. IPv6 is an allow list (2000::/3), because a deny
+// list misses transition formats.
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
@@ -8,7 +8,7 @@ type Network = [Ip, number]
 
 const networks = (...cidrs: string[]): readonly Network[] => cidrs.map((cidr) => ipaddr.parseCIDR(cidr))
 
-/** IANA's special-purpose registry, multicast and reserved space, and what clouds put into public ranges. */
+/** IANA's special-purpose registry, multicast, reserved space, and public addresses that clouds use internally. */
 const specialIpv4 = networks(
   '0.0.0.0/8', // this network
   '10.0.0.0/8',
@@ -42,30 +42,30 @@ const specialIpv6 = networks(
 const nat64 = networks('64:ff9b::/96')
 
 /**
- * True when a webhook may be dialled at this address. `deniedNetworks` are the operator's CIDRs. Text that is no
- * address in canonical form, or has a zone, is not dialable.
- * @throws Error when a denied network is no CIDR; `parseNetworks` finds that at start.
+ * Whether a webhook may be sent to this address. `deniedNetworks`: the operator's CIDRs. Text that is not a canonical
+ * address, or has a zone, is rejected.
+ * @throws Error if a denied network is not a CIDR; `parseNetworks` rejects those at start
  */
 export function isDialable(address: string, deniedNetworks: readonly string[] = []): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false
-  return judge(ipaddr.parse(address), networks(...deniedNetworks))
+  return isPublic(ipaddr.parse(address), networks(...deniedNetworks))
 }
 
-function judge(ip: Ip, denied: readonly Network[]): boolean {
+function isPublic(ip: Ip, denied: readonly Network[]): boolean {
   if (isInAny(ip, denied)) return false
   if (ip instanceof ipaddr.IPv4) return !isInAny(ip, specialIpv4)
-  // A NAT64 gateway sends this to the IPv4 address inside, so that one decides.
-  if (isInAny(ip, nat64)) return judge(new ipaddr.IPv4(ip.toByteArray().slice(12)), denied)
+  // A NAT64 gateway forwards to the IPv4 address inside.
+  if (isInAny(ip, nat64)) return isPublic(new ipaddr.IPv4(ip.toByteArray().slice(12)), denied)
   return isInAny(ip, globalUnicast) && !isInAny(ip, specialIpv6)
 }
 
 const isInAny = (ip: Ip, list: readonly Network[]): boolean =>
   list.some((network) => network[0].kind() === ip.kind() && ip.match(network))
 
-/** CIDRs parted by commas or blanks. @throws Error that names the first one which is none. */
+/** Parses CIDRs separated by commas or blanks. @throws Error that names the first invalid one */
 export function parseNetworks(text: string): readonly string[] {
   const cidrs = text.split(/[\s,]+/).filter((cidr) => cidr !== '')
   const wrong = cidrs.find((cidr) => isIP(cidr.split('/')[0] ?? '') === 0 || !ipaddr.isValidCIDR(cidr))
-  if (wrong !== undefined) throw new Error(`must be networks such as 10.0.0.0/8,fd00::/8; ${wrong} is none`)
+  if (wrong !== undefined) throw new Error(`must be networks such as 10.0.0.0/8,fd00::/8; ${wrong} is invalid`)
   return cidrs
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseAllowedTarget } from './allowed-target.ts'
+import { parseAllowedTarget } from './target-url.ts'
 
 describe('parseAllowedTarget', () => {
   it.each([
@@ -9,7 +9,7 @@ describe('parseAllowedTarget', () => {
     ['[::1]:443', '[::1]:443'],
     ['[0:0::1]:*', '[::1]:*'],
     ['bücher.example:80', 'xn--bcher-kva.example:80'],
-  ])('takes %s as %s', (entry, target) => {
+  ])('parses %s as %s', (entry, target) => {
     expect(parseAllowedTarget(entry)).toBe(target)
   })
 
@@ -29,7 +29,7 @@ describe('parseAllowedTarget', () => {
     '[x]:80',
     'a b:80',
     '*:80',
-  ])('refuses %j', (entry) => {
+  ])('rejects %j', (entry) => {
     expect(parseAllowedTarget(entry)).toBeUndefined()
   })
 })

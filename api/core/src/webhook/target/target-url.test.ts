@@ -24,18 +24,18 @@ describe('checkTargetUrl', () => {
     expect(await judge(text)).toBe('accepted')
   })
 
-  // What the URL parser makes of each of these is an address that is not public, or no URL at all.
+  // The URL parser turns each of these into an address that is not public, or rejects it.
   it.each([
     ...['127.1', '0', '2130706433', '0x7f000001', '0177.0.0.1', '017700000001', '0x7f.1', '127.0.0.1.'],
     ...['2852039166', '%31%32%37.0.0.1', '１２７.０.０.１', '①②⑦.⓪.⓪.①', '127。0。0。1', '127｡0｡0｡1', '127.0.\t0.1'],
     ...['[::]', '[::1]', '[::ffff:169.254.169.254]', '[64:ff9b::127.0.0.1]', '10.0.0.8', '168.63.129.16'],
     ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'a.localhost.'],
     ...['example.com@127.0.0.1', '127.0.0.1#@example.com', '127.0.0.1\\@example.com'],
-  ])('refuses http://%s/', async (host) => {
+  ])('rejects http://%s/', async (host) => {
     expect(await judge(`http://${host}/`)).toMatch(/public internet address|user name/)
   })
 
-  it('refuses an address written without slashes', async () => {
+  it('rejects an address written without slashes', async () => {
     expect(await judge('http:127.0.0.1')).toMatch(/public internet address/)
   })
 
@@ -50,12 +50,12 @@ describe('checkTargetUrl', () => {
   it.each([
     ...['file:///etc/passwd', 'gopher://example.com/', 'dict://example.com/', 'ftp://example.com/'],
     ...['ldap://example.com/', 'jar:http://example.com!/', 'data:text/plain,x', 'javascript:alert(1)', 'ws://a.b/'],
-  ])('refuses the scheme of %s', async (text) => {
+  ])('rejects the scheme of %s', async (text) => {
     expect(await judge(text)).toMatch(/http:\/\/ or https:\/\//)
   })
 
   it.each(['http://user@example.com/', 'http://:secret@example.com/', 'https://example.com@example.org/'])(
-    'refuses the credentials of %s',
+    'rejects the credentials of %s',
     async (text) => {
       expect(await judge(text)).toMatch(/user name or password/)
     },
@@ -64,11 +64,11 @@ describe('checkTargetUrl', () => {
   it.each([
     ...[22, 23, 25, 53, 111, 135, 139, 445, 2375, 2376, 2377, 2378, 2379, 2380, 3306, 5432, 6379, 6443, 9200, 10250],
     ...[11211, 27017],
-  ])('refuses port %i', async (port) => {
+  ])('rejects port %i', async (port) => {
     expect(await judge(`https://example.com:${port}/`)).toBe(`must not use port ${port}`)
   })
 
-  it('refuses a URL that is too long', async () => {
+  it('rejects a URL that is too long', async () => {
     expect(await judge(`https://example.com/${'a'.repeat(2_029)}`)).toMatch(/2048/)
     expect(await judge(`https://example.com/${'a'.repeat(2_028)}`)).toBe('accepted')
   })
@@ -79,11 +79,11 @@ describe('checkTargetUrl', () => {
     [['93.184.215.14', '::1']],
     [['169.254.169.254', '2606:4700:4700::1111']],
     [['::ffff:93.184.215.14']],
-  ])('refuses a name that resolves to %j as a whole', async (answers) => {
+  ])('rejects a name that resolves to %j', async (answers) => {
     expect(await judge('https://example.com/', { resolve: async () => answers })).toMatch(/public internet address/)
   })
 
-  it('refuses a name in the same words as an address, so that nothing is learnt of the resolver', async () => {
+  it('rejects a name with the same message as an address, which reveals nothing about the resolver', async () => {
     const byName = await judge('https://example.com/', { resolve: async () => ['10.0.0.1'] })
     expect(byName).toBe(await judge('https://10.0.0.1/'))
   })
@@ -93,7 +93,7 @@ describe('checkTargetUrl', () => {
     expect(await judge('https://example.com/', { resolve })).toBe('accepted')
   })
 
-  it("refuses the operator's denied networks", async () => {
+  it("rejects the operator's denied networks", async () => {
     const policy = { allowedTargets: [], deniedNetworks: ['93.184.0.0/16'] }
     expect(await judge('https://example.com/', { policy })).toMatch(/public internet address/)
     expect(await judge('https://93.184.215.14/', { policy })).toMatch(/public internet address/)

@@ -1,38 +1,33 @@
-// Whether a URL may be the target of a webhook (D66, D67). The text is judged after the WHATWG parser has turned
-// every spelling of an address (decimal, hexadecimal, full-width, percent) into one. Creation uses `checkTargetUrl`;
-// at delivery the same rules are asked again, and the addresses are judged once more when connecting.
+// Checks the target URL of a webhook (D66, D67) after the WHATWG parser has normalised it. Creation uses
+// `checkTargetUrl`; delivery applies the same rules, and the addresses are checked again on connect.
 import { isIP } from 'node:net'
 import { isDialable } from './address.ts'
 import { type Resolve, resolveName } from './resolve-name.ts'
-import { hostOf, portOf } from './target-host.ts'
 
 export type TargetPolicy = {
-  /** The operator's exceptions, `host:port` or `host:*`, from the stored settings. */
+  /** The operator's exceptions, `host:port` or `host:*`. */
   readonly allowedTargets: readonly string[]
-  /** CIDRs that are never dialled, beside the special blocks. */
+  /** CIDRs that are never dialled, in addition to the special-purpose ones. */
   readonly deniedNetworks: readonly string[]
 }
 
-/** A usable URL, or a refusal in words for the caller that say nothing of the resolver. */
+/** A usable URL, or a refusal for the caller that reveals nothing about the resolver. */
 type TargetVerdict = { readonly url: URL } | { readonly refusal: string }
 
-/** Longer ones are refused by too many receivers and proxies to be of use. */
+/** Many receivers and proxies reject longer URLs. */
 const urlLengthMax = 2_048
-/** A name that does not resolve in this time is accepted; delivery decides. */
+/** A name that does not resolve in this time is accepted; delivery checks it again. */
 const resolveTimeoutMs = 1_000
 
 const notPublic = 'must have a public internet address as its host'
 
-/** Ports of mail, shells, databases and cluster services: nothing there wants a webhook. */
+/** Ports of mail, shells, databases and cluster services. */
 const deniedPorts: ReadonlySet<number> = new Set([
   22, 23, 25, 53, 111, 135, 139, 445, 2375, 2376, 2377, 2378, 2379, 2380, 3306, 5432, 6379, 6443, 9200, 10250, 11211,
   27017,
 ])
 
-/**
- * Judges a target before it is stored. A name is resolved, and refused if any answer is not public.
- * Never throws for a bad URL, and takes 1 s at most.
- */
+/** Checks a target before it is stored; at most 1 s. A name is rejected if any of its addresses is not public. */
 export async function checkTargetUrl(
   text: string,
   policy: TargetPolicy,
@@ -49,7 +44,7 @@ export async function checkTargetUrl(
   return isPublic ? target : { refusal: notPublic }
 }
 
-/** What no setting can waive: http or https, no user or password, a bounded length. */
+/** Checks that no setting waives: http or https, no credentials, bounded length. */
 export function parseTarget(text: string): TargetVerdict {
   if (text.length > urlLengthMax) return { refusal: `must be at most ${urlLengthMax} characters long` }
   const url = URL.parse(text)
@@ -59,7 +54,7 @@ export function parseTarget(text: string): TargetVerdict {
   return { url }
 }
 
-/** The refusal that needs no resolver, or undefined: host name, port, and a host that is an address. */
+/** Refusal by host name, port or literal address, without a resolver; undefined if there is none. */
 export function refusePublicTarget(url: URL, deniedNetworks: readonly string[]): string | undefined {
   if (deniedPorts.has(portOf(url))) return `must not use port ${portOf(url)}`
   const host = hostOf(url)
@@ -67,14 +62,29 @@ export function refusePublicTarget(url: URL, deniedNetworks: readonly string[]):
   return isIP(host) === 0 || isDialable(host, deniedNetworks) ? undefined : notPublic
 }
 
-/**
- * True when the operator allows this target whatever its address. An exact `host:port` opens any port; `host:*`
- * leaves the denied ports closed, since nobody has named them.
- */
+/** Whether the operator allows this target. `host:port` opens any port; `host:*` leaves the denied ports closed. */
 export function isAllowedTarget(url: URL, allowedTargets: readonly string[]): boolean {
   const port = portOf(url)
   return allowedTargets.some((entry) => {
     const allowed = entry.toLowerCase()
     return allowed === `${url.hostname}:${port}` || (allowed === `${url.hostname}:*` && !deniedPorts.has(port))
   })
+}
+
+/** The host as resolvers and sockets take it: IPv6 without brackets. */
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1')
+
+export const portOf = (url: URL): number =>
+  url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+
+/**
+ * Normalises an entry of `webhooks.allowedTargets`, `host:port` or `host:*`: lower case, IPv6 in brackets.
+ * Undefined: invalid.
+ */
+export function parseAllowedTarget(entry: string): string | undefined {
+  const [, host = '', port = ''] = /^(\[[0-9a-fA-F:.]+\]|[^\s:*/?#@[\]]+):(\*|\d{1,5})$/.exec(entry) ?? []
+  if (port !== '*' && !(Number(port) >= 1 && Number(port) <= 65_535)) return undefined
+  // The URL parser normalises the host as it does for targets.
+  const url = URL.parse(`http://${host}/`)
+  return url === null || url.hostname === '' ? undefined : `${url.hostname}:${port === '*' ? port : Number(port)}`
 }

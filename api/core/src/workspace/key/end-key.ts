@@ -3,7 +3,7 @@ import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { type ApiKeyRow, findApiKey } from '../api-key-queries.ts'
 
-/** Revokes at once. Undefined: no such key, or revoked before. */
+/** Revokes a key. Undefined: no such key, or already revoked. */
 export function revokeApiKey(db: Db, id: string) {
   return db
     .updateTable('api_key')
@@ -14,7 +14,7 @@ export function revokeApiKey(db: Db, id: string) {
     .executeTakeFirst()
 }
 
-/** The same for a member; a key that was revoked before stays as it is. @throws MatteError NOT_FOUND */
+/** Revokes a key of this workspace; idempotent. @throws MatteError NOT_FOUND */
 export async function endApiKey(db: Db, workspaceId: string, id: string): Promise<void> {
   await readApiKey(db, workspaceId, id)
   await revokeApiKey(db, id)
@@ -27,7 +27,7 @@ export async function readApiKey(db: Db, workspaceId: string, id: string): Promi
   return key
 }
 
-/** Whose it is. Undefined: there is no such key. */
+/** Workspace of a key; undefined if there is no such key. */
 export async function findWorkspaceOfKey(db: Db, id: string): Promise<string | undefined> {
   const key = await db.selectFrom('api_key').select('workspace_id').where('id', '=', id).executeTakeFirst()
   return key?.workspace_id

@@ -1,5 +1,5 @@
-// What a member does with the keys of a workspace (D11, D13). The workspace's row is locked first wherever the number
-// of keys or their makers matter: two that make keys, a roll, and the removal of a member come one after the other.
+// Creates and rolls API keys of members (D11, D13). Locks the workspace first, so creations, rolls and the removal of a
+// member are serialised.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -17,16 +17,17 @@ type WantedKey = {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
-  /** Who makes it. */
+  /** Creator. */
   readonly userId: string
   readonly once?: OnceRequest | undefined
 }
 
-/** The row and, this once, the key itself. */
+/** The row with the complete key, which is shown only now. */
 type MadeKey = ApiKeyRow & { readonly key: string }
 
 /**
- * @throws MatteError CONFLICT past `apiKeysMax`, INVALID_PARAMS, NOT_FOUND or AUTH_FORBIDDEN (the role was lost); as
+ * Creates a key.
+ * @throws MatteError CONFLICT past `apiKeysMax`; INVALID_PARAMS; NOT_FOUND or AUTH_FORBIDDEN if the role was lost; as
  *   `createOnce`
  */
 export function makeKey(db: Db, { workspaceId, userId, once, ...wanted }: WantedKey): Promise<MadeKey> {
@@ -34,8 +35,8 @@ export function makeKey(db: Db, { workspaceId, userId, once, ...wanted }: Wanted
   return createOnce(db, once, async (tx) => {
     await lockWorkspace(tx, workspaceId)
     await requireMaker(tx, workspaceId, userId)
-    if (wanted.expiresAt !== null && !(await liesAhead(tx, wanted.expiresAt))) {
-      throw invalidParam('/body/expiresAt', 'must lie in the future')
+    if (wanted.expiresAt !== null && !(await isFuture(tx, wanted.expiresAt))) {
+      throw invalidParam('/body/expiresAt', 'must be in the future')
     }
     const row = await insertApiKey(tx, fresh, { ...wanted, workspaceId, createdBy: userId })
     if (row === undefined) throw tooManyKeys()
@@ -46,17 +47,17 @@ export function makeKey(db: Db, { workspaceId, userId, once, ...wanted }: Wanted
 type Roll = {
   readonly workspaceId: string
   readonly id: string
-  /** For so long the old one works as well; 0 revokes it at once. */
+  /** Seconds that the old key keeps working; 0 revokes it at once. */
   readonly overlapSeconds: number
-  /** Who rolls it, and is the new one's maker; undefined: an operator, and the maker stays. */
+  /** The member rolling it, who becomes the creator; undefined: an operator, and the creator stays. */
   readonly userId?: string
   readonly once?: OnceRequest | undefined
 }
 
 /**
- * A new key with the name, the scopes and the lifetime of an old one, which goes on for the overlap and no longer than
- * it would have. A key is rolled once: of two at once the second is refused.
- * @throws MatteError NOT_FOUND; CONFLICT when it works no more, was rolled before, or `apiKeysMax` is reached
+ * Replaces a key with a new one of the same name, scopes and lifetime. The old key works for the overlap, but not past
+ * its own expiry. A key can be rolled once.
+ * @throws MatteError NOT_FOUND; CONFLICT if it no longer works, was rolled before, or `apiKeysMax` is reached
  */
 export function rollKey(db: Db, { workspaceId, id, overlapSeconds, userId, once }: Roll): Promise<MadeKey> {
   const fresh = generateApiKey()
@@ -65,9 +66,9 @@ export function rollKey(db: Db, { workspaceId, id, overlapSeconds, userId, once 
     if (userId !== undefined) await requireMaker(tx, workspaceId, userId)
     const old = await lockKey(tx, workspaceId, id)
     if (old === undefined) throw apiKeyNotFound()
-    if (!old.works) throw new MatteError('CONFLICT', 'This key works no more; make a new one.')
-    if (old.successor_id !== null) throw new MatteError('CONFLICT', 'This key was rolled before; roll its successor.')
-    // Before the new one is counted.
+    if (!old.works) throw new MatteError('CONFLICT', 'This key no longer works. Create a new one.')
+    if (old.successor_id !== null) throw new MatteError('CONFLICT', 'This key was already rolled. Roll its successor.')
+    // Before the new key is counted.
     await endKey(tx, id, overlapSeconds)
     const row = await insertApiKey(tx, fresh, {
       ...{ workspaceId, name: old.name, scopes: old.scopes as Scope[], expiresAt: old.same_lifetime },
@@ -79,7 +80,7 @@ export function rollKey(db: Db, { workspaceId, id, overlapSeconds, userId, once 
   })
 }
 
-/** Undefined: unknown, or another workspace's. */
+/** Undefined: no such key in this workspace. */
 const lockKey = (tx: Db, workspaceId: string, id: string) =>
   tx
     .selectFrom('api_key')
@@ -107,7 +108,7 @@ const endKey = (tx: Db, id: string, overlapSeconds: number) =>
     .where('id', '=', id)
     .execute()
 
-/** The role of the request may be seconds old; whoever lost it meanwhile leaves no key behind. */
+/** Reads the role again: that of the request may be seconds old. */
 async function requireMaker(tx: Db, workspaceId: string, userId: string): Promise<void> {
   const member = await tx
     .selectFrom('membership')
@@ -117,18 +118,18 @@ async function requireMaker(tx: Db, workspaceId: string, userId: string): Promis
     .executeTakeFirst()
   if (member === undefined) throw new MatteError('NOT_FOUND', 'There is no such workspace.')
   if (!makesKeys(member.role)) {
-    throw new MatteError('AUTH_FORBIDDEN', `Your role, ${member.role}, makes no API keys.`, {
+    throw new MatteError('AUTH_FORBIDDEN', `Your role, ${member.role}, cannot create API keys.`, {
       details: { role: member.role },
     })
   }
 }
 
-async function liesAhead(tx: Db, time: Date): Promise<boolean> {
+async function isFuture(tx: Db, time: Date): Promise<boolean> {
   const { rows } = await sql<{ ahead: boolean }>`select ${time}::timestamptz > now() as ahead`.execute(tx)
   return rows[0]?.ahead === true
 }
 
 const tooManyKeys = (): MatteError =>
-  new MatteError('CONFLICT', `A workspace has at most ${apiKeysMax} API keys; revoke one first.`, {
+  new MatteError('CONFLICT', `A workspace can have at most ${apiKeysMax} API keys. Revoke one first.`, {
     details: { limit: apiKeysMax },
   })

@@ -1,6 +1,6 @@
-// What becomes of the keys of a member who is removed, or whose new role makes none (D11): they are revoked, unless an
-// owner has adopted them. All of it is for the transaction that ends the right, and locks the workspace's row, as the
-// making of keys does: a key that is made at that moment is either seen here, or refused for its maker's role.
+// Keys of a removed member, or of one without the role that creates keys (D11): revoked, unless an owner adopts them.
+// Runs in the transaction that ends the right, under the workspace's lock, so a concurrent creation is revoked or
+// rejected.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -9,19 +9,19 @@ import { lockWorkspace } from '../workspace-queries.ts'
 type Ending = {
   readonly workspaceId: string
   readonly userId: string
-  /** Who ends the member's right to keys, and adopts them if `adopts`. */
+  /** The member ending that right, who adopts the keys if `adopts`. */
   readonly actorId: string
   readonly adopts: boolean
 }
 
-/** @throws MatteError CONFLICT: nobody adopts their own; AUTH_FORBIDDEN: only an owner adopts */
+/** @throws MatteError CONFLICT if the member would adopt their own keys; AUTH_FORBIDDEN if the actor is not an owner */
 export async function endKeysOfMember(tx: Db, { workspaceId, userId, actorId, adopts }: Ending): Promise<void> {
   if (!adopts) return void (await revokeKeysOfMember(tx, workspaceId, userId))
-  if (userId === actorId) throw new MatteError('CONFLICT', 'Nobody adopts their own keys: ask another owner.')
+  if (userId === actorId) throw new MatteError('CONFLICT', 'You cannot adopt your own keys. Ask another owner.')
   await adoptKeysOfMember(tx, { workspaceId, from: userId, to: actorId })
 }
 
-/** Revokes what the member has made in this workspace; the ids of the keys. To be called before other locks. */
+/** Revokes the member's keys in this workspace; returns their ids. Call it before taking other locks. */
 export async function revokeKeysOfMember(tx: Db, workspaceId: string, userId: string): Promise<string[]> {
   await lockWorkspace(tx, workspaceId)
   const rows = await tx
@@ -37,15 +37,14 @@ export async function revokeKeysOfMember(tx: Db, workspaceId: string, userId: st
 
 type Adoption = {
   readonly workspaceId: string
-  /** Whose keys they are, and the owner whose they become. */
+  /** Current creator, and the owner who adopts the keys. */
   readonly from: string
   readonly to: string
 }
 
 /**
- * The keys go on, and what is made with them counts for the owner from now on. A revoked one stays revoked and with its
- * maker. The ids of the keys.
- * @throws MatteError AUTH_FORBIDDEN when `to` is no owner of the workspace
+ * Makes the owner the creator of the member's working keys, so their use counts for the owner; returns their ids.
+ * @throws MatteError AUTH_FORBIDDEN if `to` is not an owner of the workspace
  */
 export async function adoptKeysOfMember(tx: Db, { workspaceId, from, to }: Adoption): Promise<string[]> {
   await lockWorkspace(tx, workspaceId)

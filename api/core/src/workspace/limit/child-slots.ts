@@ -1,5 +1,4 @@
-// The concurrency slots of a batch's children, which are exempt from the limit of open singles and have one of their
-// own (D39).
+// Slots for children of batches, which have a limit separate from single tasks (D39).
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -16,19 +15,19 @@ type ChildSlotsResult = { readonly kind: 'taken' } | { readonly kind: 'refused';
 
 type ChildSlots = { readonly workspaceId: string; readonly plan: Plan; readonly size: number }
 
-/** Open children of batches that a plan allows at once: so many batches of the largest size. */
+/** Maximum number of open children: four batches of the largest size. */
 const openChildrenMax = (plan: Plan): number => 4 * plan.batchLimit
 
-/** Takes the slots of a batch's `size` new children, all or none; locks as `takeSingleSlot` does. */
+/** Takes slots for `size` children, all or none; locks like `takeSingleSlot`. */
 export async function takeChildSlots(tx: Db, wanted: ChildSlots): Promise<ChildSlotsResult> {
   if (await updateCounters(tx, wanted)) return { kind: 'taken' }
   const reached = await findReachedLimit(tx, wanted)
   if (reached !== undefined) return { kind: 'refused', reached }
   if (await updateCounters(tx, wanted)) return { kind: 'taken' }
-  throw new Error('slots were free under the lock, and could not be taken')
+  throw new Error('no slots could be taken although some were free under the lock')
 }
 
-/** Open children, queued, and quota. False: a limit is reached. */
+/** Updates the counters; false if a limit is reached. */
 async function updateCounters(tx: Db, { workspaceId, plan, size }: ChildSlots): Promise<boolean> {
   const row = await tx
     .updateTable('workspace')
@@ -48,7 +47,7 @@ async function updateCounters(tx: Db, { workspaceId, plan, size }: ChildSlots): 
   return row !== undefined
 }
 
-/** Open children before quota (D4). Undefined: there is room by now, and whoever holds the lock can take it. */
+/** Checks open children before quota (D4). Undefined: there is room now, under the lock. */
 async function findReachedLimit(tx: Db, { workspaceId, plan, size }: ChildSlots): Promise<ReachedLimit | undefined> {
   const row = await tx
     .selectFrom('workspace')
@@ -71,7 +70,7 @@ export function toChildLimitError(
   const limit = openChildrenMax(plan)
   return new MatteError(
     'TASK_CONCURRENT_LIMIT',
-    `Your plan takes ${limit} open tasks of batches at once; wait for some to end, or send fewer.`,
+    `Your plan allows ${limit} open tasks of batches at once. Wait for some to end, or send fewer.`,
     { details: { limit, open: reached.openChildren, size } },
   )
 }

@@ -1,18 +1,18 @@
-// The concurrency slot of a single task, which a creation and any caller's retry take (D39).
+// Slot of a single task, taken by its creation and by each retry (D39).
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'
 import { countedMonth, type QuotaReset, quotaExceeded, quotaReset, quotaUsed } from './quota.ts'
 
-/** Which limit of its plan a workspace has reached. */
+/** The limit that a workspace has reached. */
 export type ReachedLimit = QuotaReset & { readonly limit: 'concurrency' | 'quota' }
 
 type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reached: ReachedLimit }
 
 /**
- * One open single, one queued, one of the month's quota. The update locks the workspace row, and its WHERE decides; no
- * count is read before. No row: a limit is reached, see `findReachedLimit`. A new month begins with its first task.
+ * Counts one open single task, one queued task and one of the month's quota. Locks the workspace; its WHERE clause
+ * checks the limits. No row: a limit is reached, see `findReachedLimit`.
  */
 export const singleSlot = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
   update workspace
@@ -28,13 +28,12 @@ export async function takeSingleSlot(tx: Db, workspaceId: string, plan: Plan): P
   const reached = await findReachedLimit(tx, workspaceId, plan)
   if (reached !== undefined) return { kind: 'refused', reached }
   if (await take()) return { kind: 'taken' }
-  throw new Error('a slot was free under the lock, and could not be taken')
+  throw new Error('no slot could be taken although one was free under the lock')
 }
 
 /**
- * After `singleSlot` found no row: which limit it is, concurrency before quota (D4). The row is locked, since an
- * update that finds none keeps no lock: a slot that was freed meanwhile must not let one limit pass for the other.
- * Undefined: there is room by now, and whoever holds the lock can take it.
+ * The limit that `singleSlot` ran into, concurrency before quota (D4). Locks the row, because an update without a match
+ * keeps no lock and a slot may have been freed since. Undefined: there is room now, under the lock.
  */
 export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan): Promise<ReachedLimit | undefined> {
   const row = await tx
@@ -57,7 +56,7 @@ export function toLimitError(plan: Plan, reached: ReachedLimit): MatteError {
   if (reached.limit === 'quota') return quotaExceeded(plan, reached)
   return new MatteError(
     'TASK_CONCURRENT_LIMIT',
-    `Your plan takes ${plan.concurrentTasks} open task(s) at once; wait for one to end.`,
+    `Your plan allows ${plan.concurrentTasks} open task(s) at once. Wait for one to end.`,
     { details: { limit: plan.concurrentTasks } },
   )
 }

@@ -1,11 +1,11 @@
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
-import { issueTokens, type TokenIssuer } from '@matte/core/identity/session/issue-tokens'
-import type { StartedSession } from '@matte/core/identity/session/start-session'
 import type { MasterKeys } from '@matte/core/runtime/seal'
+import type { PasswordHasher } from '@matte/people/identity/password/password-hasher'
+import { issueTokens, type TokenIssuer } from '@matte/people/identity/session/access-token'
+import type { StartedSession } from '@matte/people/identity/session/start-session'
 import type { SignInMetrics } from '../../../auth/sign-in-metrics.ts'
-import { readProfile } from '../users/read-profile.ts'
+import { readProfile } from '../users/profile.ts'
 
 export type AuthDeps = {
   readonly db: Db
@@ -13,28 +13,26 @@ export type AuthDeps = {
   readonly hasher: PasswordHasher
   readonly issuer: TokenIssuer
   readonly signIn: SignInMetrics
-  /** Requests of people who are not signed in are done at once. */
+  /** Processes requests of signed-out users at once. */
   readonly accountRequests: { wake(): void }
   readonly appUrl: string
-  /** What the plan Free grants. */
   readonly freeCredits: number
-  /** Registering, resetting and their mails are on (D73). */
+  /** Registration, reset and their mails are enabled. */
   readonly registers: boolean
   readonly resets: boolean
 }
 
 export const tags = ['Sign-in']
 
-/** Tokens, and whose they are. */
 export async function toSignedIn({ db, issuer }: Pick<AuthDeps, 'db' | 'issuer'>, session: StartedSession) {
   const [tokens, user] = await Promise.all([issueTokens(issuer, session), readProfile(db, session.userId)])
   return { ...tokens, user }
 }
 
 export const linkRefused = (): MatteError =>
-  new MatteError('AUTH_INVALID_TOKEN', 'This link is not valid, or no longer: ask for a new one.')
+  new MatteError('AUTH_INVALID_TOKEN', 'This link is invalid or has expired: ask for a new one.')
 
-/** An operation that this installation does not have (D73). */
+/** @throws MatteError NOT_FOUND when the installation does not have this operation (D73) */
 export function requireOn(isOn: boolean): void {
   if (!isOn) throw new MatteError('NOT_FOUND', 'There is nothing here.')
 }

@@ -1,9 +1,7 @@
-// Accounts, sessions and passwords, as a table of contents.
-
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
-import type { PasswordHasher } from '@matte/core/identity/password/password-hasher'
-import type { SigningKeysCache } from '@matte/core/identity/signing-keys-cache'
+import type { PasswordHasher } from '@matte/people/identity/password/password-hasher'
+import type { SigningKeysCache } from '@matte/people/identity/session/signing-keys'
 import type { FastifyPluginAsync } from 'fastify'
 import type { SignInMetrics } from '../../../auth/sign-in-metrics.ts'
 import type { Config } from '../../../config.ts'
@@ -30,11 +28,10 @@ export const authRoutes: FastifyPluginAsync<AuthRouteDeps> = async (app, deps) =
   for (const routes of modules) await app.register(routes, all)
 }
 
-/** Shared by the operations and the pages of signing in. */
 export function toAuthDeps({ db, config, signingKeys, ...deps }: AuthRouteDeps) {
   const { hasher, signIn, accountRequests, nudge } = deps
   const { masterKeys, appUrl, publicUrl: issuer, plans, registration } = config
-  // Without a server for mail development logs them; production has none to send (D73).
+  // Without a mail server, development logs mails and production sends none (D73).
   const mails = config.mailEnabled || config.environment !== 'production'
   return {
     ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge },

@@ -1,8 +1,7 @@
-// Signing in, and staying so.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { MatteError } from '@matte/core/error'
-import { issueTokens } from '@matte/core/identity/session/issue-tokens'
-import { refreshSession } from '@matte/core/identity/session/refresh-session'
+import { issueTokens } from '@matte/people/identity/session/access-token'
+import { refreshSession } from '@matte/people/identity/session/refresh-session'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import {
@@ -10,13 +9,13 @@ import {
   refreshRequest,
   secondFactorAskedSchema,
   signedInSchema,
+  tokensSchema,
   verificationSentSchema,
 } from '../../../schemas/app/auth.ts'
-import { tokensSchema } from '../../../schemas/app/tokens.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { toProfileView } from '../users/read-profile.ts'
+import { toProfileView } from '../users/profile.ts'
 import { type AuthDeps, tags } from './auth-deps.ts'
-import { logInByRequest } from './log-in-request.ts'
+import { logInByRequest } from './auth-requests.ts'
 
 const loggedIn = Type.Union([refer(signedInSchema), refer(secondFactorAskedSchema), refer(verificationSentSchema)], {
   examples: [{ mfaRequired: true, mfaToken: 'b2pZlq0qSx5nU6Zc8m5x1o9V1w3YyJr3k0dXc7T2eQ4' }],
@@ -26,8 +25,9 @@ const login = {
   operationId: 'logIn',
   summary: 'Sign in',
   description:
-    'Answers tokens; or `mfaRequired` and a token for `verifyTwoFactor`; or `status: verification_sent` where the ' +
-    'address is not verified yet. After wrong passwords from one network the next have to wait, up to 15 minutes.',
+    'Returns tokens; or `mfaRequired` and a token for `verifyTwoFactor`; or `status: verification_sent` if the ' +
+    'address is not verified yet. After wrong passwords from one network, further attempts are delayed, up to ' +
+    '15 minutes.',
   tags,
   body: loginRequest,
   response: openResponses(200, success('The password was right.', loggedIn), ['AUTH_INVALID_TOKEN']),
@@ -36,8 +36,8 @@ const refresh = {
   operationId: 'refreshTokens',
   summary: 'Get new tokens for the refresh token',
   description:
-    'A refresh token works once. Within 10 seconds the last one may come again and gets the same answer: a lost one, ' +
-    'or a second tab. Any other spent one ends the session, since somebody may have stolen it.',
+    'A refresh token works once. Repeating the last one within 10 seconds returns the same response, for a lost ' +
+    'response or a second tab. Reusing any other spent token ends the session, because it may be stolen.',
   tags,
   body: refreshRequest,
   response: openResponses(200, success('The new tokens.', refer(tokensSchema)), ['AUTH_INVALID_TOKEN']),
@@ -48,7 +48,7 @@ const config = { access: 'open' } as const
 export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
   const { db, masterKeys, signIn } = deps
 
-  app.post('/login', { schema: login, config }, async (request) => {
+  app.post('/api/v1/app/auth/login', { schema: login, config }, async (request) => {
     const done = await logInByRequest(deps, request as FastifyRequest, request.body)
     if (done.outcome === 'mfa_required') return { mfaRequired: true as const, mfaToken: done.mfaToken }
     if (done.outcome === 'signed_in') {
@@ -57,13 +57,13 @@ export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps
     return { status: 'verification_sent' as const }
   })
 
-  app.post('/refresh', { schema: refresh, config }, async ({ body, log }) => {
+  app.post('/api/v1/app/auth/refresh', { schema: refresh, config }, async ({ body, log }) => {
     const done = await refreshSession(db, masterKeys, body.refreshToken)
     signIn.countRefresh(done.outcome)
     if ('session' in done) return issueTokens(deps.issuer, done.session)
     if (done.outcome === 'reused') {
       log.warn({ session_id: done.sessionId, user_id: done.userId }, 'refresh token reused, session ended')
     }
-    throw new MatteError('AUTH_INVALID_TOKEN', 'This refresh token is not valid, or no longer: sign in.')
+    throw new MatteError('AUTH_INVALID_TOKEN', 'This refresh token is invalid or has expired: sign in.')
   })
 }

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
-import { askForReset } from '@matte/core/identity/account/account-requests'
-import { changePassword, resetPassword } from '@matte/core/identity/password/change-password'
-import { confirmPassword } from '@matte/core/identity/password/confirm-password'
 import { invalidParam } from '@matte/core/invalid-params'
+import { requestPasswordReset } from '@matte/people/identity/account/account-requests'
+import { changePassword, resetPassword } from '@matte/people/identity/password/change-password'
+import { confirmPassword } from '@matte/people/identity/password/confirm-password'
 import {
   changePasswordRequest,
   emailRequest,
@@ -13,23 +13,23 @@ import {
   resetSentSchema,
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
-import { passwordClientOf } from '../own-password.ts'
 import { type AuthDeps, linkRefused, requireOn, tags } from './auth-deps.ts'
+import { passwordClientOf } from './auth-requests.ts'
 
-const changed = success('It is changed.', refer(passwordChangedSchema))
+const changed = success('The password is changed.', refer(passwordChangedSchema))
 
 const forgot = {
   operationId: 'forgotPassword',
   summary: 'Get a link to set a new password',
-  description: 'The answer is the same whether the address has an account or not.',
+  description: 'The response is the same whether or not the address has an account.',
   tags,
   body: emailRequest,
-  response: openResponses(200, success('Said whatever the address.', refer(resetSentSchema)), ['NOT_FOUND']),
+  response: openResponses(200, success('Returned for every address.', refer(resetSentSchema)), ['NOT_FOUND']),
 }
 const reset = {
   operationId: 'resetPassword',
   summary: 'Set a new password with the token of the link',
-  description: 'Once, within 10 minutes. It ends all your sessions; a second factor stays on.',
+  description: 'Works once, within 10 minutes. Ends all your sessions; two-factor login stays on.',
   tags,
   body: resetRequest,
   response: openResponses(200, changed, ['AUTH_INVALID_TOKEN', 'NOT_FOUND']),
@@ -48,28 +48,29 @@ type PasswordDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
 export const passwordRoutes: FastifyPluginAsyncTypebox<PasswordDeps> = async (app, deps) => {
   const open = { access: 'open' } as const
 
-  app.post('/password/forgot', { schema: forgot, config: open }, async ({ body }) => {
+  app.post('/api/v1/app/auth/password/forgot', { schema: forgot, config: open }, async ({ body }) => {
     requireOn(deps.resets)
-    await askForReset(deps.db, body.email)
+    await requestPasswordReset(deps.db, body.email)
     deps.accountRequests.wake()
     return { status: 'reset_sent' as const }
   })
 
-  app.post('/password/reset', { schema: reset, config: open }, async (request) => {
+  app.post('/api/v1/app/auth/password/reset', { schema: reset, config: open }, async (request) => {
     requireOn(deps.resets)
-    request.makeRoom()
+    request.releaseSlot()
     const userId = await resetPassword(deps, { ...request.body, from: passwordClientOf(request) })
     if (userId === undefined) throw linkRefused()
     deps.nudge.delivery(userId)
     return { status: 'password_changed' as const }
   })
 
-  app.post('/password/change', { schema: change, config: { access: 'self' } }, async (request) => {
+  app.post('/api/v1/app/auth/password/change', { schema: change, config: { access: 'self' } }, async (request) => {
     const { member, body } = request
     const { userId, sessionId } = member
     const { currentPassword, newPassword, endOtherSessions } = body
-    if (currentPassword === newPassword) throw invalidParam('/body/newPassword', 'is the one that you have')
-    request.makeRoom()
+    if (currentPassword === newPassword)
+      throw invalidParam('/body/newPassword', 'must differ from the current password')
+    request.releaseSlot()
     const from = passwordClientOf(request)
     const path = '/body/currentPassword'
     const currentHash = await confirmPassword(deps, { userId, password: currentPassword, from, path })

@@ -1,7 +1,6 @@
-// An account, from the form to the click in the mail.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
-import { askForVerification } from '@matte/core/identity/account/account-requests'
+import { requestVerification } from '@matte/people/identity/account/account-requests'
 import type { FastifyRequest } from 'fastify'
 import {
   emailRequest,
@@ -12,17 +11,16 @@ import {
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
 import { type AuthDeps, linkRefused, requireOn, tags, toSignedIn } from './auth-deps.ts'
-import { registerByRequest } from './register-request.ts'
-import { verifyByRequest } from './verify-request.ts'
+import { registerByRequest, verifyByRequest } from './auth-requests.ts'
 
-const sent = success('Said whatever the address.', refer(verificationSentSchema))
+const sent = success('Returned for every address.', refer(verificationSentSchema))
 
 const register = {
   operationId: 'register',
   summary: 'Register',
   description:
-    'The answer is the same for an address that has an account, whose owner is told by mail. The link in the mail ' +
-    'leads to `verifyEmail`; until then there is no account to sign in to.',
+    'The response is the same for an address that has an account; its owner gets a mail. The link in the mail ' +
+    'leads to `verifyEmail`; the account exists only after that.',
   tags,
   body: registerRequest,
   response: openResponses(200, sent, ['NOT_FOUND']),
@@ -38,10 +36,9 @@ const verify = {
   operationId: 'verifyEmail',
   summary: 'Verify your address',
   description:
-    'With the token of the link, once, within 24 hours, and the password of the registration that sent it. It makes ' +
-    'your workspace, and signs you in. A wrong password is answered and counted like a failed login, and the link ' +
-    'still works. `details.passwordReset` names the operation whose mail leads to a new password, which replaces ' +
-    'the registered one.',
+    'Takes the token of the link, once and within 24 hours, and the password of the registration. Creates your ' +
+    'workspace and signs you in. A wrong password counts as a failed login, and the link still works. ' +
+    '`details.passwordReset` names the operation that sends a link to replace the password.',
   tags,
   body: verifyEmailRequest,
   response: openResponses(200, success('You are signed in.', refer(signedInSchema)), ['AUTH_INVALID_TOKEN']),
@@ -54,20 +51,20 @@ type RegisterDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
 export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (app, deps) => {
   const { db, accountRequests } = deps
 
-  app.post('/register', { schema: register, config }, async (request) => {
+  app.post('/api/v1/app/auth/register', { schema: register, config }, async (request) => {
     requireOn(deps.registers)
     await registerByRequest(deps, request as FastifyRequest, request.body)
     return { status: 'verification_sent' as const }
   })
 
-  app.post('/verify-email/resend', { schema: resend, config }, async ({ body }) => {
+  app.post('/api/v1/app/auth/verify-email/resend', { schema: resend, config }, async ({ body }) => {
     requireOn(deps.registers)
-    await askForVerification(db, body.email)
+    await requestVerification(db, body.email)
     accountRequests.wake()
     return { status: 'verification_sent' as const }
   })
 
-  app.post('/verify-email', { schema: verify, config }, async (request) => {
+  app.post('/api/v1/app/auth/verify-email', { schema: verify, config }, async (request) => {
     const session = await verifyByRequest(deps, request as FastifyRequest, request.body)
     if (session === undefined) throw linkRefused()
     return toSignedIn(deps, session)

@@ -1,13 +1,14 @@
-// The second factor of a login (D16).
+// Two-factor login (D16).
+
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
-import { finishLogin } from '@matte/core/identity/two-factor/finish-login'
 import {
   disableTwoFactor,
   enableTwoFactor,
   renewRecoveryCodes,
   setUpTwoFactor,
-} from '@matte/core/identity/two-factor/manage'
+} from '@matte/people/identity/two-factor/manage-two-factor'
+import { finishLogin } from '@matte/people/identity/two-factor/pending-login'
 import { encodeQR } from 'qr'
 import { signedInSchema } from '../../../schemas/app/auth.ts'
 import {
@@ -19,32 +20,32 @@ import {
   verifyRequest,
 } from '../../../schemas/app/two-factor.ts'
 import { openResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
-import { clientOf, confirmOwnPassword } from '../own-password.ts'
 import { type AuthDeps, toSignedIn } from './auth-deps.ts'
+import { clientOf, confirmOwnPassword } from './auth-requests.ts'
 
 type TwoFactorDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
 
 const tags = ['Two-factor login']
-const codes = success('The codes.', refer(recoveryCodesSchema))
-const state = success('How it is now.', refer(twoFactorStateSchema))
+const codes = success('The recovery codes.', refer(recoveryCodesSchema))
+const state = success('The current state.', refer(twoFactorStateSchema))
 
 const setup = {
   operationId: 'setUpTwoFactor',
   summary: 'Get a seed for an authenticator app',
   description:
-    'Asks for the password, so a stolen access token cannot lock the owner out. An account without a password sets ' +
-    'one with `forgotPassword` first. Logins go on without codes until `enableTwoFactor` has seen one. Asked again ' +
-    'it is another seed.',
+    'Requires the password, so a stolen access token cannot lock the owner out. Without a password, set one ' +
+    'with `forgotPassword` first. Logins need no code until `enableTwoFactor` has verified one. Each call ' +
+    'returns a new seed.',
   tags,
   body: passwordRequest,
-  response: selfResponses(200, success('For the app.', refer(twoFactorSetupSchema)), ['CONFLICT']),
+  response: selfResponses(200, success('The seed.', refer(twoFactorSetupSchema)), ['CONFLICT']),
 }
 const enable = {
   operationId: 'enableTwoFactor',
   summary: 'Switch two-factor login on',
   description:
-    'With the password and the code that the app shows; answers ten recovery codes for the day when the app is lost. ' +
-    'The owner gets a mail.',
+    'Takes the password and the current code of the app; returns ten recovery codes for a lost app. The owner ' +
+    'gets a mail.',
   tags,
   body: passwordAndCodeRequest,
   response: selfResponses(200, codes, ['CONFLICT']),
@@ -60,7 +61,7 @@ const disable = {
 const renew = {
   operationId: 'renewRecoveryCodes',
   summary: 'Get ten new recovery codes',
-  description: 'Those before them work no more.',
+  description: 'The previous codes stop working.',
   tags,
   body: passwordAndCodeRequest,
   response: selfResponses(200, codes, ['CONFLICT']),
@@ -79,13 +80,13 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
   const keys = { db, masterKeys }
   const config = { access: 'self' } as const
 
-  app.post('/2fa/setup', { schema: setup, config }, async (request) => {
+  app.post('/api/v1/app/auth/2fa/setup', { schema: setup, config }, async (request) => {
     await confirmOwnPassword(deps, request, request.body.password)
     const made = await setUpTwoFactor(keys, request.member.userId)
     return { ...made, qrCodeSvg: encodeQR(made.otpauthUrl, 'svg') }
   })
 
-  app.post('/2fa/enable', { schema: enable, config }, async (request) => {
+  app.post('/api/v1/app/auth/2fa/enable', { schema: enable, config }, async (request) => {
     const { userId } = request.member
     const { password, code } = request.body
     await confirmOwnPassword(deps, request, password)
@@ -94,7 +95,7 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
     return { recoveryCodes }
   })
 
-  app.post('/2fa/disable', { schema: disable, config }, async (request) => {
+  app.post('/api/v1/app/auth/2fa/disable', { schema: disable, config }, async (request) => {
     const { userId } = request.member
     const { password, code } = request.body
     await confirmOwnPassword(deps, request, password)
@@ -103,14 +104,14 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
     return { mfaEnabled: false }
   })
 
-  app.post('/2fa/recovery-codes', { schema: renew, config }, async (request) => {
+  app.post('/api/v1/app/auth/2fa/recovery-codes', { schema: renew, config }, async (request) => {
     const { userId } = request.member
     const { password, code } = request.body
     await confirmOwnPassword(deps, request, password)
     return { recoveryCodes: [...(await renewRecoveryCodes(keys, { userId, code }))] }
   })
 
-  app.post('/2fa/verify', { schema: verify, config: { access: 'open' } }, async (request) => {
+  app.post('/api/v1/app/auth/2fa/verify', { schema: verify, config: { access: 'open' } }, async (request) => {
     const { mfaToken, code } = request.body
     const session = await finishLogin(keys, { mfaToken, code, client: clientOf(request) })
     return toSignedIn(deps, session)

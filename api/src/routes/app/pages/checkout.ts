@@ -1,16 +1,16 @@
-// The checkout of the sandbox: what a payer and the provider can do, as buttons. The link is the capability, as at any
-// provider's checkout, for one order and as long as it can be paid.
+// Checkout of the sandbox provider, with buttons for the payer's and the provider's actions. The link is the
+// credential, while its order can be paid.
+
 import { MatteError } from '@matte/core/error'
-import { defaultPlace, personFormat } from '@matte/core/mail/person-format'
-import { cancelOrder } from '@matte/core/payment/orders'
-import { findCheckout, paySandbox } from '@matte/core/payment/sandbox'
+import { defaultLocale, personFormat } from '@matte/people/mail/person-format'
+import { cancelOrder } from '@matte/people/payment/orders'
+import { findCheckout, paySandbox } from '@matte/people/payment/sandbox'
 import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
 import { type Problem, renderHidden, renderProblem } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'
 import { type Html, html } from '../../../pages/html.ts'
 import { type Page, paragraph } from '../../../pages/page.ts'
-import { pagesPath } from '../../../pages/pages-path.ts'
 import { oneOf } from '../../../schemas/schema.ts'
 import type { PageDeps } from './page-deps.ts'
 
@@ -31,7 +31,7 @@ export const checkoutPages: FastifyPluginAsync<PageDeps> = async (app, { payment
   }
 
   addFormPage(app, {
-    path: '/checkout',
+    path: '/api/v1/app/pages/checkout',
     body,
     open: ({ token = '' }) => show(token),
     again: (_values, { message }) => ({ title: 'That did not work', content: paragraph(message) }),
@@ -47,7 +47,7 @@ export const checkoutPages: FastifyPluginAsync<PageDeps> = async (app, { payment
         }
         nudge.delivery(order.id)
       } catch (error) {
-        // It was paid or canceled in another window; the page says which.
+        // Paid or canceled in another window; the page shows which.
         if (!(error instanceof MatteError && error.code === 'CONFLICT')) throw error
       }
       return show(token, outcome === 'fail' ? declined : undefined)
@@ -67,7 +67,7 @@ type Shown = { readonly token: string; readonly problem: Problem | undefined; re
 
 function checkoutPage({ order, state, buyer }: Checkout, { token, problem, returnUrl }: Shown): Page {
   const { status, description, kind } = order
-  const price = personFormat(buyer ?? defaultPlace).money(order.amount, order.currency)
+  const price = personFormat(buyer ?? defaultLocale).money(order.amount, order.currency)
   const isOpen = state === 'open'
   return {
     title: isOpen ? `Pay ${price}` : (titles[status] ?? onItsWay),
@@ -90,14 +90,13 @@ const titles: Readonly<Record<string, string>> = {
   partially_refunded: 'A part of the order was refunded',
 }
 
-/** The sandbox has not reported it yet. */
 const onItsWay = 'Paid, and not reported yet'
 
 type Buttons = { readonly token: string; readonly price: string; readonly isSubscription: boolean }
 
 const buttons = ({ token, price, isSubscription }: Buttons): Html => html`
 <p class="hint">This is the sandbox: no money moves. Choose the outcome of the payment.</p>
-<form method="post" action="${pagesPath}/checkout">
+<form method="post" action="/api/v1/app/pages/checkout">
 ${renderHidden({ token })}
 <button name="outcome" value="succeed">Pay ${price}</button>
 <button name="outcome" value="fail" class="quiet">Decline the card</button>

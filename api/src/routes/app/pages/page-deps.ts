@@ -1,5 +1,5 @@
 import type { Nudge } from '@matte/core/bus/nudge'
-import type { PaymentDeps } from '@matte/core/payment/payment-deps'
+import type { PaymentDeps } from '@matte/people/payment/payment-deps'
 import type { Field } from '../../../pages/form.ts'
 import { html } from '../../../pages/html.ts'
 import { type Page, paragraph } from '../../../pages/page.ts'
@@ -8,7 +8,6 @@ import type { AuthDeps } from '../auth/auth-deps.ts'
 export type PageDeps = AuthDeps & {
   readonly nudge: Pick<Nudge, 'delivery'>
   readonly payments: PaymentDeps
-  /** Where people are after paying. */
   readonly returnUrl: string
 }
 
@@ -17,14 +16,13 @@ export const passwordField: Field = {
   ...{ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' },
 }
 
-/** Password that is chosen here. */
 export const newPasswordField = (name: string, label: string): Field => ({
   ...{ name, label, type: 'password', autocomplete: 'new-password' },
   hint: 'At least 12 characters. Several words are easier to remember than one difficult one.',
 })
 
-/** The same for an address with an account and for one without. */
+/** Same page whether or not the address has an account. */
 export const checkMail = (what: string): Page => ({
   title: 'Check your mail',
-  content: html`${paragraph(what)}${paragraph('Nothing has come after some minutes? Look among the unwanted mail.')}`,
+  content: html`${paragraph(what)}${paragraph('No mail after a few minutes? Check your spam folder.')}`,
 })

@@ -1,10 +1,9 @@
-// Pages for people without a web app (D91), as a table of contents: the links of mails, and the sandbox's checkout.
+// Pages for installations without a web app (D91): the links in mails, and the sandbox's checkout.
 import type { ErrorCode } from '@matte/core/error'
 import type { FastifyPluginAsync } from 'fastify'
 import { readForms } from '../../../pages/form-page.ts'
 import { paragraph, sendPage } from '../../../pages/page.ts'
-import { answerErrorsAsPages } from '../../../pages/page-errors.ts'
-import { requireSameSite } from '../../../pages/same-site.ts'
+import { pageErrorHandler, requireSameSite } from '../../../pages/page-errors.ts'
 import { icon, style } from '../../../pages/style.ts'
 import { checkoutPages } from './checkout.ts'
 import type { PageDeps } from './page-deps.ts'
@@ -18,25 +17,25 @@ type PageRouteDeps = PageDeps & {
   readonly metrics: { readonly countError: (code: ErrorCode) => void }
 }
 
-/** The files change with a release only; an hour later every browser has the new ones. */
+/** The files change only with a release. */
 const cacheControl = 'public, max-age=3600'
 
 export const pageRoutes: FastifyPluginAsync<PageRouteDeps> = async (app, deps) => {
   app.decorateRequest('formAgain', null)
-  app.setErrorHandler(answerErrorsAsPages(deps.metrics.countError))
+  app.setErrorHandler(pageErrorHandler(deps.metrics.countError))
   readForms(app)
   app.addHook('onRequest', async (request) => requireSameSite(request, deps.config.publicUrl))
 
   const file = { schema: { hide: true }, config: { access: 'public', envelope: false } } as const
-  app.get('/style.css', file, async (_request, reply) =>
+  app.get('/api/v1/app/pages/style.css', file, async (_request, reply) =>
     reply.header('cache-control', cacheControl).type('text/css; charset=utf-8').send(style),
   )
-  app.get('/icon.svg', file, async (_request, reply) =>
+  app.get('/api/v1/app/pages/icon.svg', file, async (_request, reply) =>
     reply.header('cache-control', cacheControl).type('image/svg+xml').send(icon),
   )
-  // Payers come back here from any provider, whatever they did there.
+  // Payers return here from any provider.
   const page = { schema: { hide: true }, config: { access: 'page', envelope: false } } as const
-  app.get('/billing', page, async (_request, reply) => sendPage(reply, backFromCheckout))
+  app.get('/api/v1/app/pages/billing', page, async (_request, reply) => sendPage(reply, backFromCheckout))
 
   for (const pages of [verifyEmailPages, passwordPages, registerPages, signedPages, checkoutPages]) {
     await app.register(pages, { ...deps, prefix: '' })

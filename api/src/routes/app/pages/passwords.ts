@@ -1,7 +1,6 @@
-// A new password, by the link in a mail; and the mail with the link.
-import { askForReset } from '@matte/core/identity/account/account-requests'
-import { findMailToken } from '@matte/core/identity/account/mail-token'
-import { resetPassword } from '@matte/core/identity/password/change-password'
+import { requestPasswordReset } from '@matte/people/identity/account/account-requests'
+import { findMailToken } from '@matte/people/identity/account/mail-token'
+import { resetPassword } from '@matte/people/identity/password/change-password'
 import type { FastifyPluginAsync } from 'fastify'
 import { type Problem, renderForm } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'
@@ -9,14 +8,14 @@ import { html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
 import { emailRequest, resetRequest } from '../../../schemas/app/auth.ts'
 import { requireOn } from '../auth/auth-deps.ts'
-import { passwordClientOf } from '../own-password.ts'
+import { passwordClientOf } from '../auth/auth-requests.ts'
 import { checkMail, emailField, newPasswordField, type PageDeps } from './page-deps.ts'
 
 export const passwordPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   const { db } = deps
 
   addFormPage(app, {
-    path: '/forgot-password',
+    path: '/api/v1/app/pages/forgot-password',
     body: emailRequest,
     open: () => {
       requireOn(deps.resets)
@@ -25,14 +24,14 @@ export const passwordPages: FastifyPluginAsync<PageDeps> = async (app, deps) => 
     again: ({ email }, problem) => forgotPage({ email, problem }),
     submit: async ({ email }) => {
       requireOn(deps.resets)
-      await askForReset(db, email)
+      await requestPasswordReset(db, email)
       deps.accountRequests.wake()
       return checkMail('If this address has an account, a link to choose a new password is on its way.')
     },
   })
 
   addFormPage(app, {
-    path: '/reset-password',
+    path: '/api/v1/app/pages/reset-password',
     body: resetRequest,
     open: async ({ token }) => {
       requireOn(deps.resets)
@@ -41,7 +40,7 @@ export const passwordPages: FastifyPluginAsync<PageDeps> = async (app, deps) => 
     again: ({ token }, problem) => resetPage(token, problem),
     submit: async (body, request) => {
       requireOn(deps.resets)
-      request.makeRoom()
+      request.releaseSlot()
       const userId = await resetPassword(deps, { ...body, from: passwordClientOf(request) })
       if (userId === undefined) return deadLinkPage
       deps.nudge.delivery(userId)
@@ -53,7 +52,11 @@ export const passwordPages: FastifyPluginAsync<PageDeps> = async (app, deps) => 
 type Forgot = { readonly email?: string | undefined; readonly problem?: Problem }
 
 const forgotForm = ({ email, problem }: Forgot) =>
-  renderForm({ path: '/forgot-password', fields: [emailField], submit: 'Send the link' }, { email }, problem)
+  renderForm(
+    { path: '/api/v1/app/pages/forgot-password', fields: [emailField], submit: 'Send the link' },
+    { email },
+    problem,
+  )
 
 const forgotPage = (given: Forgot = {}): Page => ({
   title: 'Choose a new password',
@@ -73,7 +76,7 @@ const resetPage = (token: string | undefined, problem?: Problem): Page => ({
   content: html`${paragraph('You are then signed out everywhere. Two-factor authentication stays as it is.')}
 ${renderForm(
   {
-    path: '/reset-password',
+    path: '/api/v1/app/pages/reset-password',
     fields: [newPasswordField('newPassword', 'New password')],
     hidden: { token },
     submit: 'Save the new password',
@@ -85,5 +88,5 @@ ${renderForm(
 
 const changedPage: Page = {
   title: 'Your password is changed',
-  content: html`${paragraph('Sign in with the new password.')}${link('/login', 'Sign in')}`,
+  content: html`${paragraph('Sign in with the new password.')}${link('/api/v1/app/pages/login', 'Sign in')}`,
 }

@@ -1,4 +1,3 @@
-// A registration, which the link of a referral leads to.
 import type { FastifyPluginAsync } from 'fastify'
 import { type Field, type Problem, renderForm, type Values } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'
@@ -6,7 +5,7 @@ import { html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
 import { registerRequest } from '../../../schemas/app/auth.ts'
 import { requireOn } from '../auth/auth-deps.ts'
-import { registerByRequest } from '../auth/register-request.ts'
+import { registerByRequest } from '../auth/auth-requests.ts'
 import { checkMail, emailField, newPasswordField, type PageDeps } from './page-deps.ts'
 
 const fields: readonly Field[] = [
@@ -17,7 +16,7 @@ const fields: readonly Field[] = [
 
 export const registerPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   addFormPage(app, {
-    path: '/register',
+    path: '/api/v1/app/pages/register',
     body: registerRequest,
     open: ({ ref }) => {
       requireOn(deps.registers)
@@ -37,7 +36,7 @@ const registerPage = (values: Values, problem?: Problem): Page => {
   const hidden = referralCode === undefined ? {} : { referralCode }
   return {
     title: 'Create an account',
-    content: html`${renderForm({ path: '/register', fields, hidden, submit: 'Create account' }, values, problem)}
-${paragraph('You have an account already?')}${link('/login', 'Sign in')}`,
+    content: html`${renderForm({ path: '/api/v1/app/pages/register', fields, hidden, submit: 'Create account' }, values, problem)}
+${paragraph('Already have an account?')}${link('/api/v1/app/pages/login', 'Sign in')}`,
   }
 }

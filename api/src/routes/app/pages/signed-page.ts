@@ -1,9 +1,9 @@
-// A page on which a person signs in: address and password, then a code if the account has a second factor. Pages have
-// no cookies, so each page asks again. The session ends with the answer, unless the page shows its token.
+// A page with sign-in: address and password, then a code if two-factor login is on. Pages have no cookies, so each page
+// asks again and ends its session, unless it shows the token.
 
-import { endSession } from '@matte/core/identity/session/session-queries'
-import type { StartedSession } from '@matte/core/identity/session/start-session'
-import { finishLogin } from '@matte/core/identity/two-factor/finish-login'
+import { endSession } from '@matte/people/identity/session/session-queries'
+import type { StartedSession } from '@matte/people/identity/session/start-session'
+import { finishLogin } from '@matte/people/identity/two-factor/pending-login'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Field, type Problem, renderForm, type Values } from '../../../pages/form.ts'
@@ -12,25 +12,23 @@ import { type Html, html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
 import { loginRequest } from '../../../schemas/app/auth.ts'
 import { verifyRequest } from '../../../schemas/app/two-factor.ts'
-import { logInByRequest } from '../auth/log-in-request.ts'
-import { clientOf } from '../own-password.ts'
+import { clientOf, logInByRequest } from '../auth/auth-requests.ts'
 import { checkMail, emailField, type PageDeps, passwordField } from './page-deps.ts'
 
 type SignedPage = {
   readonly path: string
+  /** Path of the form for the code. */
+  readonly codePath: string
   readonly title: string
-  /** Above the form. */
   readonly intro: string
   readonly submit: string
-  /** Below the form. */
   readonly more?: Html | false
-  /** The page of a link that no longer works, in place of the form. */
+  /** Returns a page for a link that no longer works. */
   readonly dead?: (token: string) => Promise<Page | undefined>
   readonly act: (session: StartedSession, request: FastifyRequest, token: string) => Promise<Page>
   readonly keepsSession?: true
 }
 
-/** Token of the link; empty for a page without one. */
 const token = Type.Optional(Type.String({ maxLength: 200 }))
 const passwordBody = Type.Object({ ...loginRequest.properties, token })
 const codeBody = Type.Object({ ...verifyRequest.properties, token })
@@ -60,10 +58,9 @@ export function addSignedPage(app: FastifyInstance, deps: PageDeps, page: Signed
   })
 
   addFormPage(app, {
-    path: `${path}/code`,
+    path: page.codePath,
     body: codeBody,
     open,
-    // A login that has run out of tries or of time begins again.
     again: (values, problem) =>
       problem.fields.code === undefined ? start(values, problem) : codePage(page, values, problem),
     submit: async ({ mfaToken, code, token = '' }, request) => {
@@ -73,7 +70,7 @@ export function addSignedPage(app: FastifyInstance, deps: PageDeps, page: Signed
   })
 
   async function finish(session: StartedSession, request: FastifyRequest, token: string): Promise<Page> {
-    // The code is spent and the password was right, so what is refused from here on begins again.
+    // The code is used up, so an error from here on starts over.
     request.formAgain = (problem) => start({ token }, problem)
     try {
       return await page.act(session, request, token)
@@ -95,16 +92,16 @@ function startPage({ path, title, intro, submit, more }: SignedPage, { token, em
     title,
     content: html`${paragraph(intro)}
 ${renderForm({ path, fields: [emailField, passwordField], hidden, submit }, { email }, problem)}
-${link('/forgot-password', 'Choose a new password')}
+${link('/api/v1/app/pages/forgot-password', 'Choose a new password')}
 ${more}`,
   }
 }
 
-function codePage({ path, submit }: SignedPage, { token, mfaToken }: Values, problem?: Problem): Page {
+function codePage({ codePath, submit }: SignedPage, { token, mfaToken }: Values, problem?: Problem): Page {
   const hidden = { mfaToken, ...(token && { token }) }
   return {
     title: 'Enter a code',
     content: html`${paragraph('This account uses two-factor authentication. Each code works once.')}
-${renderForm({ path: `${path}/code`, fields: [codeField], hidden, submit }, {}, problem)}`,
+${renderForm({ path: codePath, fields: [codeField], hidden, submit }, {}, problem)}`,
   }
 }

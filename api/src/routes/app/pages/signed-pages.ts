@@ -1,13 +1,13 @@
-// Pages that require a sign-in: a new address, an invitation, and a token for the API.
-import { recordChange } from '@matte/core/audit/record-change'
-import { confirmEmail, isChangeOpen } from '@matte/core/identity/email/change-email'
-import { findPersonalWorkspace } from '@matte/core/identity/personal/own-workspaces'
-import { issueTokens } from '@matte/core/identity/session/issue-tokens'
-import { acceptInvite } from '@matte/core/team/invite/accept-invite'
-import { isInviteOpen } from '@matte/core/team/invite/find-invite'
-import { findTeam } from '@matte/core/team/team-queries'
+// Pages with sign-in: a new address, an invitation, and an access token.
+import { recordChange } from '@matte/people/audit-log'
+import { confirmEmail, isChangeOpen } from '@matte/people/identity/account/change-email'
+import { findPersonalWorkspace } from '@matte/people/identity/account/own-workspaces'
+import { issueTokens } from '@matte/people/identity/session/access-token'
+import { acceptInvite } from '@matte/people/team/accept-invite'
+import { isInviteOpen } from '@matte/people/team/invite-queries'
+import { findTeam } from '@matte/people/team/team-queries'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { clientAddress } from '../../../client-address.ts'
+import { clientAddress } from '../../../limit/client-network.ts'
 import { html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
 import type { PageDeps } from './page-deps.ts'
@@ -17,9 +17,10 @@ export const signedPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   const { db } = deps
 
   addSignedPage(app, deps, {
-    path: '/confirm-email',
+    path: '/api/v1/app/pages/confirm-email',
+    codePath: '/api/v1/app/pages/confirm-email/code',
     title: 'Confirm your new address',
-    intro: 'Sign in with the present address of your account. The new one then takes its place.',
+    intro: 'Sign in with the current address of your account. The new one then takes its place.',
     submit: 'Confirm new address',
     dead: async (token) => ((await isChangeOpen(db, token)) ? undefined : deadChange),
     act: async ({ userId }, request, token) => {
@@ -30,14 +31,15 @@ export const signedPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   })
 
   addSignedPage(app, deps, {
-    path: '/teams/accept',
+    path: '/api/v1/app/pages/teams/accept',
+    codePath: '/api/v1/app/pages/teams/accept/code',
     title: 'Accept the invitation',
     intro: 'Sign in with the address that the invitation was sent to.',
     submit: 'Join the team',
     more:
       deps.registers &&
       html`${paragraph('No account yet? Create one with that address, then open this link again.')}
-${link('/register', 'Create an account')}`,
+${link('/api/v1/app/pages/register', 'Create an account')}`,
     dead: async (token) => ((await isInviteOpen(db, token)) ? undefined : deadInvitation),
     act: async ({ userId }, request, token) => {
       const doer = { userId, ipAddress: clientAddress(request.ip), requestId: request.id }
@@ -49,7 +51,8 @@ ${link('/register', 'Create an account')}`,
   })
 
   addSignedPage(app, deps, {
-    path: '/login',
+    path: '/api/v1/app/pages/login',
+    codePath: '/api/v1/app/pages/login/code',
     title: 'Sign in',
     intro: 'This service has no web app of its own. Signing in here gives you a token for the API.',
     submit: 'Sign in',
@@ -60,7 +63,7 @@ ${link('/register', 'Create an account')}`,
     },
   })
 
-  /** As the operation of the API is noted (D74). The change is made, so an error is logged and not shown. */
+  /** Records the change like the operation of the API. The change is committed, so an error is only logged. */
   async function note(request: FastifyRequest, { userId, action, target = null }: Change): Promise<void> {
     try {
       const workspaceId = (await findPersonalWorkspace(db, userId))?.id ?? null
@@ -83,13 +86,13 @@ const deadChange: Page = {
 const deadInvitation: Page = {
   title: 'This link does not work',
   status: 404,
-  content: paragraph('The invitation was used, taken back or replaced, or it is older than 7 days. Ask for a new one.'),
+  content: paragraph('The invitation was used, revoked or replaced, or it is older than 7 days. Ask for a new one.'),
 }
 
 const tokenPage = (accessToken: string, minutes: number): Page => ({
   title: 'You are signed in',
   content: html`<p>Send this token with requests to the API, as <code>Authorization: Bearer</code> and the token.
-It is good for ${minutes} minutes. Whoever has it can act as you, so give it to nobody.</p>
+It is valid for ${minutes} minutes. Anyone who has it can act as you, so keep it secret.</p>
 <pre class="token" tabindex="0" aria-label="Access token">${accessToken}</pre>
 <p><a href="/api/v1/docs">Reference of the API</a></p>
 `,

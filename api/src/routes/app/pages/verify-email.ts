@@ -1,7 +1,6 @@
-// The link of a registration's mail: the password of the registration, and the account is there.
-import { askForVerification } from '@matte/core/identity/account/account-requests'
-import { findMailToken } from '@matte/core/identity/account/mail-token'
-import { endSession } from '@matte/core/identity/session/session-queries'
+import { requestVerification } from '@matte/people/identity/account/account-requests'
+import { findMailToken } from '@matte/people/identity/account/mail-token'
+import { endSession } from '@matte/people/identity/session/session-queries'
 import type { FastifyPluginAsync } from 'fastify'
 import { type Problem, renderForm } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'
@@ -9,14 +8,14 @@ import { html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
 import { emailRequest, verifyEmailRequest } from '../../../schemas/app/auth.ts'
 import { requireOn } from '../auth/auth-deps.ts'
-import { verifyByRequest } from '../auth/verify-request.ts'
+import { verifyByRequest } from '../auth/auth-requests.ts'
 import { checkMail, emailField, type PageDeps, passwordField } from './page-deps.ts'
 
 export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   const { db, accountRequests } = deps
 
   addFormPage(app, {
-    path: '/verify-email',
+    path: '/api/v1/app/pages/verify-email',
     body: verifyEmailRequest,
     open: async ({ token }) =>
       token && (await findMailToken(db, 'verify-email', token)) ? passwordPage(token) : deadLinkPage,
@@ -24,14 +23,14 @@ export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) 
     submit: async (body, request) => {
       const session = await verifyByRequest(deps, request, body)
       if (session === undefined) return deadLinkPage
-      // Nobody has its tokens: the page shows none.
+      // The page shows no tokens.
       await endSession(db, session.userId, session.sessionId)
       return verifiedPage
     },
   })
 
   addFormPage(app, {
-    path: '/verify-email/resend',
+    path: '/api/v1/app/pages/verify-email/resend',
     body: emailRequest,
     open: () => {
       requireOn(deps.registers)
@@ -40,7 +39,7 @@ export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) 
     again: ({ email }, problem) => askAgainPage({ email, problem }),
     submit: async ({ email }) => {
       requireOn(deps.registers)
-      await askForVerification(db, email)
+      await requestVerification(db, email)
       accountRequests.wake()
       return checkMail('If this address was registered and not confirmed yet, a new link is on its way.')
     },
@@ -51,18 +50,18 @@ const passwordPage = (token: string | undefined, problem?: Problem): Page => ({
   title: 'Confirm your address',
   content: html`${paragraph('Enter the password that you registered with. It shows that the registration is yours.')}
 ${renderForm(
-  { path: '/verify-email', fields: [passwordField], hidden: { token }, submit: 'Confirm address' },
+  { path: '/api/v1/app/pages/verify-email', fields: [passwordField], hidden: { token }, submit: 'Confirm address' },
   {},
   problem,
 )}
-${link('/forgot-password', 'Choose a new password')}`,
+${link('/api/v1/app/pages/forgot-password', 'Choose a new password')}`,
 })
 
 type AskAgain = { readonly email?: string | undefined; readonly problem?: Problem }
 
 const askAgainForm = ({ email, problem }: AskAgain = {}) => html`
-${renderForm({ path: '/verify-email/resend', fields: [emailField], submit: 'Send another link' }, { email }, problem)}
-${link('/login', 'Sign in')}`
+${renderForm({ path: '/api/v1/app/pages/verify-email/resend', fields: [emailField], submit: 'Send another link' }, { email }, problem)}
+${link('/api/v1/app/pages/login', 'Sign in')}`
 
 const askAgainPage = (given: AskAgain = {}): Page => ({
   title: 'Confirm your address',
@@ -75,7 +74,7 @@ const deadLinkPage: Page = {
   status: 404,
   content: html`${paragraph(
     'It was used already, it is older than a day, or it is incomplete. If your address is confirmed, sign in. ' +
-      'Otherwise, have another link sent.',
+      'Otherwise, request another link.',
   )}
 ${askAgainForm()}`,
 }
@@ -83,5 +82,5 @@ ${askAgainForm()}`,
 const verifiedPage: Page = {
   title: 'Your address is confirmed',
   content: html`${paragraph('Your account is ready. You can close this page, or sign in.')}
-${link('/login', 'Sign in')}`,
+${link('/api/v1/app/pages/login', 'Sign in')}`,
 }

@@ -4,11 +4,10 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { pdfPrinter } from '../../../invoice/pdf-printer.ts'
 import { readOrPrint } from '../../../invoice/stored-pdf.ts'
-import { invoiceSchema } from '../../../schemas/app/payment.ts'
+import { invoiceSchema, toInvoiceView } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toInvoiceView } from '../../../views/app/payment-view.ts'
-import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
+import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './payment-requests.ts'
 
 const tags = ['Payments']
 const invoiceId = Type.Object({ invoiceId: Type.String() })
@@ -32,7 +31,7 @@ const pdf = Type.Unsafe<Buffer | Readable>({ type: 'string', format: 'binary' })
 const pdfSchema = {
   operationId: 'getInvoicePdf',
   summary: 'Get an invoice or a credit note as PDF',
-  description: 'It is made once and kept: each later request has the same bytes.',
+  description: 'Generated once and stored: later requests return the same bytes.',
   tags,
   params: invoiceId,
   response: {
@@ -47,32 +46,38 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async 
     requireOwn(db, 'invoice', { workspaceId: caller.workspaceId, id: (params as { invoiceId: string }).invoiceId })
   const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
 
-  app.get('/invoices', { schema: listSchema, config: { access } }, async ({ caller, query }) =>
+  app.get('/api/v1/app/payments/invoices', { schema: listSchema, config: { access } }, async ({ caller, query }) =>
     pageOfOwn(db, 'invoice', { workspaceId: caller.workspaceId, query, view: toInvoiceView }),
   )
 
-  app.get('/invoices/:invoiceId', { schema: getSchema, config: { access, exists } }, async (request) =>
-    toInvoiceView(await find(request)),
+  app.get(
+    '/api/v1/app/payments/invoices/:invoiceId',
+    { schema: getSchema, config: { access, exists } },
+    async (request) => toInvoiceView(await find(request)),
   )
 
   const printer = pdfPrinter()
   app.addHook('onClose', () => printer.close())
   const store = { db, bucket, probe, printer }
   const pdfConfig = { access, exists, envelope: false } as const
-  app.get('/invoices/:invoiceId/pdf', { schema: pdfSchema, config: pdfConfig }, async (request, reply) => {
-    const invoice = await find(request)
-    const id = invoice.corrects ?? invoice.credit_note_for
-    const own = { workspaceId: invoice.workspace_id }
-    const corrected = id === null ? undefined : (await requireOwn(db, 'invoice', { ...own, id })).number
-    const gone = new AbortController()
-    reply.raw.once('close', () => gone.abort())
-    const pdf = await request.atStore(() => readOrPrint(store, { invoice, corrected, signal: gone.signal }))
-    return reply
-      .headers({
-        'content-type': 'application/pdf',
-        'content-disposition': `attachment; filename="invoice-${invoice.number}.pdf"`,
-        'content-length': pdf.sizeBytes,
-      })
-      .send(pdf.body)
-  })
+  app.get(
+    '/api/v1/app/payments/invoices/:invoiceId/pdf',
+    { schema: pdfSchema, config: pdfConfig },
+    async (request, reply) => {
+      const invoice = await find(request)
+      const id = invoice.corrects ?? invoice.credit_note_for
+      const own = { workspaceId: invoice.workspace_id }
+      const corrected = id === null ? undefined : (await requireOwn(db, 'invoice', { ...own, id })).number
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      const pdf = await request.awaitStore(() => readOrPrint(store, { invoice, corrected, signal: gone.signal }))
+      return reply
+        .headers({
+          'content-type': 'application/pdf',
+          'content-disposition': `attachment; filename="invoice-${invoice.number}.pdf"`,
+          'content-length': pdf.sizeBytes,
+        })
+        .send(pdf.body)
+    },
+  )
 }

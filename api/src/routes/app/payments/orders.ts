@@ -2,15 +2,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
-import { cancelOrder, createOrder, ensureCheckout, type Wanted } from '@matte/core/payment/orders'
-import { paySandbox } from '@matte/core/payment/sandbox'
+import { cancelOrder, createOrder, ensureCheckout, type Wanted } from '@matte/people/payment/orders'
+import { paySandbox } from '@matte/people/payment/sandbox'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { orderRequest, orderSchema, sandboxRequest } from '../../../schemas/app/payment.ts'
+import { orderRequest, orderSchema, sandboxRequest, toOrderView } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toOrderView } from '../../../views/app/payment-view.ts'
-import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './own.ts'
+import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './payment-requests.ts'
 
 const tags = ['Payments']
 const orderId = Type.Object({ orderId: Type.String() })
@@ -20,8 +19,8 @@ const createSchema = {
   operationId: 'createOrder',
   summary: 'Order a credit pack or a subscription',
   description:
-    'Nothing is granted before it is paid at `checkoutUrl`. A subscription that was ordered and not paid is canceled ' +
-    'by the next one. A workspace has at most 5 open orders: past that `CONFLICT` names them in `details.orderIds`.',
+    'Nothing is granted before it is paid at `checkoutUrl`. A new subscription order cancels an unpaid one. A ' +
+    'workspace has at most 5 open orders: past that `CONFLICT` lists them in `details.orderIds`.',
   tags,
   body: orderRequest,
   response: memberResponses(201, success('The order.', refer(orderSchema)), ['CONFLICT']),
@@ -29,7 +28,7 @@ const createSchema = {
 const listSchema = {
   operationId: 'listOrders',
   summary: 'List the orders of the workspace, newest first',
-  description: 'Renewals and changes of a subscription are among them.',
+  description: 'Includes renewals and changes of a subscription.',
   tags,
   querystring: Type.Object(pageQuery),
   response: memberResponses(200, success('One page.', pageOf(refer(orderSchema))), []),
@@ -50,12 +49,12 @@ const cancelSchema = {
 }
 const sandboxSchema = {
   operationId: 'paySandboxCheckout',
-  summary: 'Play the payer at a checkout of the sandbox',
-  description: 'Where payments go through another provider, this is `NOT_FOUND`.',
+  summary: 'Simulate the payer at a sandbox checkout',
+  description: '`NOT_FOUND` if payments use another provider.',
   tags,
   params: orderId,
   body: sandboxRequest,
-  response: memberResponses(200, success('The order as it is now.', refer(orderSchema)), ['CONFLICT']),
+  response: memberResponses(200, success('The current order.', refer(orderSchema)), ['CONFLICT']),
 }
 
 export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, deps) => {
@@ -70,7 +69,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   }
 
   app.post(
-    '/orders',
+    '/api/v1/app/payments/orders',
     { schema: createSchema, config: { access, idempotent: withCheckout } },
     async (request, reply) => {
       const { workspaceId } = request.caller
@@ -88,25 +87,28 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
     },
   )
 
-  app.get('/orders', { schema: listSchema, config: { access } }, async ({ caller, query }) =>
+  app.get('/api/v1/app/payments/orders', { schema: listSchema, config: { access } }, async ({ caller, query }) =>
     pageOfOwn(db, 'payment_order', { workspaceId: caller.workspaceId, query, view: toOrderView }),
   )
 
-  app.get('/orders/:orderId', { schema: getSchema, config: { access, exists } }, async (request) =>
+  app.get('/api/v1/app/payments/orders/:orderId', { schema: getSchema, config: { access, exists } }, async (request) =>
     toOrderView(await find(request)),
   )
 
-  app.post('/orders/:orderId/cancel', { schema: cancelSchema, config: { access, exists } }, async (request) =>
-    toOrderView(await cancelOrder(payments, await find(request))),
+  app.post(
+    '/api/v1/app/payments/orders/:orderId/cancel',
+    { schema: cancelSchema, config: { access, exists } },
+    async (request) => toOrderView(await cancelOrder(payments, await find(request))),
   )
 
-  /** Before the body is judged (D4). */
+  /** Runs before the body is validated. */
   const inSandbox = async (request: FastifyRequest): Promise<void> => {
-    if (payments.provider.name !== 'sandbox') throw new MatteError('NOT_FOUND', 'There is no sandbox here.')
+    if (payments.provider.name !== 'sandbox')
+      throw new MatteError('NOT_FOUND', 'This service does not use the sandbox provider.')
     await find(request)
   }
   const payOptions = { schema: sandboxSchema, config: { access }, onRequest: inSandbox }
-  app.post('/sandbox/checkout/:orderId', payOptions, async (request) => {
+  app.post('/api/v1/app/payments/sandbox/checkout/:orderId', payOptions, async (request) => {
     const { id } = await find(request)
     await paySandbox(payments, { orderId: id, ...request.body })
     nudge.delivery(id)
@@ -114,14 +116,13 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   })
 }
 
-/** @throws MatteError INVALID_PARAMS naming what is missing for the kind */
 function readWanted({ kind, packId, plan, interval }: Static<typeof orderRequest>): Wanted {
   if (kind === 'pack') {
-    if (packId == null) throw invalidParam('/body/packId', 'is required of kind pack')
+    if (packId == null) throw invalidParam('/body/packId', 'is required for kind pack')
     return { kind, packId }
   }
-  if (plan == null) throw invalidParam('/body/plan', 'is required of kind subscription')
-  if (interval == null) throw invalidParam('/body/interval', 'is required of kind subscription')
+  if (plan == null) throw invalidParam('/body/plan', 'is required for kind subscription')
+  if (interval == null) throw invalidParam('/body/interval', 'is required for kind subscription')
   return { kind, plan, interval }
 }
 

@@ -1,12 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { findSubscription } from '@matte/core/payment/rows/find-subscription'
-import { cancelSubscription, changeSubscription, resumeSubscription } from '@matte/core/payment/subscriptions'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
+import { findSubscription } from '@matte/people/payment/subscription-queries'
+import { cancelSubscription, changeSubscription, resumeSubscription } from '@matte/people/payment/subscriptions'
 import type { FastifyRequest } from 'fastify'
-import { changeRequest, subscriptionSchema } from '../../../schemas/app/payment.ts'
+import { changeRequest, subscriptionSchema, toSubscriptionView } from '../../../schemas/app/payment.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
-import { toSubscriptionView } from '../../../views/app/payment-view.ts'
-import type { PaymentRouteDeps } from './own.ts'
+import type { PaymentRouteDeps } from './payment-requests.ts'
 
 const tags = ['Payments']
 const access = { roles: ['owner', 'billing'] } as const
@@ -15,7 +14,7 @@ const answer = (description: string) => success(description, refer(subscriptionS
 const getSchema = {
   operationId: 'getSubscription',
   summary: 'Get the subscription of the workspace',
-  description: 'A workspace that never had one has the status `none`.',
+  description: 'The status is `none` if the workspace never had one.',
   tags,
   response: memberResponses(200, answer('The subscription.'), []),
 }
@@ -23,8 +22,8 @@ const changeSchema = {
   operationId: 'changeSubscription',
   summary: 'Change the plan of the subscription',
   description:
-    'A larger plan, or the year in place of the month, is charged at once, less the unused rest of what was paid; a ' +
-    'smaller plan begins with the next period. A charge that fails is `CONFLICT` and changes nothing.',
+    'A larger plan, or annual billing, is charged immediately, less the unused part of the last payment. A ' +
+    'smaller plan starts with the next period. A failed charge is `CONFLICT` and changes nothing.',
   tags,
   body: changeRequest,
   response: memberResponses(200, answer('The subscription, changed.'), ['CONFLICT']),
@@ -32,46 +31,56 @@ const changeSchema = {
 const cancelSchema = {
   operationId: 'cancelSubscription',
   summary: 'Cancel the subscription at the end of its period',
-  description: 'One whose period is over and whose renewal nobody has paid ends at once.',
+  description: 'A subscription whose period is over and whose renewal is unpaid ends immediately.',
   tags,
-  response: memberResponses(200, answer('The subscription, which goes on until `periodEnd`, or has ended.'), [
-    'CONFLICT',
-  ]),
+  response: memberResponses(200, answer('The subscription, active until `periodEnd` or ended.'), ['CONFLICT']),
 }
 const resumeSchema = {
   operationId: 'resumeSubscription',
-  summary: 'Take the cancel of the subscription back',
+  summary: 'Resume a canceled subscription',
   tags,
-  response: memberResponses(200, answer('The subscription, which goes on.'), ['CONFLICT']),
+  response: memberResponses(200, answer('The resumed subscription.'), ['CONFLICT']),
 }
 
 export const subscriptionRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (app, { payments, nudge }) => {
   const { db } = payments
   const view = async ({ caller: { workspaceId, plan } }: FastifyRequest) => {
-    // The caller's plan may be some seconds old.
+    // The caller's plan is cached for seconds.
     const workspace = await findWorkspace(db, workspaceId)
     return toSubscriptionView(await findSubscription(db, workspaceId), workspace?.plan ?? plan)
   }
 
-  app.get('/subscription', { schema: getSchema, config: { access } }, view)
+  app.get('/api/v1/app/payments/subscription', { schema: getSchema, config: { access } }, view)
 
   const changeConfig = { access, idempotent: view } as const
-  app.post('/subscription/change', { schema: changeSchema, config: changeConfig }, async (request) => {
-    const { workspaceId } = request.caller
-    await changeSubscription(payments, { ...request.body, workspaceId, once: request.once })
-    nudge.delivery(workspaceId)
-    return view(request)
-  })
+  app.post(
+    '/api/v1/app/payments/subscription/change',
+    { schema: changeSchema, config: changeConfig },
+    async (request) => {
+      const { workspaceId } = request.caller
+      await changeSubscription(payments, { ...request.body, workspaceId, once: request.once })
+      nudge.delivery(workspaceId)
+      return view(request)
+    },
+  )
 
-  app.post('/subscription/cancel', { schema: cancelSchema, config: { access } }, async (request) => {
-    await cancelSubscription(payments, request.caller.workspaceId)
-    nudge.delivery(request.caller.workspaceId)
-    return view(request)
-  })
+  app.post(
+    '/api/v1/app/payments/subscription/cancel',
+    { schema: cancelSchema, config: { access } },
+    async (request) => {
+      await cancelSubscription(payments, request.caller.workspaceId)
+      nudge.delivery(request.caller.workspaceId)
+      return view(request)
+    },
+  )
 
-  app.post('/subscription/resume', { schema: resumeSchema, config: { access } }, async (request) => {
-    await resumeSubscription(payments, request.caller.workspaceId)
-    nudge.delivery(request.caller.workspaceId)
-    return view(request)
-  })
+  app.post(
+    '/api/v1/app/payments/subscription/resume',
+    { schema: resumeSchema, config: { access } },
+    async (request) => {
+      await resumeSubscription(payments, request.caller.workspaceId)
+      nudge.delivery(request.caller.workspaceId)
+      return view(request)
+    },
+  )
 }

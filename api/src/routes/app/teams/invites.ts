@@ -2,23 +2,28 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import { acceptInvite } from '@matte/core/team/invite/accept-invite'
-import { createInvite } from '@matte/core/team/invite/create-invite'
-import { findInvite, listInvites } from '@matte/core/team/invite/invite-queries'
-import { inviteNotFound, revokeInvite } from '@matte/core/team/invite/revoke-invite'
-import { teamNotFound } from '@matte/core/team/lock-team'
-import { findTeam } from '@matte/core/team/team-queries'
+import { acceptInvite } from '@matte/people/team/accept-invite'
+import { createInvite } from '@matte/people/team/create-invite'
+import { findInvite, inviteNotFound, listInvites, revokeInvite } from '@matte/people/team/invite-queries'
+import { teamNotFound } from '@matte/people/team/lock-team'
+import { findTeam } from '@matte/people/team/team-queries'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Config } from '../../../config.ts'
-import { acceptRequest, inviteRequest, teamInviteSchema, teamSchema } from '../../../schemas/app/team.ts'
+import { toWholeList } from '../../../paging.ts'
+import {
+  acceptRequest,
+  inviteRequest,
+  teamInviteSchema,
+  teamSchema,
+  toInviteView,
+  toTeamView,
+} from '../../../schemas/app/team.ts'
 import { pageOf } from '../../../schemas/page.ts'
 import { memberResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
-import { toInviteView, toTeamView } from '../../../views/app/team-view.ts'
-import { toWholeList } from '../../../views/whole-list.ts'
-import { ownForm, tags, teamParams } from './team-params.ts'
-import { actorOf, doerOf, requireTeam } from './team-request.ts'
+import { normalizeId } from '../../../uuid.ts'
+import { actorOf, doerOf, requireTeam, tags, teamParams } from './team-requests.ts'
 
 type InviteDeps = {
   readonly db: Db
@@ -30,8 +35,8 @@ const createSchema = {
   operationId: 'createTeamInvite',
   summary: 'Invite an address to a team',
   description:
-    'The address gets a mail with a link that works once, for 7 days, for whoever is signed in with that address; ' +
-    'its account, if there is one, also gets `team.invitation`. Inviting an address again replaces the link.',
+    'Sends a mail with a link that works once, for 7 days, for a user signed in with that address. An existing ' +
+    'account also gets `team.invitation`. Inviting an address again replaces the link.',
   tags,
   params: teamParams,
   body: inviteRequest,
@@ -40,27 +45,25 @@ const createSchema = {
 const listSchema = {
   operationId: 'listTeamInvites',
   summary: 'List the open invitations of a team, newest first',
-  description: 'All of them, on one page.',
+  description: 'One page with all of them.',
   tags,
   params: teamParams,
-  response: memberResponses(200, success('All open ones.', pageOf(refer(teamInviteSchema))), []),
+  response: memberResponses(200, success('All open invitations.', pageOf(refer(teamInviteSchema))), []),
 }
 const deleteSchema = {
   operationId: 'deleteTeamInvite',
-  summary: 'Take an invitation back',
+  summary: 'Revoke an invitation',
   tags,
   params: Type.Object({ teamId: Type.String(), inviteId: Type.String() }),
-  response: memberResponses(200, success('Its link works no more.', refer(deletedSchema)), []),
+  response: memberResponses(200, success('The link is invalid.', refer(deletedSchema)), []),
 }
 const acceptSchema = {
   operationId: 'acceptTeamInvite',
   summary: 'Accept an invitation',
-  description:
-    'Only for whoever is signed in with the address that was invited, once that address is verified. Switch to the ' +
-    'team to work in it.',
+  description: 'Requires the invited address, verified. Switch to the team to work in it.',
   tags,
   body: acceptRequest,
-  response: selfResponses(200, success('The team that you are now in.', refer(teamSchema)), [
+  response: selfResponses(200, success('The team that you joined.', refer(teamSchema)), [
     'AUTH_FORBIDDEN',
     'NOT_FOUND',
     'CONFLICT',
@@ -87,7 +90,7 @@ export const inviteRoutes: FastifyPluginAsyncTypebox<InviteDeps> = async (app, d
       requireMail(config)
     },
   }
-  app.post('/:teamId/invites', createOptions, async (request, reply) => {
+  app.post('/api/v1/app/teams/:teamId/invites', createOptions, async (request, reply) => {
     const { body, once } = request
     const invite = await createInvite(db, masterKeys, { inviter: actorOf(request), ...body, appUrl, once })
     nudge.delivery(invite.id)
@@ -95,16 +98,16 @@ export const inviteRoutes: FastifyPluginAsyncTypebox<InviteDeps> = async (app, d
     return toInviteView(invite)
   })
 
-  app.get('/:teamId/invites', { schema: listSchema, config: manage }, async ({ caller }) => {
+  app.get('/api/v1/app/teams/:teamId/invites', { schema: listSchema, config: manage }, async ({ caller }) => {
     const invites = await listInvites(db, caller.workspaceId)
     return toWholeList(invites.map(toInviteView))
   })
 
   app.delete(
-    '/:teamId/invites/:inviteId',
+    '/api/v1/app/teams/:teamId/invites/:inviteId',
     { schema: deleteSchema, config: manage, onRequest: team },
     async (request) => {
-      const id = ownForm(request.params.inviteId, inviteNotFound)
+      const id = normalizeId(request.params.inviteId, inviteNotFound)
       await revokeInvite(db, actorOf(request), id)
       return { id, deleted: true as const }
     },
@@ -120,13 +123,13 @@ const acceptRoute: FastifyPluginAsyncTypebox<Pick<InviteDeps, 'db'>> = async (ap
     return toTeamView(team)
   }
   const config = { access: 'self', idempotent: joined } satisfies FastifyContextConfig
-  app.post('/invites/accept', { schema: acceptSchema, config }, async (request) => {
+  app.post('/api/v1/app/teams/invites/accept', { schema: acceptSchema, config }, async (request) => {
     const { id } = await acceptInvite(db, { doer: doerOf(request), token: request.body.token, once: request.once })
     return joined(request as FastifyRequest, id)
   })
 }
 
-/** @throws MatteError NOT_FOUND in production without a mail server: nobody would get the invitation (D73) */
+/** @throws MatteError NOT_FOUND in production without a mail server (D73) */
 function requireMail({ environment, mailEnabled }: InviteDeps['config']): void {
   if (environment === 'production' && !mailEnabled) {
     throw new MatteError('NOT_FOUND', 'Invitations are switched off: this service sends no mail.')

@@ -1,28 +1,37 @@
-// A team is a workspace that people share (D10). What they do there is in this folder; everything else of a team, its
-// tasks, keys and payments, is below the other paths, with a token of that workspace.
+// Teams: workspaces with several members (D10). Tasks, keys and payments of a team use the other paths with a token for
+// it.
+
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
-import type { ConfirmationDeps } from '@matte/core/identity/password/confirm-password'
-import { createTeam } from '@matte/core/team/create-team'
-import { type TeamMember, teamNotFound } from '@matte/core/team/lock-team'
-import { findTeam, listTeams } from '@matte/core/team/team-queries'
-import { renameTeam } from '@matte/core/team/update-team'
+import type { Db } from '@matte/core/db/database'
 import { roles } from '@matte/core/workspace/role'
+import { countChanges, listChanges } from '@matte/people/audit-log'
+import type { ConfirmationDeps } from '@matte/people/identity/password/confirm-password'
+import { createTeam } from '@matte/people/team/create-team'
+import { deleteTeam } from '@matte/people/team/delete-team'
+import { type TeamMember, teamNotFound } from '@matte/people/team/lock-team'
+import { findTeam, listTeams } from '@matte/people/team/team-queries'
+import { renameTeam } from '@matte/people/team/update-team'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import type { Config } from '../../../config.ts'
-import { teamRequest, teamSchema } from '../../../schemas/app/team.ts'
-import { pageOf } from '../../../schemas/page.ts'
+import { readListQuery, readPage, toWholeList } from '../../../paging.ts'
+import {
+  auditEntrySchema,
+  teamDeletion,
+  teamRequest,
+  teamSchema,
+  toAuditEntryView,
+  toTeamView,
+} from '../../../schemas/app/team.ts'
+import { pageOf, pageQuery, spanQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
-import { toTeamView } from '../../../views/app/team-view.ts'
-import { toWholeList } from '../../../views/whole-list.ts'
-import { auditLogRoutes } from './audit-log.ts'
-import { billingRoutes } from './billing.ts'
-import { teamCreditRoutes } from './credits.ts'
-import { teamDeletionRoutes } from './delete-team.ts'
+import { deletedSchema } from '../../../schemas/webhook.ts'
+import { confirmOwnPassword } from '../auth/auth-requests.ts'
+import { billingRoutes, teamCreditRoutes } from './credits-and-billing.ts'
 import { inviteRoutes } from './invites.ts'
 import { memberRoutes } from './members.ts'
-import { tags, teamParams } from './team-params.ts'
-import { actorOf, doerOf, requireTeam } from './team-request.ts'
+import { actorOf, doerOf, requireTeam, tags, teamParams } from './team-requests.ts'
 
 type TeamDeps = Omit<ConfirmationDeps, 'masterKeys'> & {
   readonly config: Config
@@ -31,19 +40,19 @@ type TeamDeps = Omit<ConfirmationDeps, 'masterKeys'> & {
 
 const createSchema = {
   operationId: 'createTeam',
-  summary: 'Make a team, which you own',
-  description: 'On the plan Free, without credits: those of Free are a person’s, once.',
+  summary: 'Create a team that you own',
+  description: 'The team is on the plan Free, without credits: each person gets the credits of Free only once.',
   tags,
   body: teamRequest,
   response: selfResponses(201, success('The team.', refer(teamSchema)), [
     'CONFLICT',
-    'NOT_FOUND', // on a replay, once you are in it no more
+    'NOT_FOUND', // on a replay, after you left it
   ]),
 }
 const listSchema = {
   operationId: 'listTeams',
-  summary: 'List the teams that you are in, the latest joined first',
-  description: 'All of them, on one page; your personal workspace is none.',
+  summary: 'List your teams, latest joined first',
+  description: 'One page with all of them, without your personal workspace.',
   tags,
   response: selfResponses(200, success('All teams.', pageOf(refer(teamSchema))), []),
 }
@@ -56,7 +65,7 @@ const getSchema = {
 }
 const patchSchema = {
   operationId: 'renameTeam',
-  summary: 'Give a team another name',
+  summary: 'Rename a team',
   tags,
   params: teamParams,
   body: teamRequest,
@@ -73,25 +82,31 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
   const replay = ({ member }: FastifyRequest, teamId: string) => read({ teamId, userId: member.userId })
 
   const createConfig = { access: 'self', idempotent: replay } satisfies FastifyContextConfig
-  app.post('', { schema: createSchema, config: createConfig }, async (request, reply) => {
+  app.post('/api/v1/app/teams', { schema: createSchema, config: createConfig }, async (request, reply) => {
     const doer = doerOf(request)
     const { id } = await createTeam(db, { doer, name: request.body.name.trim(), once: request.once })
     reply.code(201)
     return read({ teamId: id, userId: doer.userId })
   })
 
-  app.get('', { schema: listSchema, config: { access: 'self' } }, async ({ member }) => {
+  app.get('/api/v1/app/teams', { schema: listSchema, config: { access: 'self' } }, async ({ member }) => {
     const teams = await listTeams(db, member.userId)
     return toWholeList(teams.map(toTeamView))
   })
 
-  app.get('/:teamId', { schema: getSchema, config: { access: { roles } } }, async (request) => read(actorOf(request)))
+  app.get('/api/v1/app/teams/:teamId', { schema: getSchema, config: { access: { roles } } }, async (request) =>
+    read(actorOf(request)),
+  )
 
   const patchConfig = { access: { roles: ['owner'] } } satisfies FastifyContextConfig
-  app.patch('/:teamId', { schema: patchSchema, config: patchConfig, onRequest: requireTeam(db) }, async (request) => {
-    await renameTeam(db, actorOf(request), request.body.name.trim())
-    return read(actorOf(request))
-  })
+  app.patch(
+    '/api/v1/app/teams/:teamId',
+    { schema: patchSchema, config: patchConfig, onRequest: requireTeam(db) },
+    async (request) => {
+      await renameTeam(db, actorOf(request), request.body.name.trim())
+      return read(actorOf(request))
+    },
+  )
 
   const { masterKeys } = deps.config
   await teamDeletionRoutes(app, { ...deps, masterKeys })
@@ -100,4 +115,59 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
   await teamCreditRoutes(app, deps)
   await billingRoutes(app, deps)
   await auditLogRoutes(app, deps)
+}
+
+type AuditDeps = { readonly db: Db }
+
+const auditLogSchema = {
+  operationId: 'listTeamChanges',
+  summary: 'List what members changed in a team, newest first; kept for a year by default',
+  tags,
+  params: teamParams,
+  querystring: Type.Object({
+    ...pageQuery,
+    ...spanQuery,
+  }),
+  response: memberResponses(200, success('One page.', pageOf(refer(auditEntrySchema))), []),
+}
+
+export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditDeps> = async (app, { db }) => {
+  const config = { access: { roles: ['owner', 'admin'] } } as const
+  app.get('/api/v1/app/teams/:teamId/audit-log', { schema: auditLogSchema, config }, async ({ caller, query }) => {
+    const { from, before, ...page } = readListQuery(query)
+    const filter = { workspaceId: caller.workspaceId, from, before }
+    return readPage(page, {
+      read: (range) => Promise.all([listChanges(db, filter, range), countChanges(db, filter)]),
+      micros: (row) => row.atMicros,
+      view: toAuditEntryView,
+    })
+  })
+}
+
+const deleteSchema = {
+  operationId: 'deleteTeam',
+  summary: 'Delete a team permanently',
+  description:
+    'Refused while tasks, orders or refunds are open, and while it has a subscription. Members lose access, API keys ' +
+    'are revoked, webhook endpoints and invitations are deleted, and credits are written off. Tasks and results are ' +
+    'deleted after their usual retention; ledger and invoices are kept.',
+  tags,
+  params: teamParams,
+  body: teamDeletion,
+  response: memberResponses(200, success('The team is deleted.', refer(deletedSchema)), ['CONFLICT']),
+}
+
+export const teamDeletionRoutes: FastifyPluginAsyncTypebox<ConfirmationDeps> = async (app, deps) => {
+  const config = { access: { roles: ['owner'] } } as const
+  app.delete(
+    '/api/v1/app/teams/:teamId',
+    { schema: deleteSchema, config, onRequest: requireTeam(deps.db) },
+    async (request) => {
+      const owner = actorOf(request)
+      const { password, confirmCreditLoss } = request.body
+      await confirmOwnPassword(deps, request, password)
+      await deleteTeam(deps.db, { owner, confirmCreditLoss })
+      return { id: owner.teamId, deleted: true as const }
+    },
+  )
 }

@@ -1,21 +1,25 @@
-// A call: a request with a name for logs and metrics, counted, and its answer read as JSON or thrown as KubeError.
-import type { ConnectionErrorReason } from '@matte/core/runtime/metrics/connection-error'
+// Named, counted API calls. Returns the response as JSON or throws it as KubeError.
+import { type ConnectionErrorReason, connectionErrorReason } from '@matte/core/runtime/metrics/connection-error'
 import type { Logger } from 'pino'
-import type { ClusterMetrics } from '../cluster-metrics.ts'
+import type { ClusterMetrics } from '../kube-metrics.ts'
 import type { Status } from '../objects.ts'
 import { KubeError, localError, refusal } from './kube-error.ts'
-import { failureOfError, failureOfStatus } from './server-failure.ts'
-import type { createTransport, KubeAnswer, KubeRequest, OpenAnswer } from './transport.ts'
-import { requestOf, type Verb } from './verbs.ts'
+import {
+  type createTransport,
+  type KubeAnswer,
+  type KubeRequest,
+  type OpenAnswer,
+  requestOf,
+  type Verb,
+} from './transport.ts'
 
 export type Call = Omit<KubeRequest, 'method' | 'contentType'> & {
   readonly verb: Verb
-  /** Plural of the resource, with its subresource: the label of the metric. */
   readonly resource: string
   readonly name?: string | undefined
 }
 
-/** The server warns of deprecated versions and unknown fields; so many different warnings are logged, once each. */
+/** Maximum different server warnings (deprecations, unknown fields) that are logged, once each. */
 const warningsMax = 100
 
 export function createCaller(transport: ReturnType<typeof createTransport>, metrics: ClusterMetrics, logger: Logger) {
@@ -24,7 +28,7 @@ export function createCaller(transport: ReturnType<typeof createTransport>, metr
   function warn(warning: string | undefined): void {
     if (warning === undefined || logged.has(warning) || logged.size >= warningsMax) return
     logged.add(warning)
-    logger.warn({ warning }, 'the API server warns')
+    logger.warn({ warning }, 'warning of the API server')
   }
 
   function countFailure(reason: ConnectionErrorReason | undefined): void {
@@ -48,7 +52,6 @@ export function createCaller(transport: ReturnType<typeof createTransport>, metr
   return {
     call: async <T>(call: Call): Promise<T> =>
       readAnswer<T>(call, await counted(call, transport.send({ ...call, ...requestOf[call.verb] }))),
-    /** As `call`, with the body still to come. */
     open: async (call: Call): Promise<OpenAnswer> => {
       const answer = await counted(call, transport.open({ ...call, ...requestOf[call.verb] }))
       if (answer.status === 200) return answer
@@ -64,8 +67,7 @@ function readAnswer<T>({ verb, resource, name }: Call, { status, headers, body }
   const what = [verb, resource, name].filter((part) => part !== undefined).join(' ')
   const parsed = parse(body)
   if (status >= 200 && status < 300 && parsed !== undefined) return parsed as T
-  if (status < 400) throw localError('BadAnswer', `${what}: answered ${status} with what is no JSON`)
-  // Proxies and servers in trouble answer in plain text.
+  if (status < 400) throw localError('BadAnswer', `${what}: answered ${status} without a JSON object`)
   const answer = (parsed ?? { message: body.slice(0, 200) }) as Status
   throw refusal(what, { ...answer, code: status }, headers['retry-after'])
 }
@@ -77,4 +79,16 @@ function parse(body: string): object | undefined {
   } catch {
     return undefined
   }
+}
+
+/** 403 of a write may come from an admission policy or a quota; 403 of a read means missing rights. */
+export function failureOfStatus(verb: Verb, status: number): ConnectionErrorReason | undefined {
+  if (status === 401 || (status === 403 && requestOf[verb].method === 'GET')) return 'credentials'
+  return status >= 500 ? 'other' : undefined
+}
+
+export function failureOfError(error: unknown): ConnectionErrorReason | undefined {
+  const reason = error instanceof KubeError ? error.reason : undefined
+  if (reason === 'Aborted') return undefined
+  return reason === 'Timeout' ? 'timeout' : connectionErrorReason(error)
 }

@@ -16,14 +16,14 @@ async function read(
 }
 
 describe('readJsonLines', () => {
-  it('gives a value a line, however the bytes are cut, also within a character', async () => {
+  it('yields one value per line, even if a chunk ends within a character', async () => {
     const text = '{"a":"ä€😀"}\n\n[1]\n{"b":2}\n'
     for (const sizeBytes of [1, 2, 3, 5, 7, 1_000]) {
       expect(await read(text, { sizeBytes })).toEqual([{ a: 'ä€😀' }, [1], { b: 2 }])
     }
   })
 
-  it('calls for every piece, also when it completes no line', async () => {
+  it('calls onData for every chunk, even without a complete line', async () => {
     let pieces = 0
     const onData = (): void => {
       pieces += 1
@@ -32,14 +32,14 @@ describe('readJsonLines', () => {
     expect(pieces).toBe(4)
   })
 
-  it('refuses a line that is too long as soon as it is, complete or not', async () => {
+  it('rejects a line as soon as it is too long', async () => {
     for (const text of [`"${'x'.repeat(100)}"\n`, `"${'x'.repeat(100)}`]) {
       await expect(read(text, { sizeBytes: 10 })).rejects.toMatchObject({ reason: 'TooLarge' })
     }
     expect(await read(`"${'x'.repeat(98)}"\n`)).toHaveLength(1)
   })
 
-  it('never passes over what it cannot read', async () => {
+  it('throws on a line that it cannot parse', async () => {
     await expect(read('{"a":1}\nno\n')).rejects.toMatchObject({ reason: 'BadAnswer' })
     await expect(read('{"a":1}\n{"b"')).rejects.toMatchObject({ reason: 'BadAnswer' })
   })

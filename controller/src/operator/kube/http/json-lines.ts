@@ -2,12 +2,7 @@ import { localError } from './kube-error.ts'
 
 const newline = 0x0a
 
-/**
- * Reads a stream of bytes as one JSON value a line. Lines are cut at the byte, so a character that lies across two
- * chunks stays whole. `onData` is called for every chunk, also when it completes no line.
- * @throws KubeError TooLarge when a line is longer than `lineMaxBytes`, BadAnswer when a line is no JSON or the stream
- * ends within one.
- */
+/** Yields one JSON value per line and calls `onData` per chunk. @throws KubeError TooLarge, BadAnswer */
 export async function* readJsonLines(
   stream: AsyncIterable<Uint8Array>,
   { lineMaxBytes, onData }: { lineMaxBytes: number; onData?: (() => void) | undefined },
@@ -44,6 +39,6 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch (error) {
-    throw localError('BadAnswer', 'a line is no JSON', error)
+    throw localError('BadAnswer', 'a line is not JSON', error)
   }
 }

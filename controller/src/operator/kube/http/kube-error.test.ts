@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { refusal } from './kube-error.ts'
 
-it('keeps the API server’s words and the wait that it asks for', () => {
+it('keeps the API server’s message and Retry-After', () => {
   const conflict = refusal('apply pods one', { kind: 'Status', code: 409, reason: 'Conflict', message: 'modified' })
   expect(conflict).toMatchObject({ status: 409, reason: 'Conflict', retryAfterMs: undefined })
   expect(conflict.message).toBe('apply pods one: 409 Conflict: modified')
@@ -9,7 +9,7 @@ it('keeps the API server’s words and the wait that it asks for', () => {
   expect(refusal('list', { kind: 'Status', code: 429 }, '2').retryAfterMs).toBe(2_000)
 })
 
-it('does not stay away for longer than a minute, nor for a time that is none', () => {
+it('limits Retry-After to a minute and ignores an invalid one', () => {
   const waits = ['86400', '0', '-5', 'Fri, 31 Dec 1999 23:59:59 GMT'].map(
     (after) => refusal('list', { kind: 'Status', code: 503 }, after).retryAfterMs,
   )

@@ -1,7 +1,9 @@
-// One request to the API server over node:https. Credentials are asked of the configuration for every request, because
-// tokens of service accounts are rotated and exec plugins renew theirs. Every request has a deadline; a request that
-// runs into it takes the idle connections with it, since they most likely lead to the same dead end.
-
+// Requests to the API server over node:https. Credentials are read for every request, because service account tokens
+// rotate and exec plugins renew theirs. A request that times out also closes the idle connections, which are probably
+// dead too.
+//
+// @kubernetes/client-node 2.0.1 cannot replace transport, reflector, queue and Lease: its watch ignores unreadable
+// lines and requests no bookmarks, and it has neither a work queue nor a leader election (A33).
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import type { KubeConfig } from '@kubernetes/client-node'
@@ -10,17 +12,16 @@ import { type KubeError, type LocalReason, localError } from './kube-error.ts'
 
 export type KubeRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** From the root of the API, with its query. */
   readonly path: string
   readonly body?: unknown
   readonly contentType?: string
   readonly timeoutMs: number
-  /** A write that may wait for an admission webhook. It uses other connections than reads and Leases. */
+  /** A write that may wait for an admission webhook; it uses other connections than reads and Leases. */
   readonly isSlow?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** Address and credentials of the API server: a KubeConfig, or those of the pod (in-cluster.ts). */
+/** Address and credentials: a KubeConfig, or those of the pod (cluster-access.ts). */
 export type ApiServerAccess = Pick<KubeConfig, 'applyToHTTPSOptions'> & {
   getCurrentCluster(): { readonly server: string; readonly proxyUrl?: string } | null
 }
@@ -29,25 +30,24 @@ export type KubeAnswer = { readonly status: number; readonly headers: IncomingHt
 
 export type OpenAnswer = Omit<KubeAnswer, 'body'> & {
   readonly response: IncomingMessage
-  /** Reads the body to its end, within the deadline. @throws KubeError */
+  /** Reads the whole body within the deadline. @throws KubeError */
   read(): Promise<KubeAnswer>
-  /** For a body that is read as it comes; the signal still ends it. */
+  /** For streamed bodies; the signal still ends them. */
   liftDeadline(): void
-  /** Why reading the body failed with `error`, as a KubeError. */
   failure(error: unknown): KubeError
-  /** Must be called, unless `read` was. */
+  /** Required unless `read` was called. */
   close(): void
 }
 
-/** A page of a list is the largest answer: 500 objects of what etcd takes at most would not fit, 500 pods do. */
+/** Fits a page of 500 pods, the largest response. */
 const bodyMaxBytes = 64 * 1024 * 1024
 
-/** Below the 90 s after which the API server closes an idle connection, so that we are the first to. */
+/** Below the API server's own 90 s, so this side closes first. */
 const idleConnectionMs = 60_000
 
-/** Sockets for reads and Leases at once; more requests wait in line, within their deadline. */
+/** Sockets for reads and Leases; further requests wait within their deadline. */
 const socketsMax = 32
-/** Sockets for writes: each reconcile pass has 16 at most, and each may wait 30 s for an admission webhook. */
+/** Sockets for writes: at most 16 per reconcile pass, and each may wait 30 s for an admission webhook. */
 const writeSocketsMax = 256
 
 export function createTransport(config: ApiServerAccess, userAgent = 'kube-client') {
@@ -55,7 +55,7 @@ export function createTransport(config: ApiServerAccess, userAgent = 'kube-clien
   if (!cluster?.server) throw new Error('the kubeconfig has no cluster for its current context: set one')
   const base = new URL(cluster.server)
   if (base.protocol !== 'https:') throw new Error(`the API server's address must begin with https://: ${base.origin}`)
-  // Watches have connections of their own: they last for minutes, and would fill the bound of the others.
+  // Watches last for minutes and would occupy the sockets of the others.
   const agents = {
     read: new Agent({ keepAlive: true, maxSockets: socketsMax, timeout: idleConnectionMs }),
     write: new Agent({ keepAlive: true, maxSockets: writeSocketsMax, timeout: idleConnectionMs }),
@@ -76,7 +76,7 @@ export function createTransport(config: ApiServerAccess, userAgent = 'kube-clien
       },
     }
     await orAborted(config.applyToHTTPSOptions(options), deadline.signal)
-    // The kubeconfig's agent is needed for the proxy that it knows; else it would make a connection for each request.
+    // Only with a proxy is the kubeconfig's own agent used, because it opens a connection for each request.
     if (cluster?.proxyUrl === undefined) options.agent = pool
     return await send(options, body, deadline.signal)
   }
@@ -98,10 +98,10 @@ export function createTransport(config: ApiServerAccess, userAgent = 'kube-clien
   }
 
   return {
-    /** Sends and reads the whole answer within the deadline. @throws KubeError with status 0 when there is none. */
+    /** Sends and reads the whole response within the deadline. @throws KubeError, with status 0 without a response */
     send: async (asked: KubeRequest): Promise<KubeAnswer> =>
       await (await open(asked, asked.isSlow ? agents.write : agents.read)).read(),
-    /** Sends, on a connection of its own, and returns once the headers are there. @throws KubeError as `send`. */
+    /** Sends on a separate connection; resolves when the headers arrive. @throws KubeError like `send` */
     open: (asked: KubeRequest): Promise<OpenAnswer> => open(asked, agents.watch),
     close: (): void => {
       for (const agent of Object.values(agents)) agent.destroy()
@@ -133,8 +133,8 @@ function send(options: RequestOptions, body: Buffer | undefined, signal: AbortSi
       resolve(response)
     })
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      // An idle connection that the server closed just as we took it: nothing was done, so a question is asked again.
-      // A write is not: whether it was done cannot be known, and a second try would conflict with the first.
+      // The server closed an idle connection while it was reused. A read is safe to repeat. A write is not: it may have
+      // taken effect, and would conflict with itself.
       const stale = !answered && outgoing.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
       if (stale && options.method === 'GET' && !signal.aborted) send(options, body, signal).then(resolve, reject)
       else reject(error)
@@ -144,7 +144,7 @@ function send(options: RequestOptions, body: Buffer | undefined, signal: AbortSi
 }
 
 function toOpenAnswer(response: IncomingMessage, deadline: Deadline, failure: OpenAnswer['failure']): OpenAnswer {
-  response.on('error', () => undefined) // it may come while nobody reads; a later read fails all the same
+  response.on('error', () => undefined) // an error may arrive while nothing reads; the next read reports it
   const close = (): void => {
     deadline.clear()
     if (!response.complete) response.destroy()
@@ -169,13 +169,12 @@ function startDeadline({ method, path, timeoutMs, signal }: KubeRequest) {
   const end = (reason: LocalReason, why: string): void => {
     controller.abort(localError(reason, `${method} ${pathOnly(path)}: ${why}`))
   }
-  const aborted = (): void => end('Aborted', 'given up by the caller')
+  const aborted = (): void => end('Aborted', 'aborted by the caller')
   const timer = setTimeout(() => end('Timeout', `no answer within ${timeoutMs} ms`), timeoutMs)
   signal?.addEventListener('abort', aborted, { once: true })
   if (signal?.aborted) aborted()
   return {
     signal: controller.signal,
-    /** Why the signal was aborted. */
     reason: () => controller.signal.reason as KubeError | undefined,
     lift: () => clearTimeout(timer),
     clear: () => {
@@ -192,3 +191,16 @@ function unreachable({ method, path }: KubeRequest, error: unknown): KubeError {
   const why = error instanceof Error ? error.message || (error as NodeJS.ErrnoException).code : String(error)
   return localError('Unreachable', `${method} ${pathOnly(path)}: ${why}`, error)
 }
+
+export const requestOf = {
+  get: { method: 'GET' },
+  list: { method: 'GET' },
+  watch: { method: 'GET' },
+  apply: { method: 'PATCH', contentType: 'application/apply-patch+yaml' },
+  create: { method: 'POST' },
+  patch: { method: 'PATCH', contentType: 'application/merge-patch+json' },
+  update: { method: 'PUT' },
+  delete: { method: 'DELETE' },
+} as const
+
+export type Verb = keyof typeof requestOf

@@ -1,15 +1,13 @@
-// The part of a pool's spec that says which models its pods load, and from where.
 import { type Static, Type } from 'typebox'
 import { flag, list, object, text } from '../field.ts'
 
-/** The path stays within its folder. */
 const noParent = {
   rule: "!self.split('/').exists(part, part == '..')",
   message: 'a path must not contain "..": write it from its root',
 }
 
 const source = object(
-  'Where the model comes from: exactly one of the three.',
+  'Source of the model: exactly one of the three.',
   {
     imagePath: Type.Optional(
       text("A folder in the pool's image, from its root, with one folder for each model, such as `/models`.", {
@@ -37,15 +35,15 @@ const source = object(
     s3: Type.Optional(
       object('An S3 bucket with the models. Each pod downloads them when it starts.', {
         prefix: text(
-          'The place with one folder for each model, in the form that Triton takes: `s3://bucket/folder`, or ' +
+          'URL of the folder that contains one folder per model, in the form of Triton: `s3://bucket/folder`, or ' +
             '`s3://https://host:port/bucket/folder` for a store other than AWS.',
           { minLength: 6, maxLength: 512, pattern: '^s3://[^\\s,]+$' },
         ),
         secretName: Type.Optional(
           text(
             "A Secret in the pool's namespace with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, " +
-              "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Without it the pod's own identity is used. The same for " +
-              'all models, since Triton reads it from its environment.',
+              "AWS_SESSION_TOKEN and AWS_DEFAULT_REGION. Default: the pod's own identity. All models share one Secret, " +
+              'because Triton reads it from its environment.',
             { minLength: 1, maxLength: 253, pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$' },
           ),
         ),
@@ -80,18 +78,18 @@ const model = object('One model that every pod of the pool loads.', {
   ),
   licence: Type.Optional(
     text(
-      'Its licence as an SPDX expression, such as `Apache-2.0`. No pod is created with a model whose licence this ' +
-        'install does not allow (LicenceRefused).',
+      'Licence as an SPDX expression, such as `Apache-2.0`. If this install does not allow it, no pod is created ' +
+        '(LicenceRefused).',
       { minLength: 1, maxLength: 128 },
     ),
   ),
   checksum: Type.Optional(
     text(
-      "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod whose file differs does not start " +
-        "(ChecksumMismatch). The file is the one that Triton loads of the model's highest version: " +
-        'default_model_filename of its configuration, or the usual one of its backend, such as `model.onnx`. Not ' +
-        'checked for a model in S3, which Triton downloads itself. A new checksum rolls out as a new revision, ' +
-        'even if the file was changed in place. With one, the model keeps `configs/cpu.pbtxt`.',
+      "SHA-256 of the model's file, as `sha256:` and 64 hex digits. A pod with another file does not start " +
+        "(ChecksumMismatch). The file is the one that Triton loads for the model's highest version: " +
+        "default_model_filename of its configuration, or its backend's default, such as `model.onnx`. Models in " +
+        'S3 are not checked, because Triton downloads them itself. A new checksum is a new revision, even if the ' +
+        'file was changed in place. A model with a checksum keeps `configs/cpu.pbtxt`.',
       { maxLength: 71, pattern: '^sha256:[0-9a-f]{64}$' },
     ),
   ),
@@ -100,18 +98,17 @@ const model = object('One model that every pod of the pool loads.', {
 
 export const models = list('The models that every pod of the pool loads, 1 to 16.', model, {
   minItems: 1,
-  // Sixteen models are more than the memory of one Triton is likely to have room for.
+  // More than one Triton usually has memory for.
   maxItems: 16,
   keys: ['name'],
   rules: [
     {
       rule: 'self.filter(m, m.default).size() <= 1',
-      message: 'a pool has one default model at most: leave `default: true` on one model only',
+      message: 'a pool has one default model at most: set `default: true` on one model only',
     },
     {
       rule: 'self.all(m, self.exists_one(n, n.modelVersion == m.modelVersion))',
-      message:
-        'two models of the pool have the same modelVersion: give each its own, or callers could not tell them apart',
+      message: 'two models of the pool have the same modelVersion: give each model its own',
     },
     {
       rule:
@@ -119,7 +116,7 @@ export const models = list('The models that every pod of the pool loads, 1 to 16
         '(has(m.source.s3.secretName) == has(n.source.s3.secretName) && ' +
         '(!has(m.source.s3.secretName) || m.source.s3.secretName == n.source.s3.secretName))))',
       message:
-        'models from S3 share one Secret, since Triton reads it from its environment: name the same secretName in all',
+        'models from S3 share one Secret, because Triton reads it from its environment: set the same secretName in all',
     },
   ],
 })

@@ -1,20 +1,17 @@
-// The form of podPatch: anything that a pod template takes, or what leaves the namespace its own (A60). A rule in CEL
-// sees declared fields alone, so those that matter are declared here. The rest is the controller's, which judges the
-// pod that comes of a patch by what is allowed (specs/restricted/pod-restrictions.ts).
+// Schema of podPatch, which is either unrestricted or limited to Pod Security's restricted profile. CEL rules see only
+// declared fields, so the relevant ones are declared here. The operator checks the resulting pod
+// (specs/pod-restrictions.ts).
 import { type TProperties, type TSchema, Type } from 'typebox'
 
 export type PodPatchForm = 'restricted' | 'any'
 
-/** Limits of podPatch in this install. */
 export type PodPatchPolicy = {
   readonly form: PodPatchForm
-  /** Service accounts that pods of pools can run as, in the form `restricted` (A167). */
   readonly serviceAccounts: readonly string[]
 }
 
 type Rule = { readonly rule: string; readonly message: string }
 
-/** Fields beyond the declared ones are kept. */
 const open = (description: string, properties: TProperties, rule?: Rule): TSchema =>
   Type.Unsafe<object>({
     type: 'object',
@@ -27,22 +24,21 @@ const open = (description: string, properties: TProperties, rule?: Rule): TSchem
 const anything = (description: string) => open(description, {})
 const text = (description: string) => Type.String({ description, maxLength: 253 })
 const flag = (description: string) => Type.Boolean({ description })
-/** Bounds are for the cost of the rules, which Kubernetes estimates from them. */
+/** Bounds limit the cost that Kubernetes estimates for the rules. */
 const list = (description: string, items: TSchema, maxItems: number) =>
   Type.Array(items, { description, maxItems, 'x-kubernetes-list-type': 'atomic' })
 
 const allowedBy =
-  '; whoever installs the operator can allow it with POD_PATCH=any and that definition (docs/operator.md)'
+  '; the administrator of the operator can allow it with POD_PATCH=any and its definition (docs/operator.md)'
 const ruleOf = (rule: string, message: string): Rule => ({ rule, message: `${message}${allowedBy}` })
 
 const isAbsentOr = (path: string, condition: string): string => `(!has(self.${path}) || ${condition})`
 const isFalse = (name: string): string => isAbsentOr(name, `!self.${name}`)
 
-/** What a pod's and a container's security context have in common. */
 const userFields = {
   runAsNonRoot: flag('Not false.'),
   runAsUser: Type.Integer({ description: 'User id, 0 to 2147483647, and not 0.', minimum: 0, maximum: 2_147_483_647 }),
-  seccompProfile: open('Filter of system calls.', { type: text('Not Unconfined.') }),
+  seccompProfile: open('Seccomp profile.', { type: text('Not Unconfined.') }),
 }
 const userRules = [
   isAbsentOr('runAsNonRoot', 'self.runAsNonRoot'),
@@ -51,25 +47,24 @@ const userRules = [
 ]
 
 const podSecurity = open(
-  'As of a pod.',
-  { ...userFields, sysctls: list('Not allowed.', anything('A setting of the kernel.'), 32) },
+  'Security context of the pod.',
+  { ...userFields, sysctls: list('Not allowed.', anything('A sysctl.'), 32) },
   ruleOf(
     [...userRules, '!has(self.sysctls)'].join(' && '),
-    'pods of a pool run as a user other than root, with a filter of system calls and without sysctls: remove what ' +
-      'says otherwise',
+    'pods of a pool run as non-root, with a seccomp profile and without sysctls: remove the other settings',
   ),
 )
 
 const containerSecurity = open(
-  'As of a container.',
+  'Security context of a container.',
   {
     ...userFields,
     privileged: flag('Not true.'),
     allowPrivilegeEscalation: flag('Not true.'),
     procMount: text('Default or nothing.'),
-    capabilities: open('What root may do.', {
+    capabilities: open('Linux capabilities.', {
       add: list('NET_BIND_SERVICE or nothing.', text('A capability.'), 64),
-      drop: list('ALL among them.', text('A capability.'), 64),
+      drop: list('Includes ALL.', text('A capability.'), 64),
     }),
   },
   ruleOf(
@@ -84,14 +79,14 @@ const containerSecurity = open(
         "!has(self.capabilities.add) || self.capabilities.add.all(one, one == 'NET_BIND_SERVICE')",
       ),
     ].join(' && '),
-    'containers of a pool are unprivileged, run as a user other than root and drop ALL capabilities: remove what ' +
-      'says otherwise from the securityContext',
+    'containers of a pool are unprivileged, run as non-root and drop ALL capabilities: remove the other ' +
+      'settings from the securityContext',
   ),
 )
 
-const variable = open('As of a container.', {
-  valueFrom: open('As of a variable.', {
-    secretKeyRef: open('That of the models from S3 alone.', { name: text('Name of the Secret.') }),
+const variable = open('A variable.', {
+  valueFrom: open('Source of the value.', {
+    secretKeyRef: open('Only the Secret of the models from S3.', { name: text('Name of the Secret.') }),
   }),
 })
 
@@ -138,9 +133,9 @@ const volume = open(
 )
 
 const podSpec = open(
-  'Over the spec of the pods.',
+  'Patch of the pod spec.',
   {
-    // A rule in CEL cannot read a setting, so the operator and the admission policy of the chart compare the name.
+    // CEL cannot read settings, so the operator and the chart's admission policy check the name.
     serviceAccountName: Type.String({
       description: 'A name that operator.podServiceAccounts of the chart (POD_SERVICE_ACCOUNTS) lists.',
       maxLength: 253,
@@ -154,14 +149,14 @@ const podSpec = open(
     securityContext: podSecurity,
     volumes: list('Volumes.', volume, 64),
     containers: list('Containers.', container, 8),
-    initContainers: list('Containers that run before.', container, 8),
+    initContainers: list('Init containers.', container, 8),
   },
   ruleOf(
     [
       '!has(self.serviceAccount)',
       ...['automountServiceAccountToken', 'hostNetwork', 'hostPID', 'hostIPC'].map(isFalse),
     ].join(' && '),
-    'pods of a pool have no token of a service account and no namespace of their node: remove serviceAccount, ' +
+    'pods of a pool have no service account token and no host namespaces: remove serviceAccount, ' +
       'automountServiceAccountToken, hostNetwork, hostPID and hostIPC',
   ),
 )
@@ -176,15 +171,14 @@ const namesOwnSecret = (containers: string): string => {
   return `(!has(${path}) || ${path}.all(container, !has(container.env) || container.env.all(one, ${isOwn})))`
 }
 
-/** Of the whole spec, since it compares with the Secret of the models. */
+/** Rule on the whole spec, because it reads the Secret of the models. */
 export const secretRule: Rule & { readonly fieldPath: string } = {
   ...ruleOf(
     `!has(self.podPatch) || !has(self.podPatch.spec) || (${namesOwnSecret('containers')} && ` +
       `${namesOwnSecret('initContainers')})`,
-    'variables of a pool come from no Secret but that of its models from S3: remove secretKeyRef',
+    'variables of a pool may read only the Secret of its models from S3: remove secretKeyRef',
   ),
   fieldPath: '.podPatch',
 }
 
-/** The fields of podPatch in its restricted form. */
 export const restrictedFields = { spec: podSpec }

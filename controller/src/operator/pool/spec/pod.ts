@@ -1,4 +1,3 @@
-// The part of a pool's spec that says what its pods are.
 import { Type } from 'typebox'
 import { choice, flag, integer, kubernetes, list, map, object, quantity, text } from '../field.ts'
 
@@ -6,12 +5,12 @@ const resources = object(
   "Resources of Triton's container in each pod.",
   {
     requests: map(
-      'What the scheduler reserves on a node. Default one CPU and 1Gi: Triton with u2netp on one core used half of it.',
+      'Resources to reserve on a node. Default one CPU and 1Gi: Triton with u2netp on one core used half of it.',
       quantity(),
       { maxProperties: 16, default: { cpu: '1', memory: '1Gi' } },
     ),
     limits: Type.Optional(
-      map('What Triton may use at most; a GPU goes here, as `nvidia.com/gpu: 1`.', quantity(), { maxProperties: 16 }),
+      map('Maximum resources of Triton; a GPU goes here, as `nvidia.com/gpu: 1`.', quantity(), { maxProperties: 16 }),
     ),
     claims: Type.Optional(
       list(
@@ -28,7 +27,6 @@ const resources = object(
   { default: {} },
 )
 
-/** A toleration as Kubernetes has it. */
 type Toleration = {
   key?: string
   operator?: string
@@ -37,7 +35,6 @@ type Toleration = {
   tolerationSeconds?: number
 }
 
-/** The fields of spec that the pod template is built from, but for the models. */
 export const podFields = {
   image: text("Triton's image. Pin it by digest in production.", {
     minLength: 1,
@@ -63,8 +60,8 @@ export const podFields = {
   ),
   affinity: Type.Optional(kubernetes<Record<string, unknown>>("The pods' affinity, in the form of a pod's spec.")),
   autoCompleteConfig: flag(
-    "Whether Triton completes a model's config.pbtxt. For that it loads each model once more; when the " +
-      'configurations are complete, false saves that time at each start of a pod.',
+    "Whether Triton completes a model's config.pbtxt, for which it loads each model twice. With complete " +
+      'configurations, false makes a pod start sooner.',
     true,
   ),
   slotsPerPod: Type.Optional(
@@ -78,6 +75,39 @@ export const podFields = {
 
 export const podPatch = Type.Optional(
   kubernetes<Record<string, unknown>>(
-    'A JSON merge patch, applied to the pod template last: for whatever has no field here.',
+    'A JSON merge patch, applied to the pod template last, for settings that have no field here.',
   ),
+)
+
+export const drain = object(
+  'How a pod drains without losing a request.',
+  {
+    routeStopSeconds: integer(
+      'How long a draining pod waits before it stops Triton, in seconds, 1 to 300, so workers stop sending to it ' +
+        'first. Default 5: EndpointSlices propagate in one to two.',
+      { minimum: 1, maximum: 300, default: 5 },
+    ),
+    exitTimeoutSeconds: integer(
+      'How long Triton then waits for requests in flight, in seconds, 1 to 3600. Default 30: the timeout of a ' +
+        "request, and Triton's own default.",
+      { minimum: 1, maximum: 3600, default: 30 },
+    ),
+    graceSeconds: integer(
+      'terminationGracePeriodSeconds of the pod, in seconds, 8 to 7200; more than routeStopSeconds + ' +
+        'exitTimeoutSeconds + 5. Default 45.',
+      { minimum: 8, maximum: 7200, default: 45 },
+    ),
+  },
+  {
+    default: {},
+    rules: [
+      {
+        rule: 'self.graceSeconds > self.routeStopSeconds + self.exitTimeoutSeconds + 5',
+        message:
+          'graceSeconds must be more than routeStopSeconds + exitTimeoutSeconds + 5, or requests in flight are lost: ' +
+          'raise graceSeconds',
+        fieldPath: '.graceSeconds',
+      },
+    ],
+  },
 )

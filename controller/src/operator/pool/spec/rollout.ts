@@ -1,10 +1,21 @@
-// The part of a pool's spec that says how a new revision takes over.
+import { Type } from 'typebox'
 import { choice, integer, list, number, object } from '../field.ts'
-import { podsOrPercent } from './pods-or-percent.ts'
+
+const podsOrPercent = (description: string, defaultValue: number) =>
+  Type.Unsafe<number | string>({
+    anyOf: [{ type: 'integer' }, { type: 'string' }],
+    description,
+    minimum: 0,
+    maximum: 1_000,
+    pattern: '^([0-9]|[1-9][0-9]|100)%$',
+    maxLength: 4,
+    'x-kubernetes-int-or-string': true,
+    default: defaultValue,
+  })
 
 const step = object('One step of a canary.', {
   weight: integer("The new revision's share of the requests, in percent, 1 to 100.", { minimum: 1, maximum: 100 }),
-  durationSeconds: integer('How long this share is watched before the next one, in seconds, 0 to 86400. Default 60.', {
+  durationSeconds: integer('Duration of the step, in seconds, 0 to 86400. Default 60.', {
     minimum: 0,
     maximum: 86_400,
     default: 60,
@@ -16,18 +27,18 @@ export const rollout = object(
   {
     strategy: choice(
       'Canary: the new revision serves beside the old one, by steps and gate. Recreate: all old pods stop before new ' +
-        'ones start; requests wait meanwhile, and readySeconds is the only gate. Default Canary.',
+        'ones start; requests wait, and readySeconds is the only gate. Default Canary.',
       ['Canary', 'Recreate'],
       'Canary',
     ),
     maxSurge: podsOrPercent(
-      'Pods of both revisions above the desired number, 0 to 1000, or a percentage of it, rounded up. Pods that ' +
-        'drain count. A pool with 0 desired pods may have one. Default 1: one slot at a time.',
+      'Maximum pods of both revisions above the desired number, 0 to 1000, or a percentage of it, rounded up. ' +
+        'Draining pods count. A pool with 0 desired pods may have one. Default 1: one slot at a time.',
       1,
     ),
     maxUnavailable: podsOrPercent(
-      'Ready pods below the desired number, 0 to 1000, or a percentage of it, rounded down. They are given up if a ' +
-        'new pod has no room. If both numbers round to 0, one pod is given up. Default 0: capacity never falls.',
+      'Maximum ready pods below the desired number, 0 to 1000, or a percentage of it, rounded down. Old pods stop if ' +
+        'a new pod has no room. If both numbers round to 0, one pod may stop. Default 0: capacity never falls.',
       0,
     ),
     steps: list(
@@ -43,13 +54,13 @@ export const rollout = object(
         rules: [
           {
             rule: 'self.map(s, s.weight).isSorted() && self.all(s, self.exists_one(t, t.weight == s.weight))',
-            message: 'the weights of rollout.steps must ascend: put the smallest first and none twice',
+            message: 'the weights of rollout.steps must ascend without duplicates',
           },
         ],
       },
     ),
     gate: object(
-      'What a new revision must meet.',
+      'Conditions for a new revision.',
       {
         readySeconds: integer(
           'Time within which the first pod of the new revision must be ready, in seconds, 10 to 86400; otherwise ' +
@@ -63,19 +74,19 @@ export const rollout = object(
           { minimum: 0, maximum: 1, default: 0.02 },
         ),
         maxLatencyRatio: number(
-          "The new revision's mean time of a request in a slot divided by the old one's, 1 to 100; above it, it is " +
-            'rolled back. Default 1.5.',
+          "Maximum of the new revision's mean request time divided by the old one's, 1 to 100; above it, it is rolled " +
+            'back. Default 1.5.',
           { minimum: 1, maximum: 100, default: 1.5 },
         ),
         minRequests: integer(
-          'Requests that the new revision must serve in a step, counted over the last hour at most, 0 to 100000. 0: ' +
-            'a step needs none. Default 50: with fewer, one failure is more than 2 %.',
+          'Minimum requests of the new revision in a step, counted over the last hour at most, 0 to 100000. Default ' +
+            '50: with fewer, one failure is more than 2 %.',
           { minimum: 0, maximum: 100_000, default: 50 },
         ),
         idle: choice(
-          'Action of a step without minRequests. wait: it pauses, and a pool with 0 desired pods starts no pod of ' +
-            'the new revision. promote: it ends after ten times its durationSeconds, and a pool with 0 desired pods ' +
-            'starts one pod and promotes it when ready. Default wait.',
+          'Action of a step without minRequests. wait: the step pauses, and a pool with 0 desired pods starts no pod ' +
+            'of the new revision. promote: the step ends after ten times its durationSeconds, and a pool with 0 ' +
+            'desired pods starts one pod and promotes it when ready. Default wait.',
           ['wait', 'promote'],
           'wait',
         ),

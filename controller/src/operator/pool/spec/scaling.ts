@@ -1,11 +1,9 @@
-// The part of a pool's spec that says how many pods there are.
 import { Type } from 'typebox'
 import { choice, integer, list, number, object, text } from '../field.ts'
 
-/** Checks the form alone; whether such a time exists is checked when the pattern is parsed (`ScheduleInvalid`). */
+/** Checks the form only; the time is checked when the pattern is parsed (`ScheduleInvalid`). */
 const cron = (description: string) =>
   text(description, {
-    // `* * * * *`, and lists of hours and minutes that nobody writes longer.
     minLength: 9,
     maxLength: 120,
     rules: [
@@ -21,8 +19,8 @@ export const replicas = (description: string, options: { minimum?: number; defau
   integer(description, { minimum: 0, maximum: 1000, ...options })
 
 const schedule = object(
-  'Other bounds at certain times. Of several in force at once the highest minReplicas and the lowest maxReplicas ' +
-    'apply; where they contradict each other, minReplicas does.',
+  'Other bounds at certain times. Among several in force the highest minReplicas and the lowest maxReplicas ' +
+    'apply; if they conflict, minReplicas wins.',
   {
     name: text('Shown in status while it is in force.', {
       minLength: 1,
@@ -39,9 +37,9 @@ const schedule = object(
         '`*`, lists, ranges and steps; when both day and weekday are set, either may match.',
     ),
     end: cron('When it ends, in the same form, such as `0 20 * * MON-FRI`. In force from each start to the next end.'),
-    minReplicas: Type.Optional(replicas('In place of scaling.minReplicas while in force, in pods, 0 to 1000.')),
+    minReplicas: Type.Optional(replicas('Replaces scaling.minReplicas while in force; pods, 0 to 1000.')),
     maxReplicas: Type.Optional(
-      replicas('In place of scaling.maxReplicas while in force, in pods, 1 to 1000.', { minimum: 1 }),
+      replicas('Replaces scaling.maxReplicas while in force; pods, 1 to 1000.', { minimum: 1 }),
     ),
   },
   {
@@ -54,7 +52,7 @@ const schedule = object(
   },
 )
 
-/** Named, because a rule below compares with them: an external owner must leave them as they are. */
+/** Named for the rule below: an external owner must leave them unchanged. */
 export const scalingDefaults = {
   minReplicas: 1,
   maxReplicas: 10,
@@ -67,30 +65,30 @@ export const scalingDefaults = {
 const only = ' Only with owner matte.'
 
 export const scaling = object(
-  'How many pods there are.',
+  'Number of pods.',
   {
     owner: choice(
-      'Who decides how many pods there are: `matte` by the demand, or `external`, the writer of the scale ' +
-        'subresource, such as a HorizontalPodAutoscaler, KEDA or `kubectl scale`. Never both.',
+      'The owner of the number of pods: `matte` scales by demand; with `external` the writer of the scale subresource ' +
+        'decides, such as a HorizontalPodAutoscaler, KEDA or `kubectl scale`.',
       ['matte', 'external'],
       'matte',
     ),
     minReplicas: replicas(
-      'Fewest pods, 0 to 1000. At 0 an idle pool has none, and the first request waits until one has started. ' +
+      'Minimum pods, 0 to 1000. At 0 an idle pool has none, and the first request waits for a start. ' +
         `Default 1: no request waits for a start.${only}`,
       { default: scalingDefaults.minReplicas },
     ),
     maxReplicas: replicas(
-      'Most pods, 1 to 1000, draining ones not counted. Default 10: what 15 requests of 0.5 s a second need at the ' +
+      'Maximum pods, 1 to 1000, without draining ones. Default 10: enough for 15 requests of 0.5 s a second at the ' +
         `default utilization.${only}`,
       { minimum: 1, default: scalingDefaults.maxReplicas },
     ),
     target: object(
-      'What scaling aims at.',
+      'Scaling targets.',
       {
         p95Seconds: number(
           'Latency target from creation to result, in seconds, 0.5 to 600: slower requests count as missed, and a ' +
-            'backlog should drain within 2.5 times this. Default 2: a person waits for the result.',
+            'backlog should drain within 2.5 times this. Default 2: people wait for the result.',
           { minimum: 0.5, maximum: 600, default: 2 },
         ),
         utilization: number(
@@ -102,8 +100,8 @@ export const scaling = object(
       { default: {} },
     ),
     panicWindowSeconds: integer(
-      'How long the pool does not scale down after the last sign of a burst, which is an arrival rate over 3 s far ' +
-        `above that over 30 s; in seconds, 0 to 600. Default 6, like Knative's panic window.${only}`,
+      'How long the pool does not scale down after a burst, in seconds, 0 to 600. A burst is an arrival rate over 3 s ' +
+        `far above that over 30 s. Default 6, like Knative's panic window.${only}`,
       { minimum: 0, maximum: 600, default: scalingDefaults.panicWindowSeconds },
     ),
     stabilizationWindowSeconds: Type.Optional(
@@ -116,13 +114,13 @@ export const scaling = object(
     ),
     schedules: Type.Optional(
       list(`Other bounds at certain times, at most 16.${only}`, schedule, {
-        // One for each hour of a working day. It also bounds the cost of the CEL rules.
+        // One per hour of a working day. It also limits the cost of the CEL rules.
         maxItems: 16,
         keys: ['name'],
       }),
     ),
     fallback: object(
-      'What applies while the demand is unknown.',
+      'Scaling while the demand is unknown.',
       {
         afterSeconds: integer(
           'Age from which the demand counts as unknown, in seconds, 5 to 3600. Default 30: it is read each second, ' +
@@ -130,9 +128,9 @@ export const scaling = object(
           { minimum: 5, maximum: 3600, default: scalingDefaults.fallbackAfterSeconds },
         ),
         replicas: replicas(
-          'Fewest pods while the demand is unknown, 0 to 1000; those that run are kept. Default 0: an outage of the ' +
-            'database starts no pods in a pool at zero, since workers can claim no tasks for them. Pools that were ' +
-            `stored by version 0.2 or older have 1, the default of that time.${only}`,
+          'Minimum pods while the demand is unknown, 0 to 1000; running pods are kept. Default 0: an outage of the ' +
+            'database starts no pods in a pool at zero, because workers cannot claim tasks for them. Pools stored by ' +
+            `version 0.2 or older have 1, its default.${only}`,
           { default: scalingDefaults.fallbackReplicas },
         ),
       },
@@ -158,7 +156,7 @@ export const scaling = object(
           '(has(s.minReplicas) ? s.minReplicas : self.minReplicas) <= ' +
           '(has(s.maxReplicas) ? s.maxReplicas : self.maxReplicas))',
         message:
-          "a schedule's minReplicas must not be above its maxReplicas, each the pool's own where it is not set: " +
+          "a schedule's minReplicas must not be above its maxReplicas; unset ones are the pool's: " +
           'set both in the schedule',
         fieldPath: '.schedules',
       },
@@ -171,7 +169,7 @@ export const scaling = object(
           '!has(self.stabilizationWindowSeconds)',
           '!has(self.schedules)',
           `self.fallback.afterSeconds == ${scalingDefaults.fallbackAfterSeconds}`,
-          // 1 was the default up to version 0.2, and the API server stored it with the pool.
+          // 1 was the default up to version 0.2 and is stored in its pools.
           'self.fallback.replicas <= 1',
         ].join(' && ')})`,
         message:

@@ -12,7 +12,7 @@ describe('the conditions', () => {
     expect(answerOf('Ready', back)).toMatchObject({ status: 'False', reason: 'ImagePullFailed' })
   })
 
-  it('reports a refusal with the same message though each attempt names another pod', () => {
+  it('reports repeated refusals with the same message, although each names another pod', () => {
     const refused = (name: string) =>
       status({
         replicas: 2,
@@ -28,7 +28,7 @@ describe('the conditions', () => {
     expect(answerOf('Ready', refused('a-1'))).toMatchObject({ status: 'True', reason: 'QuotaRefused' })
   })
 
-  it('has a reason of its own for a refusal that is no quota', () => {
+  it('has another reason for a refusal that is not a quota’s', () => {
     const replicaFailure = { reason: 'FailedCreate', message: 'violates PodSecurity "restricted:latest"' }
     const of = status({ pods: [], deployments: [{ revision: stable, replicas: 1, replicaFailure }] })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'PodRefused' })
@@ -39,7 +39,7 @@ describe('the conditions', () => {
     ['ConfigMissing', { waiting: { reason: 'CreateContainerConfigError', message: 'secret "s" not found' } }],
     ['PodCrashing', { restarts: 1, waiting: { reason: 'CrashLoopBackOff' } }],
     ['PodCrashing', { restarts: 3, lastExit: { exitCode: 137, reason: 'OOMKilled' } }],
-  ] as const)('says %s with what Kubernetes says', (reason, changes) => {
+  ] as const)('reports %s with the message of Kubernetes', (reason, changes) => {
     const of = status({ pods: [pod('a', { ready: false, ...changes })] })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason })
     expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason })
@@ -48,7 +48,7 @@ describe('the conditions', () => {
   it.each([
     ['RolloutPaused', 'Unknown'],
     ['RolloutQueued', 'True'],
-  ] as const)('says why a rollout does not go on: %s', (reason, progressing) => {
+  ] as const)('reports why a rollout is held: %s', (reason, progressing) => {
     const of = status({ held: { reason, message: 'Revision bbbbbbbb is held.' } })
     expect(answerOf('Progressing', of)).toEqual({ status: progressing, reason, message: 'Revision bbbbbbbb is held.' })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason })
@@ -62,7 +62,7 @@ describe('the conditions', () => {
     expect(answerOf('Ready', of)).toMatchObject({ status: 'True' })
   })
 
-  it('names how a crash ended', () => {
+  it('reports how a container crashed', () => {
     const lastExit = { exitCode: 137, reason: 'OOMKilled' }
     const of = status({ pods: [pod('a', { ready: false, restarts: 3, lastExit })] })
     expect(answerOf('Ready', of).message).toContain(
@@ -70,7 +70,7 @@ describe('the conditions', () => {
     )
   })
 
-  it('does not call a pod crashing for one restart that went well', () => {
+  it('does not report a single successful restart as a crash', () => {
     const of = status({ pods: [pod('a', { ready: false, restarts: 1, lastExit: { exitCode: 1 } })] })
     expect(answerOf('Ready', of)).toMatchObject({ reason: 'Starting' })
   })
@@ -90,26 +90,26 @@ describe('the conditions', () => {
     ['DefaultConflict', { defaultConflict: 'older' }],
     ['DuplicateModelVersion', { duplicates: [{ modelVersion: 'u2netp', pool: 'older' }] }],
     ['ScheduleInvalid', { badSchedules: [{ name: 'night', message: 'timeZone Mars is not known' }] }],
-  ] as const)('is ready with %s, and gives that as the reason', (reason, changes) => {
+  ] as const)('is ready with the reason %s', (reason, changes) => {
     const of = status(changes)
     expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason })
     expect(answerOf('Degraded', of)).toMatchObject({ status: 'True', reason })
   })
 
-  it('is starting while a young pod runs, and without a known reason when it has run for long', () => {
+  it('is Starting with a young pod, and has no known reason with an old one', () => {
     const young = status({ pods: [pod('a', { ready: false })], models: [] })
     expect(answerOf('Ready', young)).toMatchObject({ status: 'False', reason: 'Starting' })
     const old = status({ pods: [pod('a', { ready: false, createdAt: ago(121) })], models: [] })
     expect(answerOf('Ready', old)).toMatchObject({ status: 'False', reason: 'NoPodReady' })
   })
 
-  it('is still starting after long when a model is being loaded', () => {
+  it('is still Starting with an old pod that loads a model', () => {
     const models = [{ name: 'u2netp', revision: stable, state: 'loading' }] as const
     const of = status({ pods: [pod('a', { ready: false, createdAt: ago(900) })], models })
     expect(answerOf('Ready', of).reason).toBe('Starting')
   })
 
-  it('is not ready with a model of another shape, though Triton is', () => {
+  it('is not ready with a model of another shape, although Triton is', () => {
     const wrongShape = {
       pod: 'a',
       message: 'output alpha is FP32 [1,320,320], expected UINT8 [320,320]',
@@ -121,7 +121,7 @@ describe('the conditions', () => {
     expect(of.models[0]).toMatchObject({ target: { state: 'WrongShape' }, transition: 'BlockedByFailedLoad' })
   })
 
-  it('is not ready with a model whose licence is refused, and names it', () => {
+  it('is not ready with a refused licence, and names it', () => {
     const message = 'model u2netp is licensed under GPL-3.0-only, and only these are allowed: MIT'
     const of = status({ models: [{ ...loaded(), wrongShape: { pod: 'a', message, reason: 'LicenceRefused' } }] })
     for (const type of ['Ready', 'ModelLoaded'] as const) {
@@ -135,14 +135,14 @@ describe('the conditions', () => {
     })
   })
 
-  it('is not ready where the pods were refused for what spec says of a licence', () => {
+  it('is not ready if the licence in spec is refused, so there are no pods', () => {
     const replicaFailure = { reason: 'LicenceRefused', message: 'model u2netp is licensed under GPL-3.0-only' }
     const of = status({ pods: [], models: [], deployments: [{ revision: stable, replicas: 1, replicaFailure }] })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'LicenceRefused' })
     expect(answerOf('Ready', of).message).toContain('This install refuses the pods: model u2netp')
   })
 
-  it('is ready with one of two models of another shape', () => {
+  it('is ready if only one of two models has another shape', () => {
     const models = [modelSpec, { ...modelSpec, name: 'two', modelVersion: 'two' }]
     const wrongShape = { pod: 'a', message: 'no output alpha', reason: 'ModelShapeWrong' } as const
     const of = status({ spec: { models }, models: [{ ...loaded(), name: 'two', wrongShape }, loaded()] })
@@ -150,14 +150,14 @@ describe('the conditions', () => {
     expect(answerOf('ModelLoaded', of).status).toBe('False')
   })
 
-  it('says at zero that the source is missing rather than that all is well', () => {
+  it('reports a missing source at zero pods', () => {
     const missingSources = [{ model: 'u2netp', message: 'persistentvolumeclaims "models" not found' }]
     const of = status({ pods: [], replicas: 0, models: [], missingSources })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'SourceMissing' })
     expect(of.models[0]).toMatchObject({ transition: 'InvalidSpec', lastFailure: { reason: 'SourceMissing' } })
   })
 
-  it('leaves the number to an external owner, and needs no demand then', () => {
+  it('needs no demand with an external owner', () => {
     const spec: Partial<PoolSpecInput> = { replicas: 1, scaling: { owner: 'external' } }
     const of = status({ spec, demand: { ...demand, ageSeconds: 900 } })
     expect(answerOf('ScalingActive', of)).toMatchObject({ status: 'False', reason: 'ExternalOwner' })
@@ -168,7 +168,7 @@ describe('the conditions', () => {
     ['a quota', {}, { reason: 'FailedCreate', message: 'pods "a" is forbidden: exceeded quota: q' }],
     ['a missing node', { pods: [pod('a', { ready: false, unschedulable: '0/3 nodes are available' })] }],
     ['too few pods', { pods: [], replicas: 40, decision: { rule: 'external' } }],
-  ] as const)('asks an external owner’s pool for no other bounds: %s', (_what, changes, replicaFailure = undefined) => {
+  ] as const)('advises an external owner without naming bounds: %s', (_what, changes, replicaFailure = undefined) => {
     const deployments = [{ revision: stable, replicas: 2, ...(replicaFailure && { replicaFailure }) }]
     const spec: Partial<PoolSpecInput> = { replicas: 2, scaling: { owner: 'external' } }
     const of = status({ spec, deployments, ...changes })
@@ -178,14 +178,14 @@ describe('the conditions', () => {
     if (replicaFailure) expect(words).toContain('have the external owner ask for fewer pods')
   })
 
-  it('does not promise a pod at zero that only an external owner can ask for', () => {
+  it('promises no pod at zero with an external owner', () => {
     const spec: Partial<PoolSpecInput> = { replicas: 0, scaling: { owner: 'external' } }
     const of = status({ spec, pods: [], models: [], replicas: 0, decision: { rule: 'external' } })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason: 'AtZero' })
     expect(answerOf('Ready', of).message).toContain('until it asks for one')
   })
 
-  it('says that the demand was never read', () => {
+  it('reports that the demand was never read', () => {
     const of = status({ demand: undefined, decision: { rule: 'fallback' }, demandFailure: 'connect ECONNREFUSED' })
     expect(answerOf('ScalingActive', of)).toMatchObject({ status: 'False', reason: 'DemandStale' })
     expect(answerOf('Degraded', of).message).toMatch(/^The demand has never been read \(connect ECONNREFUSED\)\. /)
@@ -196,7 +196,7 @@ describe('the conditions', () => {
     ['maximum', 'AtMaximum'],
     ['minimum', 'AtMinimum'],
     ['schedule', 'ScheduleBound'],
-  ] as const)('says that the %s limits it', (limited, reason) => {
+  ] as const)('reports the %s as the limit', (limited, reason) => {
     const of = status({ decision: { limited }, bounds: { minReplicas: 2, maxReplicas: 9, schedules: ['day'] } })
     expect(answerOf('ScalingLimited', of)).toMatchObject({ status: 'True', reason })
   })
@@ -205,14 +205,14 @@ describe('the conditions', () => {
     ['ScaleDown', ['ScaleDown', undefined]],
     ['RevisionReplaced', ['ScaleDown', 'RevisionReplaced']],
     ['PodDeleted', [undefined]],
-  ] as const)('says %s of draining pods', (reason, drains) => {
+  ] as const)('reports %s for draining pods', (reason, drains) => {
     const going = drains.map((drainReason, index) =>
       pod(`g${index}`, { draining: true, ...(drainReason && { drainReason }) }),
     )
     expect(answerOf('Draining', status({ pods: [pod('a'), ...going] }))).toMatchObject({ status: 'True', reason })
   })
 
-  it('reports a wrong checksum once, and not that its container exits', () => {
+  it('reports a wrong checksum once, and not the exit of its container', () => {
     const message = '/models/u2netp/1/model.onnx has sha256:1, and the spec asks for sha256:2'
     const bad = pod('c', {
       ready: false,
@@ -231,7 +231,7 @@ describe('the conditions', () => {
       reason: 'ChecksumMismatch',
       message:
         `Pod c has a file whose checksum differs from spec: model u2netp: ${message}. ` +
-        'Put the right file in place, or correct the checksum.',
+        'Replace the file, or correct the checksum.',
     })
     expect(of.models[0]).toMatchObject({
       transition: 'BlockedByFailedLoad',
@@ -239,7 +239,7 @@ describe('the conditions', () => {
     })
   })
 
-  it('names the init container that exits again and again, with its own restarts', () => {
+  it('names the init container that keeps exiting, with its restarts', () => {
     const initFailure = { container: 'fetch', restarts: 4, lastExit: { exitCode: 6, message: 'no such host' } }
     const waiting = { reason: 'CrashLoopBackOff' }
     const of = status({ pods: [pod('a', { ready: false, waiting, initFailure })] })
@@ -251,7 +251,7 @@ describe('the conditions', () => {
     expect(answerOf('Ready', status({ pods: [first] }))).toMatchObject({ reason: 'Starting' })
   })
 
-  it('reports an update that is refused, while the pool is ready', () => {
+  it('reports a refused update of a ready pool', () => {
     const change = { what: 'update Service p', message: 'field is immutable', revision: stable }
     const of = status({ refusedChanges: [{ ...change, blocking: false, ofPods: false }] })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'True', reason: 'ChangeRefused' })
@@ -259,7 +259,7 @@ describe('the conditions', () => {
     expect(answerOf('Progressing', of)).toMatchObject({ status: 'False', reason: 'Settled' })
   })
 
-  it('bounds what it quotes', () => {
+  it('limits the length of quoted messages', () => {
     const failure = { pod: 'a', message: 'x'.repeat(100_000) }
     const of = status({ models: [{ name: 'u2netp', revision: stable, state: 'unavailable', failure }] })
     expect(JSON.stringify(of).length).toBeLessThan(10_000)

@@ -1,12 +1,12 @@
-// The ten conditions of a pool. Each message says what is and, if there is a problem, what to do. No message has a
-// number that changes by itself, since the status is written again whenever a message differs.
+// The ten conditions of a pool. A message contains no number that changes by itself, because every difference rewrites
+// the status.
 import type { ConditionAnswer } from '../conditions.ts'
 import type { ModelState, ModelStatus, ScalingEntry } from '../pool-status.ts'
 import { type ConditionType, conditionTypes, loadReasons, type Reason, reasons } from '../reasons.ts'
+import type { PodCounts, StatusInput } from './observation.ts'
 import { isDemandStale, lacksRoom, type Problem } from './problems.ts'
 import { describeGap, findPause } from './rollout-waits.ts'
 import { answerReconciling, answerStalled } from './spec-progress.ts'
-import type { PodCounts, StatusInput } from './status-input.ts'
 
 type AnswerInput = StatusInput & {
   readonly counts: PodCounts
@@ -45,7 +45,6 @@ export const answerConditions = (input: AnswerInput): ConditionAnswer[] =>
 const yes = (reason: Reason, message: string): Answer => ({ status: 'True', reason, message })
 const no = (reason: Reason, message: string): Answer => ({ status: 'False', reason, message })
 
-/** With status True the reason is the most important thing to know about a pool that serves. */
 function answerReady(input: AnswerInput): Answer {
   const { counts, decision, problems, rollout } = input
   const missing = problems.find(({ reason }) => reason === 'SourceMissing')
@@ -67,14 +66,11 @@ function answerReady(input: AnswerInput): Answer {
   return yes('Available', starting === 0 ? serving : `${serving} ${pods(starting)} ${areStarting(starting)}.`)
 }
 
-/** A pod is ready, and at least one model of the revision that serves has the right shape. */
 const canServe = ({ counts, models }: AnswerInput): boolean =>
   counts.ready > 0 && models.some(({ active, target }) => !unusable.includes((active ?? target).state))
 
-/** Loaded, and sent no request. */
 const unusable: readonly ModelState[] = ['WrongShape', 'LicenceRefused']
 
-/** Pods that are desired or exist, and serve no requests yet. */
 const countStarting = ({ counts, decision }: AnswerInput): number =>
   Math.max(decision.replicas, counts.replicas) - counts.ready
 
@@ -89,7 +85,7 @@ function atZeroMessage({ pool, observed }: AnswerInput): string {
   )
 }
 
-/** About three times what Triton with a small model took to its first answer on a busy machine. */
+/** About three times a start of Triton with a small model on a busy machine. */
 const startPatienceSeconds = 120
 
 function answerNotReady(input: AnswerInput): Answer {
@@ -187,7 +183,7 @@ function answerScalingLimited({ pool, decision, observed }: AnswerInput): Answer
 function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
   if (counts.draining === 0) return no('NothingDraining', 'No pod is draining. Nothing to do.')
   const going = observed.pods.filter(({ draining }) => draining).toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  // Our own reasons first; a deletion by somebody else only if it is the only one.
+  // Reasons of Matte first; a foreign deletion only if it is the only one.
   const ours = (['RevisionReplaced', 'ScaleDown'] as const).find((one) => going.some((pod) => pod.drainReason === one))
   const names = Array.from(going.slice(0, 3), ({ name }) => name).join(', ')
   const more = going.length > 3 ? ` and ${going.length - 3} more` : ''
@@ -200,16 +196,15 @@ function answerDraining({ pool, observed, counts }: AnswerInput): Answer {
 function answerProgressing(input: AnswerInput): Answer {
   const { rollout, problems, target, held } = input
   const { stable, canary, since, failed } = rollout
-  // Unknown, as of a Deployment that is paused; a queued one goes on by itself.
+  // Unknown, as for a paused Deployment. A queued rollout proceeds by itself.
   if (held?.reason === 'RolloutPaused') return { status: 'Unknown', ...held }
   if (held !== undefined) return yes(held.reason, held.message)
   const pause = findPause(input)
   if (pause !== undefined) return no(pause.reason, pause.message)
   if (canary !== undefined && stable !== undefined) {
-    // It failed, or spec no longer asks for it.
     const isLeaving = canary === failed?.revision || canary !== target
     const awaited = isLeaving ? stable : canary
-    // Lack of room is no block before `gate.readySeconds`: the old revision may be about to make some.
+    // Lack of room blocks only after `gate.readySeconds`, because the old revision may make room.
     const blocked = problems.find((one) => one.blocking && one.revision === awaited && !lacksRoom(one))
     if (blocked !== undefined) {
       const what = isLeaving
@@ -218,7 +213,7 @@ function answerProgressing(input: AnswerInput): Answer {
       return no('RolloutBlocked', `${what} ${blocked.message}`)
     }
     const what = isLeaving
-      ? `${stable} takes its requests back from ${canary} as its pods become ready. Wait.`
+      ? `Requests move back from ${canary} to ${stable} as its pods become ready. Wait.`
       : `Revision ${canary} ${describeStep(input)}, since ${since}; ${stable} serves the rest. Nothing to do.`
     return yes('RolloutInProgress', what)
   }
@@ -244,7 +239,7 @@ function describeStep({ pool, rollout: { weight, step } }: AnswerInput): string 
 function answerRolledBack({ rollout }: AnswerInput): Answer {
   const { failed, stable, canary } = rollout
   const serving = canary === failed?.revision ? `${stable} takes its requests` : `${stable} serves`
-  if (failed === undefined) return no('NotRolledBack', 'What spec asks for has not been rolled back. Nothing to do.')
+  if (failed === undefined) return no('NotRolledBack', 'The revision in spec has not been rolled back. Nothing to do.')
   const { act } = reasons[failed.reason]
   return yes(
     failed.reason,
@@ -252,7 +247,6 @@ function answerRolledBack({ rollout }: AnswerInput): Answer {
   )
 }
 
-/** Problems in one message; the others follow when these are solved. */
 const problemsMax = 3
 
 function answerDegraded({ problems }: AnswerInput): Answer {

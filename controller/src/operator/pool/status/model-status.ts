@@ -1,12 +1,9 @@
-// The status of each model: the copy that serves, the copy that is to serve, and the last failure.
 import { toKubeTime } from '../conditions.ts'
 import type { ModelFailure, ModelState, ModelStatus, ModelTransition } from '../pool-status.ts'
 import type { PoolModel } from '../spec/models.ts'
-import type { ModelObservation } from './observation.ts'
+import type { ModelObservation, StatusInput } from './observation.ts'
 import { quote } from './problems.ts'
-import type { StatusInput } from './status-input.ts'
 
-/** Nearly all of Triton's message; a stack trace can have tens of kilobytes. */
 const failureCharactersMax = 2_000
 
 export const buildModelStatuses = (input: StatusInput): ModelStatus[] =>
@@ -42,7 +39,7 @@ function buildModelStatus({ name, modelVersion }: PoolModel, input: StatusInput)
   }
 }
 
-/** In an order of their own, so that the status changes with the pods alone. */
+/** Sorted, so the status changes only with the pods. */
 function countForms(reports: NonNullable<ModelObservation['forms']>): NonNullable<ModelStatus['forms']> {
   const alike = Map.groupBy(reports, ({ form = 'unknown', views }) => `${form} ${views}`)
   return [...alike.keys()].sort().flatMap((key) => {
@@ -53,10 +50,7 @@ function countForms(reports: NonNullable<ModelObservation['forms']>): NonNullabl
 
 type Target = ModelStatus['target']
 
-/**
- * A revision that could not load and was rolled back stays the target, since spec still asks for it. A withdrawn one is
- * not the target: it only serves until the old one can.
- */
+/** A rolled-back revision that could not load stays the target; a withdrawn canary is not. */
 function targetOf(
   { rollout: { stable, canary, failed }, target: asked }: StatusInput,
   see: (revision: string) => ModelObservation | undefined,
@@ -81,7 +75,6 @@ function stateOf(model: ModelObservation | undefined): ModelState {
 function transitionOf({ revision, state }: Target, { rollout, decision }: StatusInput): ModelTransition {
   if (state === 'FailedToLoad' || state === 'WrongShape' || state === 'LicenceRefused') return 'BlockedByFailedLoad'
   const settled = revision === rollout.stable && rollout.canary === undefined
-  // At zero nothing is expected to be loaded.
   return settled && (state === 'Loaded' || decision.replicas === 0) ? 'UpToDate' : 'InProgress'
 }
 
@@ -100,7 +93,7 @@ const bounded = ({ pod, message }: { readonly pod: string; readonly message: str
   message: quote(message, failureCharactersMax),
 })
 
-/** The same message is the same failure, whichever pod reports it now: its time and pod stay those of the first. */
+/** The same message is the same failure, even from another pod; time and pod of the first are kept. */
 function keepFirst(failure: Failure, before: ModelFailure | undefined, now: Date): ModelFailure {
   const same = before !== undefined && before.reason === failure.reason && before.message === failure.message
   return same ? before : { time: toKubeTime(now), ...failure }

@@ -1,23 +1,20 @@
-// The problems of a pool, worst first, each with what is wrong and what to do. A message must stay the same while
-// nothing changes, since the status is written again whenever one differs.
+// Problems of a pool, worst first. A message stays the same while nothing changes, because every difference rewrites
+// the status.
 import { type Reason, reasons } from '../reasons.ts'
-import type { PodObservation } from './observation.ts'
-import type { StatusInput } from './status-input.ts'
+import type { PodObservation, StatusInput } from './observation.ts'
 
 export type Problem = {
   readonly reason: Reason
   readonly message: string
   /** Keeps pods from being created or from serving requests. */
   readonly blocking: boolean
-  /** The revision that has it; undefined: the pool. */
   readonly revision?: string
-  /** It is pods that Kubernetes refuses to create. */
   readonly ofPods?: boolean
 }
 
 type ProblemInput = Pick<StatusInput, 'pool' | 'observed' | 'target' | 'decision'>
 
-/** Reasons of a waiting container as the kubelet writes them (pkg/kubelet/images/types.go and kuberuntime). */
+/** Waiting reasons of the kubelet (pkg/kubelet/images/types.go and kuberuntime). */
 const pullReasons = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -29,10 +26,10 @@ const pullReasons = new Set([
 ])
 const configReasons = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'])
 
-/** A container that has restarted this often and is not ready is crashing, even in the moments when it runs. */
+/** A container with this many restarts that is not ready is crashing, even while it runs. */
 const crashesMin = 2
 
-/** A pod has no node or no quota; its revision is not at fault. */
+/** No node or quota for a pod; the revision is not at fault. */
 export const lacksRoom = ({ reason }: Pick<Problem, 'reason'>): boolean =>
   reason === 'PodUnschedulable' || reason === 'QuotaRefused'
 
@@ -49,7 +46,7 @@ export function findProblems(input: ProblemInput): Problem[] {
   return input.pool.spec.scaling.owner === 'external' ? problems.map(forExternalOwner) : problems
 }
 
-/** Advice in place of `act` for a pool of an external owner, which has no bounds to change. */
+/** Replaces `act` for a pool of an external owner, which has no bounds to change. */
 const actsWithExternalOwner: Readonly<Partial<Record<Reason, string>>> = {
   QuotaRefused:
     'Raise the quota of the namespace or, if it is a quota of pods, have the external owner ask for fewer pods.',
@@ -62,7 +59,7 @@ function forExternalOwner(problem: Problem): Problem {
     : { ...problem, message: problem.message.replace(reasons[problem.reason].act, act) }
 }
 
-/** The text without line breaks, cut so that `kubectl describe` stays readable. */
+/** Removes line breaks and cuts the text, so `kubectl describe` stays readable. */
 export function quote(words: string, charactersMax = 400): string {
   const line = words.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '')
   return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1)}…`
@@ -80,7 +77,6 @@ const missingSources = ({ observed, target }: ProblemInput): Problem[] =>
   observed.missingSources.map(({ model, message }) =>
     problem('SourceMissing', `The source of model ${model} does not exist: ${quote(message)}`, {
       blocking: true,
-      // A former revision may have other sources, and serve.
       revision: target,
     }),
   )
@@ -103,14 +99,14 @@ function refusals({ observed }: ProblemInput): Problem[] {
     }
     const created = observed.pods.filter((pod) => pod.revision === revision && !pod.draining).length
     const reason = isOfQuota(replicaFailure.message) ? 'QuotaRefused' : 'PodRefused'
-    // Each attempt names another pod, which would change the message each time.
+    // Removes the pod's name, which differs in each attempt.
     const words = quote(replicaFailure.message.replace(/^pods "[^"]*" is forbidden: /, ''))
     const what = `Kubernetes created ${created} of ${replicas} pods and refuses more: ${words}`
     return [problem(reason, what, { blocking: true, revision, ofPods: true })]
   })
 }
 
-/** By the message of a ResourceQuota, since the reason is the same for all refusals. */
+/** Compares the message, because the reason is the same for all refusals. */
 const isOfQuota = (message: string): boolean => message.includes('exceeded quota')
 
 const refusedChanges = ({ observed: { refusedChanges: changes = [] } }: ProblemInput): Problem[] =>
@@ -179,13 +175,12 @@ function exitOf(exit: PodObservation['lastExit']): string {
   return `, last after exit code ${exit.exitCode}${reason}${message}`
 }
 
-/** The kubelet alternates between the error and its back-off; without the prefix of the latter both are the same. */
+/** The kubelet alternates between the error and its back-off message, so the prefix is removed. */
 const withoutBackOff = (words: string): string =>
   words.replace(/^Back-off pulling image "[^"]*":? ?(ErrImagePull: )?/, '') || words
 
 function modelProblems({ observed }: ProblemInput): Problem[] {
   return observed.models.flatMap(({ name, revision, failure, wrongShape }) => {
-    // A wrong checksum is reported with its pod.
     if (failure?.reason !== undefined) return []
     if (failure !== undefined) {
       const what = `Triton in pod ${failure.pod} cannot load model ${name}: ${quote(failure.message)}`
@@ -214,13 +209,13 @@ function conflicts({ observed }: ProblemInput): Problem[] {
   ]
 }
 
-/** Whether Matte scales without current demand. A new leader that still waits for its first reading does not yet. */
+/** Whether scaling lacks a current demand. A new leader that waits for its first reading is not stale. */
 export const isDemandStale = ({ decision }: ProblemInput): boolean => decision.rule === 'fallback'
 
 function staleDemand(input: ProblemInput): Problem[] {
   if (!isDemandStale(input)) return []
   const { demand, demandFailure } = input.observed
-  // A time and not an age, which would change each second.
+  // A time, because an age would change each second.
   const since =
     demand === undefined ? 'has never been read' : `was last read at ${demand.at.toISOString().slice(0, 19)}Z`
   const why = demandFailure === undefined ? '' : ` (${quote(demandFailure)})`

@@ -12,11 +12,11 @@ describe('a rollout without room', () => {
       rollout: { canary, waiting: { for: 'Room', since: since(seconds) }, ...more },
     })
 
-  it('is in progress for gate.readySeconds', () => {
+  it('counts as in progress for gate.readySeconds', () => {
     expect(answerOf('Progressing', waits(599))).toMatchObject({ status: 'True', reason: 'RolloutInProgress' })
   })
 
-  it('then says so, with the two ways out, in Progressing and in Ready', () => {
+  it('is then reported in Progressing and Ready, with two remedies', () => {
     const of = waits(600)
     const { reason, message } = answerOf('Progressing', of)
     expect([answerOf('Progressing', of).status, reason]).toEqual(['False', 'RolloutNoRoom'])
@@ -41,7 +41,7 @@ describe('a canary that pauses', () => {
     ['Requests', 0, 'RolloutAwaitsRequests', 'waits for 50 requests', 'rollout.gate.idle to promote'],
     ['Requests', -1, 'RolloutAwaitsRequests', 'the pool is at zero', 'rollout.gate.idle to promote'],
     ['Demand', 0, 'RolloutAwaitsDemand', 'cannot be read', 'Restore the database'],
-  ] as const)('says what it waits for, and the ways out: %s in step %d', (what, step, reason, words, way) => {
+  ] as const)('reports what it waits for, and the remedies: %s in step %d', (what, step, reason, words, way) => {
     const rollout = { canary, step, weight: 10, waiting: { for: what, since: since(1) } }
     const { message, ...answer } = answerOf('Progressing', status({ models: [loaded(), loaded(canary)], rollout }))
     expect(answer).toEqual({ status: 'False', reason })
@@ -54,20 +54,20 @@ describe('a pool whose only pod has made room', () => {
   const starting = pod('b', { revision: canary, ready: false, phase: 'Pending' })
   const gap = { canary, unservedSince: since(30) }
 
-  it('says since when it has none, and how long a start takes', () => {
+  it('reports since when it has no pod, and the duration of a start', () => {
     const { message, ...answer } = answerOf('Ready', status({ pods: [starting], rollout: gap }))
     expect(answer).toEqual({ status: 'False', reason: 'Starting' })
     expect(message).toBe(
-      `No pod serves since ${since(30)}, because the rollout replaces them. A start usually takes about 7 s. ` +
+      `No pod has served since ${since(30)}, because the rollout replaces them. A start usually takes about 7 s. ` +
         'Requests wait; none is lost.',
     )
     const unmeasured = status({ pods: [starting], rollout: gap, startSeconds: undefined })
     expect(answerOf('Ready', unmeasured).message).toContain('has not been measured yet')
   })
 
-  it('says as well what keeps the new one from starting', () => {
+  it('also reports what keeps the new pod from starting', () => {
     const of = status({ pods: [{ ...starting, waiting: { reason: 'ErrImagePull', message: 'gone' } }], rollout: gap })
     expect(answerOf('Ready', of)).toMatchObject({ status: 'False', reason: 'ImagePullFailed' })
-    expect(answerOf('Ready', of).message).toContain('No pod serves since')
+    expect(answerOf('Ready', of).message).toContain('No pod has served since')
   })
 })

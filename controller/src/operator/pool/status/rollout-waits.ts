@@ -1,5 +1,3 @@
-// Messages of a rollout that waits: for room, for requests, for a reading of the demand, or for the first pod after the
-// old ones have made room.
 import type { PoolStatus } from '../pool-status.ts'
 import { type Reason, reasons } from '../reasons.ts'
 import type { TritonPool } from '../triton-pool.ts'
@@ -15,7 +13,7 @@ type WaitInput = {
 
 type RolloutPause = { readonly reason: Reason; readonly message: string }
 
-/** Undefined: it waits for nothing, or for room since less than `gate.readySeconds`. */
+/** Undefined if it does not wait, or waits for room for less than `gate.readySeconds`. */
 export function findPause(input: WaitInput): RolloutPause | undefined {
   const { pool, rollout, now } = input
   const { waiting, stable, canary } = rollout
@@ -54,13 +52,12 @@ function describeRoom({ rollout, target, problems }: WaitInput): string {
   )
 }
 
-/** Since when a rollout leaves the pool without a pod, and about how long; undefined: it does not. */
 export function describeGap({ unservedSince }: PoolStatus['rollout'], startSeconds: number | undefined) {
   if (unservedSince === undefined) return undefined
   const usual =
     startSeconds === undefined
-      ? 'How long a start takes has not been measured yet.'
+      ? 'The length of a start has not been measured yet.'
       : `A start usually takes about ${Math.ceil(startSeconds)} s.`
-  const since = `No pod serves since ${unservedSince}, because the rollout replaces them.`
+  const since = `No pod has served since ${unservedSince}, because the rollout replaces them.`
   return `${since} ${usual} Requests wait; none is lost.`
 }

@@ -14,7 +14,7 @@ const nothing = { ready: 0, replicas: 0, refused: false }
 const up = appendHistory([], decide(3), { from: 1, now: at(0) })
 
 describe('appendHistory', () => {
-  it('keeps the inputs that the decision can be checked with, rounded, without zeros and what is not a number', () => {
+  it('keeps the rounded inputs of the decision, without zeros and NaN', () => {
     expect(up).toEqual([
       {
         time: '2026-11-21T08:00:00Z',
@@ -43,19 +43,19 @@ describe('appendHistory', () => {
 })
 
 describe('settleHistory', () => {
-  it('waits for as many ready pods as were decided', () => {
+  it('is reached when the decided number of pods is ready', () => {
     expect(settleHistory(up, { ...nothing, ready: 2, replicas: 3 }, at(5))).toEqual(up)
     const [entry] = settleHistory(up, { ...nothing, ready: 3, replicas: 3 }, at(6))
     expect(entry).toMatchObject({ outcome: 'Reached', outcomeSeconds: 6 })
   })
 
-  it('counts a scale-down as reached when that many pods are left, ready or not', () => {
+  it('counts a scale-down as reached when that many pods remain, ready or not', () => {
     const down = appendHistory([], decide(1), { from: 3, now: at(0) })
     expect(settleHistory(down, { ...nothing, ready: 1, replicas: 2 }, at(1))[0]?.outcome).toBe('Pending')
     expect(settleHistory(down, { ...nothing, ready: 0, replicas: 1 }, at(2))[0]?.outcome).toBe('Reached')
   })
 
-  it('says that Kubernetes refused, and that it was reached after all', () => {
+  it('reports a refusal by Kubernetes, and a later success', () => {
     const refused = settleHistory(up, { ...nothing, refused: true }, at(2))
     expect(refused[0]).toMatchObject({ outcome: 'Refused', outcomeSeconds: 2 })
     const again = settleHistory(refused, { ...nothing, refused: true }, at(3))

@@ -1,10 +1,7 @@
-// The last scaling decisions: what was decided, why, and with what outcome.
 import { toKubeTime } from '../conditions.ts'
 import { historyLength, type ScaleOutcome, type ScalingEntry } from '../pool-status.ts'
-import type { PoolDecision } from './observation.ts'
-import type { PodCounts } from './status-input.ts'
+import type { PodCounts, PoolDecision } from './observation.ts'
 
-/** Adds a decision, which supersedes pending ones, and drops the oldest. */
 export function appendHistory(
   history: readonly ScalingEntry[],
   { replicas, rule, sentence, inputs }: PoolDecision,
@@ -25,7 +22,6 @@ export function appendHistory(
 
 type Seen = Pick<PodCounts, 'ready' | 'replicas'> & { readonly refused: boolean }
 
-/** Sets the outcome of the last decision if it is known by now. `refused`: Kubernetes refused to create a pod. */
 export function settleHistory(history: readonly ScalingEntry[], seen: Seen, now: Date): ScalingEntry[] {
   const last = history.at(-1)
   if (last === undefined || !isOpen(last)) return [...history]
@@ -35,20 +31,16 @@ export function settleHistory(history: readonly ScalingEntry[], seen: Seen, now:
   return [...history.slice(0, -1), conclude(last, isReached ? 'Reached' : 'Refused', now)]
 }
 
-/** A refused decision may still be reached, for instance when the quota is raised. */
+/** A refused decision may still be reached, for example after the quota is raised. */
 const isOpen = ({ outcome }: ScalingEntry): boolean => outcome === 'Pending' || outcome === 'Refused'
 
 function conclude(entry: ScalingEntry, outcome: ScaleOutcome, now: Date): ScalingEntry {
-  // A refused decision that is superseded stays refused.
   if (entry.outcome === 'Refused' && outcome === 'Superseded') return entry
   const outcomeSeconds = Math.max(0, Math.round((now.getTime() - Date.parse(entry.time)) / 1000))
   return { ...entry, outcome, outcomeSeconds }
 }
 
-/**
- * The inputs that the history keeps, by their names in `Decision.inputs`: enough to check a decision by hand. The
- * others are elsewhere in status or spec, and the log has all; nobody reads twenty entries of twenty-five lines.
- */
+/** Inputs of `Decision.inputs` that the history keeps, enough to check a decision by hand. The log has all of them. */
 const keptInputs = [
   'rate',
   'serviceSeconds',

@@ -2,9 +2,8 @@
 import type { PoolStatus, RolloutStatus } from '../pool-status.ts'
 import type { ConditionType } from '../reasons.ts'
 import { type PoolSpecInput, withDefaults } from '../triton-pool.ts'
-import type { DemandObservation, PodObservation, PoolObservation } from './observation.ts'
+import type { DemandObservation, PodObservation, PoolObservation, StatusInput } from './observation.ts'
 import { buildStatus } from './status.ts'
-import type { StatusInput } from './status-input.ts'
 
 export const stable = 'aaaaaaaa'
 export const canary = 'bbbbbbbb'
@@ -40,7 +39,7 @@ export const pod = (name: string, changes: Partial<PodObservation> = {}): PodObs
 type Changes = {
   readonly spec?: Partial<PoolSpecInput>
   readonly rollout?: Partial<RolloutStatus>
-  /** By default what is being tried, or was, else what serves. */
+  /** Default: the canary, else the failed revision, else the stable one. */
   readonly target?: string
   readonly replicas?: number
   readonly held?: NonNullable<StatusInput['held']>

@@ -4,23 +4,23 @@ import { answerOf, canary, demand, loaded, now, pod, stable, status } from './st
 import { shouldWrite } from './status.ts'
 
 describe('buildStatus', () => {
-  it('gives all ten answers, each a sentence', () => {
+  it('has all ten conditions, each message a sentence', () => {
     const { conditions } = status()
     expect(conditions).toHaveLength(10)
     for (const { message } of conditions) expect(message).toMatch(/^[A-Z0-9].*\.$/)
   })
 
-  it('is the same when the same is observed again', () => {
+  it('is the same for the same observation', () => {
     const first = status()
     expect(status({ previous: first, now: new Date(now.getTime() + 90_000) })).toEqual(first)
   })
 
-  it('goes on from a status that has nothing but a leader’s term', () => {
+  it('accepts a former status with only a leader’s term', () => {
     const fenced = { leaderTerm: 2, leaderLease: 'lease-uid' } as PoolStatus
     expect(status({ previous: fenced })).toEqual(status())
   })
 
-  it('counts pods by what they do, and ended ones not at all', () => {
+  it('counts pods by state, without ended ones', () => {
     const pods = [
       pod('a'),
       pod('b', { ready: false }),
@@ -31,7 +31,7 @@ describe('buildStatus', () => {
     expect(status({ pods, replicas: 2 })).toMatchObject({ replicas: 2, readyReplicas: 1, drainingReplicas: 1 })
   })
 
-  it('leaves out values that are unknown and rounds the others', () => {
+  it('omits unknown values and rounds the others', () => {
     expect(status().demand).toEqual({
       at: '2026-11-21T08:00:00Z',
       arrivals3s: 3,
@@ -45,7 +45,7 @@ describe('buildStatus', () => {
     })
   })
 
-  it('counts the forms in which the pods of the stable revision serve a model, in an order of their own', () => {
+  it('counts the forms of a model in the stable revision’s pods, sorted', () => {
     const [int8, fp32] = [{ form: 'int8', views: 1 } as const, { form: 'fp32', views: 1 } as const]
     const models = [
       { ...loaded(), forms: [int8, fp32, int8] },
@@ -60,7 +60,7 @@ describe('buildStatus', () => {
     expect(status().models[0]).not.toHaveProperty('forms')
   })
 
-  it('says of a canary that does not load that the old revision keeps serving', () => {
+  it('reports that the old revision keeps serving if the canary does not load', () => {
     const failure = { pod: 'c', message: 'no such file' }
     const of = status({
       pods: [pod('a'), pod('c', { revision: canary, ready: false })],
@@ -78,7 +78,7 @@ describe('buildStatus', () => {
     })
   })
 
-  it('keeps a failed load in sight after the canary was rolled back, and forgets it when the next one loads', () => {
+  it('reports a failed load after the rollback until the next canary loads', () => {
     const failed = {
       revision: canary,
       reason: 'CanaryLoadFailed',
@@ -113,7 +113,7 @@ describe('buildStatus', () => {
     expect(first.models[0]?.lastFailure?.message).toBe('no file')
   })
 
-  it('says which step a rollout is at, and that it takes over behind the last', () => {
+  it('reports the step of a rollout, and the takeover after the last step', () => {
     const at = (step: number, weight: number) =>
       answerOf('Progressing', status({ rollout: { canary, step, weight } })).message
     expect(at(-1, 0)).toContain('gets no requests until one of its pods is ready')
@@ -121,15 +121,15 @@ describe('buildStatus', () => {
     expect(at(2, 80)).toContain('gets 80 % of the requests, and takes over')
   })
 
-  it('says of a revision that is withdrawn that the old one takes its requests back', () => {
+  it('reports that requests of a withdrawn revision move back to the old one', () => {
     const of = status({ rollout: { canary, step: 1, weight: 50 }, target: stable, models: [loaded(), loaded(canary)] })
-    const message = `${stable} takes its requests back from ${canary} as its pods become ready. Wait.`
+    const message = `Requests move back from ${canary} to ${stable} as its pods become ready. Wait.`
     expect(answerOf('Progressing', of)).toEqual({ status: 'True', reason: 'RolloutInProgress', message })
     expect(answerOf('Ready', of).message).toBe(`1 pod serves requests. ${message}`)
     expect(of.models[0]).toMatchObject({ target: { revision: stable, state: 'Loaded' }, transition: 'InProgress' })
   })
 
-  it('says of a canary whose claim is missing that the old revision keeps serving', () => {
+  it('reports that the old revision keeps serving if the canary’s claim is missing', () => {
     const missingSources = [{ model: 'u2netp', message: 'there is no PersistentVolumeClaim next' }]
     const of = status({ rollout: { canary }, missingSources })
     expect(answerOf('ModelLoaded', of)).toMatchObject({ status: 'True', reason: 'Loaded' })
@@ -143,7 +143,7 @@ describe('buildStatus', () => {
     })
   })
 
-  it('says that a rollback is blocked when pods of the old revision do not come', () => {
+  it('reports a blocked rollback if pods of the old revision do not become ready', () => {
     const of = status({
       target: stable,
       models: [loaded(), loaded(canary)],
@@ -156,7 +156,7 @@ describe('buildStatus', () => {
     )
   })
 
-  it('records a decision once, when it differs from the one before', () => {
+  it('records a decision once, if it differs from the previous one', () => {
     const first = status({ replicas: 1 })
     expect(first.scalingHistory).toMatchObject([{ from: 0, to: 1, outcome: 'Reached' }])
     const second = status({ replicas: 3, previous: first })
@@ -181,19 +181,19 @@ describe('shouldWrite', () => {
     expect(shouldWrite(before, status({ pods: [pod('a'), pod('b')] }), 0)).toBe(true)
   })
 
-  it('writes the demand each 15 s', () => {
+  it('writes the demand every 15 s', () => {
     const after = status({ demand: { ...demand, arrivals3s: 9 }, startSeconds: 7 })
     expect(shouldWrite(before, after, 14_999)).toBe(false)
     expect(shouldWrite(before, after, 15_000)).toBe(true)
   })
 
-  it('writes each minute when nothing but the time of the reading is new', () => {
+  it('writes every minute if only the time of the reading is new', () => {
     const after = status({ demand: { ...demand, at: new Date(now.getTime() + 50_000) } })
     expect(shouldWrite(before, after, 59_999)).toBe(false)
     expect(shouldWrite(before, after, 60_000)).toBe(true)
   })
 
-  it('compares with what the API server gives back', () => {
+  it('compares with the API server’s response', () => {
     expect(shouldWrite(JSON.parse(JSON.stringify(before)), before, 0)).toBe(false)
   })
 })

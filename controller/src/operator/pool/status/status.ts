@@ -1,5 +1,4 @@
-// The status of a pool, built from what was observed and decided. Pure: the same input gives the same status, so it is
-// written only when something has changed.
+// Builds the status of a pool. Pure: the same input gives the same status, so it is written only after a change.
 import { isDeepStrictEqual } from 'node:util'
 import { type DemandFieldName, demandFields } from '@matte/core/scale/demand'
 import { setCondition, toKubeTime } from '../conditions.ts'
@@ -8,10 +7,9 @@ import type { DemandStatus, PoolStatus, ScalingEntry } from '../pool-status.ts'
 import { toRevisionModels } from '../revision-models.ts'
 import { answerConditions } from './condition-answers.ts'
 import { buildModelStatuses } from './model-status.ts'
-import type { DemandObservation } from './observation.ts'
+import { countPods, type DemandObservation, type PodCounts, type StatusInput } from './observation.ts'
 import { findProblems, type Problem } from './problems.ts'
 import { appendHistory, round, settleHistory } from './scaling-history.ts'
-import { countPods, type PodCounts, type StatusInput } from './status-input.ts'
 
 export function buildStatus(input: StatusInput): PoolStatus {
   const { pool, observed, decision, rollout, previous, leaderTerm, now } = input
@@ -33,7 +31,6 @@ export function buildStatus(input: StatusInput): PoolStatus {
     readyReplicas: counts.ready,
     drainingReplicas: counts.draining,
     selector: `${poolLabel}=${pool.metadata.name}`,
-    // An external owner decides without them.
     ...(pool.spec.scaling.owner === 'matte' && { bounds: observed.bounds }),
     ...present('slotsPerPod', observed.slotsPerPod),
     ...(observed.demand === undefined ? {} : { demand: toDemandStatus(observed.demand) }),
@@ -77,16 +74,15 @@ function toDemandStatus({ at, ...demand }: DemandObservation): DemandStatus {
   return Object.assign({ at: toKubeTime(at) }, ...names.map((name) => present(name, demand[name])))
 }
 
-/** The value under its name, or nothing: an undefined field would differ from the one that is read back. */
+/** Omits undefined values, which would differ from the status that is read back. */
 const present = <K extends string>(name: K, value: number | undefined) =>
   (value === undefined ? {} : { [name]: round(value) }) as { [key in K]?: number }
 
-/** The demand changes all the time and is read by people: four times a minute is enough for them. */
 const demandEveryMs = 15_000
-/** When only the time of the last reading is new, as in an idle pool: shows that the leader is alive. */
+/** Interval if only the time of the reading is new, as in an idle pool; shows that the leader is alive. */
 const quietEveryMs = 60_000
 
-/** Whether to write `next`: at once when anything but the demand has changed, otherwise after one of these times. */
+/** Writes at once unless only the demand or its time differs. */
 export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: PoolStatus, ageMs: number): boolean {
   if (previous === undefined) return true
   if (!isDeepStrictEqual(withoutDemand(previous), withoutDemand(next))) return true
@@ -94,7 +90,7 @@ export function shouldWrite(previous: Partial<PoolStatus> | undefined, next: Poo
   return ageMs >= quietEveryMs
 }
 
-/** The Lease is not built here: a new leader writes it once (fencing-tokens.ts). */
+/** Ignores the Lease, which a new leader writes once (fencing-tokens.ts). */
 function withoutDemand({
   demand: _,
   startSeconds: __,

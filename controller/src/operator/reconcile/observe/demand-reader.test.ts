@@ -19,8 +19,8 @@ function reader(read: () => Promise<Map<string, PoolDemand>>, waitMs?: number) {
   }
 }
 
-describe('the demand on all pools', () => {
-  it('is read once for reconcile passes at about the same time', async () => {
+describe('the demand of all pools', () => {
+  it('is read once for concurrent passes', async () => {
     let reads = 0
     const { demand, pass, backlog } = reader(
       async () =>
@@ -37,7 +37,7 @@ describe('the demand on all pools', () => {
     expect(await backlog('b')).toBe(2)
   })
 
-  it('is read at once for a pool that is new', async () => {
+  it('is read at once for a new pool', async () => {
     const pools = new Map([['a', demandOf(1)]])
     const { backlog } = reader(async () => new Map(pools))
     await backlog('a')
@@ -45,7 +45,7 @@ describe('the demand on all pools', () => {
     expect(await backlog('b')).toBe(5)
   })
 
-  it('is read once more for a pool that was created while a statement was running', async () => {
+  it('is read again for a pool created during a statement', async () => {
     const pools = new Map([['a', demandOf(1)]])
     const { backlog } = reader(async () => {
       const then = new Map(pools)
@@ -55,7 +55,7 @@ describe('the demand on all pools', () => {
     expect(await Promise.all([backlog('a'), backlog('b')])).toEqual([1, 5])
   })
 
-  it('stays as it was last known while it cannot be read, and says why', async () => {
+  it('keeps the last reading while it cannot be read, and reports why', async () => {
     const answers = [new Map([['a', demandOf(3)]]), new Error('no database')]
     const { demand, pass } = reader(async () => {
       const next = answers.shift()
@@ -71,7 +71,7 @@ describe('the demand on all pools', () => {
     expect((await demand.latest('a')).failure).toBe('still none')
   })
 
-  it('does not wait for a statement that does not end', async () => {
+  it('does not wait for a hanging statement', async () => {
     const { demand } = reader(() => new Promise(() => undefined), 1)
     expect(await demand.latest('a')).toEqual({ reading: undefined, failure: 'no answer within 0.001 s' })
   })

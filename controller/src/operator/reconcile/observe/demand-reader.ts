@@ -1,13 +1,15 @@
-// The demand on all pools, read together: the first reconcile pass that needs it runs one statement, and the others
-// share the answer. An outage of the database costs each pass a bounded wait and leaves the last demand, which ages.
+// Reads the demand of all pools in one statement that concurrent passes share. During an outage of the database each
+// pass waits for a bounded time and uses the last demand, whose age grows.
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import { settledWithin } from '@matte/core/runtime/race'
 import type { PoolDemand } from '@matte/core/scale/demand-queries'
 import type { Logger } from 'pino'
+import type { TritonPool } from '../../pool/triton-pool.ts'
+import type { RequestCounts } from '../../rollout/gate.ts'
 
 export type DemandReading = {
   readonly demand: PoolDemand
-  /** When the statement began, by the monotonic clock, and by the wall clock for people. */
+  /** Start of the statement by the monotonic clock; `at` by the wall clock, for people. */
   readonly atMs: number
   readonly at: Date
 }
@@ -15,18 +17,16 @@ export type DemandReading = {
 export type DemandReader = ReturnType<typeof demandReader>
 
 type DemandReaderOptions = {
-  /** Reads the demand on all pools. */
   readonly read: () => Promise<Map<string, PoolDemand>>
   readonly logger: Logger
   readonly clock?: Clock
   readonly waitMs?: number
 }
 
-/** Passes within a quarter of a second share a statement: at most four a second, however many pools there are. */
+/** Passes within 250 ms share a statement: at most four a second for any number of pools. */
 const sharedMs = 250
-/** A pass waits this long. The answer of a statement that takes longer goes to the next pass. */
+/** Wait of a pass. A slower statement's result goes to the next pass. */
 const defaultWaitMs = 2_000
-/** Pause after a failure. */
 const restMs = 1_000
 
 export function demandReader(options: DemandReaderOptions) {
@@ -46,12 +46,11 @@ export function demandReader(options: DemandReaderOptions) {
       for (const [pool, demand] of found) readings.set(pool, { demand, atMs, at })
       failure = undefined
     } catch (error) {
-      if (failure === undefined) logger.warn({ err: error }, 'the demand could not be read')
+      if (failure === undefined) logger.warn({ err: error }, 'reading the demand failed')
       failure = error instanceof Error ? error.message : String(error)
     }
   }
 
-  /** Milliseconds until `latest` would read again. */
   const freshInMs = (): number =>
     Math.max(0, askedAt + (failure === undefined ? sharedMs : restMs) - clock.monotonicMs())
 
@@ -63,16 +62,15 @@ export function demandReader(options: DemandReaderOptions) {
 
   const settle = async (): Promise<void> => asking && settledWithin(asking, waitMs)
 
-  // A pool that was created since the last statement cannot wait for a shared one.
+  // A pool created since the last statement needs a new one.
   const isMissing = (pool: string): boolean => failure === undefined && !readings.has(pool)
 
   return {
     freshInMs,
-    /** The demand on a pool: a new reading, or the last one when there is none in time. */
     latest: async (pool: string) => {
       if (freshInMs() === 0 || isMissing(pool)) start()
       await settle()
-      // A statement that was running when the pool was created does not cover it; no demand would look like an outage.
+      // A statement that began before the pool was created lacks it, which would look like an outage.
       if (asking === undefined && isMissing(pool)) {
         start()
         await settle()
@@ -81,4 +79,18 @@ export function demandReader(options: DemandReaderOptions) {
       return { reading: readings.get(pool), failure: failure ?? waiting }
     },
   }
+}
+
+type Reading = Pick<DemandReading, 'atMs' | 'demand'>
+
+/** Empty if the reading precedes the step. Status has whole seconds, so the first second does not count. */
+export function countsByRevision(
+  { status }: Pick<TritonPool, 'status'>,
+  reading: Reading | undefined,
+  { elapsed, nowMs }: { readonly elapsed: (time: string) => number; readonly nowMs: number },
+): ReadonlyMap<string, RequestCounts> {
+  const since = status?.rollout?.since
+  if (reading === undefined || since === undefined) return new Map()
+  if (elapsed(since) - (nowMs - reading.atMs) / 1000 < 1) return new Map()
+  return new Map(reading.demand.perRevision.map((counts) => [counts.revision, counts]))
 }

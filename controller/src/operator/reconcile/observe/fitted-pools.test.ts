@@ -4,7 +4,7 @@ import { poolOf } from '../plan.fixtures.ts'
 import { fitPools } from './fitted-pools.ts'
 import { liveIndex } from './live-index.ts'
 
-it('gives fields that an older definition does not know their defaults', () => {
+it('fills in defaults of fields that an older definition lacks', () => {
   const current = poolOf()
   const { maxSurge: _, maxUnavailable: __, strategy: ___, ...rollout } = current.spec.rollout
   const stored = { ...current, spec: { ...current.spec, rollout } } as TritonPool

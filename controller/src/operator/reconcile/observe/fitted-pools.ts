@@ -1,16 +1,15 @@
-// Pools adapted to the platform and the release at each reading. Writes are recorded in the index that they came from,
-// which recognizes an adapted pool by its uid and resourceVersion.
+// Pools adapted to the platform and the release at each read. The index recognizes an adapted pool by uid and
+// resourceVersion.
 import type { Release } from '../../pool/release.ts'
 import { type TritonPool, withDefaults } from '../../pool/triton-pool.ts'
-import { fitToPlatform, type Platform } from '../../specs/platform.ts'
-import { withPodRelease } from '../../specs/pod-release.ts'
+import { fitToPlatform, type Platform, withPodRelease } from '../../specs/platform.ts'
 import type { LiveIndex } from './live-index.ts'
 
 type Surroundings = { readonly platform: Platform; readonly release?: Release | undefined }
 
 export function fitPools(pools: LiveIndex<TritonPool>, { platform, release }: Surroundings): LiveIndex<TritonPool> {
   const complete = new WeakMap<TritonPool, TritonPool>()
-  /** An older definition has no default for newer fields of spec; its pools come without them. */
+  /** An older definition lacks defaults of newer spec fields. */
   const withAllFields = (pool: TritonPool): TritonPool => {
     const known = complete.get(pool) ?? { ...pool, spec: withDefaults(pool.spec) }
     complete.set(pool, known)

@@ -29,7 +29,7 @@ const made = (resourceVersion: string, pool = 'p', name = 'a', uid = 'u'): KubeO
 })
 
 describe('liveIndex', () => {
-  it('finds the objects of a pool, also when one moves or goes', () => {
+  it('finds the objects of a pool after one moves or is deleted', () => {
     const { index, report, forget } = world()
     report(made('1'))
     report(made('2', 'p', 'b'))
@@ -41,7 +41,7 @@ describe('liveIndex', () => {
     expect(index.of('q')).toHaveLength(1)
   })
 
-  it('shows what was written before the watch reports it', () => {
+  it('has own writes before the watch reports them', () => {
     const { index, report, versionOf } = world()
     const [first, second, third] = [made('1'), made('2'), made('3')] as const
     report(first)
@@ -54,7 +54,7 @@ describe('liveIndex', () => {
     expect(versionOf('a')).toBe('4')
   })
 
-  it('shows what was created before the watch reports it, and that it is gone when the watch says so', () => {
+  it('has a created object before the watch reports it, until the watch reports its deletion', () => {
     const { index, report, forget, versionOf } = world()
     index.recordWrite(undefined, made('5'))
     expect(index.of('p')).toHaveLength(1)
@@ -63,7 +63,7 @@ describe('liveIndex', () => {
     expect(versionOf('a')).toBeUndefined()
   })
 
-  it('keeps what the watch reported when it was faster than the answer', () => {
+  it('keeps the watch’s version if it arrived before the response', () => {
     const { index, report, versionOf } = world()
     const first = made('1')
     report(first)
@@ -72,7 +72,7 @@ describe('liveIndex', () => {
     expect(versionOf('a')).toBe('3')
   })
 
-  it('knows an adapted copy of an object by its version', () => {
+  it('recognizes an adapted copy of an object by its version', () => {
     const { index, report, versionOf } = world()
     report(made('1'))
     index.recordWrite({ ...made('1') }, made('2'))
@@ -81,7 +81,7 @@ describe('liveIndex', () => {
     expect(versionOf('a')).toBe('2')
   })
 
-  it('drops an object that is gone without the watch, in the reflector too', () => {
+  it('drops an object that is gone, in the reflector too', () => {
     const { index, report, forgotten, versionOf } = world()
     report(made('1'))
     index.recordGone(made('1'))
@@ -91,14 +91,14 @@ describe('liveIndex', () => {
     expect(versionOf('a')).toBe('5')
   })
 
-  it('keeps a new object under the name of one that is gone', () => {
+  it('keeps a recreated object', () => {
     const { index, report, versionOf } = world()
     report(made('5', 'p', 'a', 'new'))
     index.recordGone(made('1'))
     expect(versionOf('a')).toBe('5')
   })
 
-  it('goes on listening after a write that changed nothing', () => {
+  it('still follows the watch after a write without a change', () => {
     const { index, report, versionOf } = world()
     const first = made('1')
     report(first)

@@ -1,13 +1,11 @@
-// A reflector's objects by the pool that they belong to, with our own writes that the watch has not reported yet.
-// Without those a reconcile pass right after a write would see the state before it, and write again.
+// Cached objects by pool, with own writes that the watch has not reported yet. Without them a pass right after a write
+// would write again.
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Reflector } from '../../kube/reflector.ts'
 
 export type LiveIndex<T extends KubeObject> = ReturnType<typeof liveIndex<T>>
 
-/**
- * `poolOf`: undefined for an object of no pool. `changed` is called when the watch reports a change of a pool's object.
- */
+/** `poolOf` returns undefined for an object of no pool. `changed` is called when the watch reports a change. */
 export function liveIndex<T extends KubeObject>(
   reflector: Pick<Reflector<T>, 'items' | 'onChange' | 'forget'> & { readonly keyOf?: (object: T) => string },
   poolOf: (object: T) => string | undefined,
@@ -15,7 +13,7 @@ export function liveIndex<T extends KubeObject>(
 ) {
   const { keyOf = ({ metadata }: T) => metadata.name } = reflector
   const { get, all, of, set, remove } = createMembers(poolOf, keyOf)
-  /** For objects that we wrote: the versions before ours, which the watch may still report. */
+  /** Versions that precede own writes and that the watch may still report. */
   const older = new Map<string, Set<string | undefined>>()
 
   reflector.onChange((name, object) => {
@@ -32,27 +30,23 @@ export function liveIndex<T extends KubeObject>(
   return {
     get,
     all,
-    /** The objects of a pool, in no order. */
     of,
-    /** Records the answer to a write that was based on `base`, or on no object. */
+    /** Records the response to a write based on `base`, or on no object. */
     recordWrite: (base: T | undefined, written: T): void => {
       const name = keyOf(written)
-      // The watch reports nothing of a write that changed nothing, so there is nothing to wait for.
+      // An unchanged object gets no watch event.
       if (base?.metadata.resourceVersion === written.metadata.resourceVersion) return
-      // The watch was faster than the answer. Versions are compared, because callers may have an adapted copy.
+      // The watch was faster. Compares versions, because callers may hold an adapted copy.
       const known = get(name)
       if (!isSameVersion(known, base) && known?.metadata.uid === written.metadata.uid) return
       older.set(name, (older.get(name) ?? new Set()).add(base?.metadata.resourceVersion))
       set(written)
     },
-    /**
-     * Drops an object of which the API server says that it is gone. A watch may have missed that; until the next
-     * comparing list each pass would try to write to it.
-     */
+    /** Removes an object that the API server reports as gone, in case the watch missed it. */
     recordGone: (gone: T): void => {
       const name = keyOf(gone)
       reflector.forget(gone)
-      // The reflector never had an object that was created and deleted while its watch was interrupted.
+      // The reflector never saw an object that was created and deleted while its watch was down.
       if (get(name)?.metadata.uid !== gone.metadata.uid) return
       older.delete(name)
       remove(name)
@@ -60,7 +54,6 @@ export function liveIndex<T extends KubeObject>(
   }
 }
 
-/** Objects by key and by pool. */
 function createMembers<T extends KubeObject>(poolOf: (object: T) => string | undefined, keyOf: (object: T) => string) {
   const objects = new Map<string, T>()
   const pools = new Map<string, Map<string, T>>()

@@ -1,5 +1,5 @@
-// What Triton reports about its models, asked in pods that run and are not ready: the reason why a model does not load
-// is nowhere else but in the pod's log. Asked in the background, seldom and few at once; nobody waits for the answer.
+// Triton's model reports of running pods that are not ready: otherwise only the pod's log has the reason of a failed
+// load. Requests run in the background, rarely and few at once.
 import type { Logger } from 'pino'
 import { type PodIndex, readIndex } from '../../../worker/triton/repository-index.ts'
 import type { TritonStubClass } from '../../../worker/triton/triton-protocol.ts'
@@ -11,11 +11,10 @@ export type ModelIndex = ReturnType<typeof modelIndex>
 type ModelIndexOptions = {
   readonly Stub: TritonStubClass
   readonly logger: Logger
-  /** Called when a pod's answer has changed. */
   readonly changed: (pool: string) => void
 }
 
-/** About as often as the probes of a pod that starts. A failed load does not repair itself, so more often is no use. */
+/** A failed load does not repair itself, so faster polling is useless. */
 const askEveryMs = 2_000
 const atOnceMax = 8
 
@@ -39,7 +38,7 @@ export function modelIndex({ Stub, logger, changed }: ModelIndexOptions) {
   }
 
   return {
-    /** Asks those of these pods of a pool whose turn has come, and forgets the pool's others. */
+    /** Asks the pods that are due, and forgets the pool's other pods. */
     ask: (pool: string, pods: readonly AskedPod[]): void => {
       const named = new Set(pods.map(({ uid }) => uid))
       for (const [uid, entry] of entries) if (entry.pool === pool && !named.has(uid)) entries.delete(uid)

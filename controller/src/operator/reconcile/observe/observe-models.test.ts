@@ -29,7 +29,7 @@ const see = (...pods: PodReport[]) => observeModels(models, pods)[0]
 
 describe('hasBrokenModel', () => {
   it.each<[string, More, boolean]>([
-    ['is not asked yet', { pod: { ready: true } }, false],
+    ['was not probed yet', { pod: { ready: true } }, false],
     ['has the model', { pod: { ready: true }, usable: new Set(['u2netp']) }, false],
     ['lacks the model', { pod: { ready: true }, index: index({ name: 'other' }) }, true],
     [
@@ -37,44 +37,44 @@ describe('hasBrokenModel', () => {
       { pod: { ready: true }, error: { reason: 'ModelShapeWrong', message: 'alpha is FP32' } },
       true,
     ],
-  ])('judges a ready pod that %s', (_what, more, expected) => {
+  ])('reports a ready pod that %s', (_what, more, expected) => {
     expect(hasBrokenModel(models(), report(more))).toBe(expected)
   })
 })
 
 describe('observeModels', () => {
-  it('is ready when a pod can be sent requests', () => {
+  it('is ready if a pod accepts requests', () => {
     expect(see(report(), report({ pod: { ready: true }, usable: new Set(['u2netp']) }))).toMatchObject({
       state: 'ready',
     })
   })
 
-  it('believes Kubernetes of pods that nobody connects to', () => {
+  it('uses Kubernetes’ readiness for pods without a connection', () => {
     expect(see(report({ pod: { ready: true }, usable: undefined }))).toMatchObject({ state: 'ready' })
   })
 
-  it('is loading while nobody answers in a pod that runs', () => {
+  it('is loading while a running pod does not answer', () => {
     expect(see(report({ index: { kind: 'silent' } }))).toMatchObject({ state: 'loading' })
     expect(see(report({ index: index({ name: 'u2netp', state: 'LOADING' }) }))).toMatchObject({ state: 'loading' })
   })
 
-  it("is not there when Triton says so, in Triton's words", () => {
+  it("is unavailable with Triton's message if Triton reports so", () => {
     const broken = report({ index: index({ name: 'u2netp', state: 'UNAVAILABLE', reason: 'bad file' }) })
     expect(see(report(), broken)).toMatchObject({ state: 'unavailable', failure: { pod: 'a', message: 'bad file' } })
   })
 
-  it('is not there when the repository has no such folder, although the pod says that it is ready', () => {
+  it('is unavailable without a folder in the repository, although the pod is ready', () => {
     const seen = see(report({ pod: { ready: true }, index: index({ name: 'other', state: 'READY' }) }))
     expect(seen?.failure?.message).toContain('no folder u2netp')
   })
 
-  it('is not there when there is no repository', () => {
+  it('is unavailable without a repository', () => {
     expect(see(report({ index: { kind: 'refused', message: 'Server not ready' } }))?.failure?.message).toContain(
       'repository',
     )
   })
 
-  it('is not there when its file is not the one that the spec names', () => {
+  it('is unavailable if its checksum differs from spec', () => {
     const wrongFiles = [{ model: 'u2netp', message: 'has sha256:1' }]
     expect(see(report({ pod: { phase: 'Pending', wrongFiles } }))).toMatchObject({
       state: 'unavailable',
@@ -84,12 +84,12 @@ describe('observeModels', () => {
     expect(see(report({ pod: { phase: 'Pending', wrongFiles: other } }))).toMatchObject({ state: 'unknown' })
   })
 
-  it('has a wrong shape when this controller finds one in a ready pod', () => {
+  it('has a wrong shape if this process finds one in a ready pod', () => {
     const wrong = report({ pod: { ready: true }, error: { reason: 'LicenceRefused', message: 'under GPL' } })
     expect(see(wrong)).toMatchObject({ wrongShape: { pod: 'a', reason: 'LicenceRefused', message: 'under GPL' } })
   })
 
-  it('is that of the revision, not that of another which spec asks for by now', () => {
+  it('is the model of its revision, not the one in a changed spec', () => {
     const modelsOf = (revision: string) =>
       models().map((model) => ({ ...model, name: revision === 'r2' ? 'hd' : 'u2netp' }))
     const pods = [
@@ -102,7 +102,7 @@ describe('observeModels', () => {
     ])
   })
 
-  it('has the forms of the pods of its revision that stay', () => {
+  it('has the forms of its revision’s pods that are not draining', () => {
     const serving = (form: 'int8' | 'fp32', pod: Partial<PodObservation> = {}) => {
       const forms = new Map([['u2netp', { form, views: 1 }]] as const)
       return report({ pod: { ready: true, ...pod }, usable: new Set(['u2netp']), forms })
@@ -116,7 +116,7 @@ describe('observeModels', () => {
     })
   })
 
-  it('is kept apart by revision, and draining pods do not count', () => {
+  it('is separate for each revision, without draining pods', () => {
     const usable = new Set(['u2netp'])
     const pods = [
       report({ pod: { ready: true, revision: 'r1' }, usable }),

@@ -1,5 +1,3 @@
-// The state of each model in each revision, from the reports of its pods. Pure.
-
 import type { PodError } from '../../../worker/routing/pod-source.ts'
 import type { IndexedModel, PodIndex } from '../../../worker/triton/repository-index.ts'
 import type { RevisionModel } from '../../pool/revision-models.ts'
@@ -7,18 +5,16 @@ import type { ModelObservation, PodObservation } from '../../pool/status/observa
 
 export type PodReport = {
   readonly pod: PodObservation
-  /** What Kubernetes and the pod say; `pod.ready` is false also when one of its models is not usable. */
+  /** Readiness by Kubernetes; `pod.ready` is also false if a model is unusable. */
   readonly saysReady: boolean
-  /** Models that this controller could send requests for to it now; undefined: it does not connect to the pod. */
+  /** Models that this process could send requests for; undefined if it does not connect to the pod. */
   readonly usable: ReadonlySet<string> | undefined
-  /** What it reports of each model that it serves, by name. */
   readonly forms?: ReadonlyMap<string, NonNullable<ModelObservation['forms']>[number]>
-  /** Why this controller sends nothing to it although it says that it is ready. */
+  /** Why this process sends no requests to a pod that reports ready. */
   readonly error: PodError | undefined
   readonly index: PodIndex | undefined
 }
 
-/** The best state of each model in any pod of the revision. */
 export function observeModels(
   modelsOf: (revision: string) => readonly RevisionModel[],
   pods: readonly PodReport[],
@@ -40,7 +36,7 @@ type Seen = Omit<ModelObservation, 'name' | 'modelVersion' | 'revision' | 'forms
 
 const order = ['ready', 'loading', 'unavailable', 'unknown'] as const
 
-/** Ready wins. A failure wins over pods that are still loading, since they will fail too. */
+/** Ready wins. A failure wins over loading pods, which will fail too. */
 function bestOf(seen: readonly Seen[]): Seen {
   const ready = seen.find(({ state, wrongShape }) => state === 'ready' && wrongShape === undefined)
   const failing = seen.find(({ failure, wrongShape }) => failure !== undefined || wrongShape !== undefined)
@@ -48,7 +44,7 @@ function bestOf(seen: readonly Seen[]): Seen {
   return best ?? { state: 'unknown' }
 }
 
-/** Triton is ready also when it did not find a model's folder, and whatever a model's shape is. */
+/** Triton reports ready even without a model's folder, and regardless of a model's shape. */
 export const hasBrokenModel = (models: readonly RevisionModel[], report: PodReport): boolean =>
   models.some(({ name }) => {
     const { failure, wrongShape } = observeModel(name, report)
@@ -62,7 +58,7 @@ function observeModel(name: string, { pod, saysReady, usable, error, index }: Po
   if (wrongFile !== undefined) {
     return { state: 'unavailable', failure: { pod: pod.name, message: wrongFile.message, reason: 'ChecksumMismatch' } }
   }
-  if (index?.kind === 'refused') return failed(pod, `${index.message}: is there a repository where the spec says?`)
+  if (index?.kind === 'refused') return failed(pod, `${index.message}: check that the repository in spec exists`)
   if (index?.kind === 'index') return observeEntry(name, pod, index.models)
   return { state: pod.phase === 'Running' ? 'loading' : 'unknown' }
 }

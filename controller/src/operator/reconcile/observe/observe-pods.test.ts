@@ -21,21 +21,26 @@ const ready = { conditions: [{ type: 'Ready', status: 'True' as const }] }
 const container = { name: 'triton', ready: false, restartCount: 0 }
 
 describe('observePod', () => {
-  it('is ready only while it stays', () => {
+  it('is not ready while it drains', () => {
     expect(observePod(pod({}, ready), context)).toMatchObject({ ready: true, draining: false })
     expect(observePod(pod(going, ready), context)).toMatchObject({ ready: false, draining: true })
   })
 
   it.each<[string, Partial<Pod['metadata']>, Partial<typeof context>, string | undefined]>([
-    ['somebody else deleted it', {}, {}, undefined],
-    ['it was chosen to go', { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-1' } }, {}, 'ScaleDown'],
-    ['no pod of its revision is wanted', {}, { emptyRevisions: new Set(['r1']) }, 'ScaleDown'],
+    ['another client deleted it', {}, {}, undefined],
+    [
+      'it was chosen for removal',
+      { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-1' } },
+      {},
+      'ScaleDown',
+    ],
+    ['no pod of its revision is desired', {}, { emptyRevisions: new Set(['r1']) }, 'ScaleDown'],
     ['its revision was replaced', {}, { usedRevisions: new Set(['r2']) }, 'RevisionReplaced'],
   ])('reports why it drains: %s', (_what, metadata, more, reason) => {
     expect(observePod(pod({ ...going, ...metadata }), { ...context, ...more }).drainReason).toBe(reason)
   })
 
-  it('reports what a container waits for, unless it is part of every start', () => {
+  it('reports the waiting reason of a container, except normal phases of a start', () => {
     const waiting = (reason: string) => ({
       containerStatuses: [{ ...container, state: { waiting: { reason, message: 'x' } } }],
     })
@@ -46,14 +51,14 @@ describe('observePod', () => {
     })
   })
 
-  it('reports why it has no node', () => {
+  it('reports why it is unscheduled', () => {
     const conditions = [
       { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable', message: '0/1 nodes' },
     ]
     expect(observePod(pod({}, { conditions }), context).unschedulable).toBe('0/1 nodes')
   })
 
-  it('reports which models have another file than the spec names, also while it waits to compare again', () => {
+  it('reports models whose checksum differs, also while the container backs off', () => {
     const init = { name: 'checksums', ready: false, restartCount: 1 }
     const message = 'a: /models/a/1/model.onnx has sha256:1, and the spec asks for sha256:2\nb: there is no file x\n'
     const terminated = { exitCode: 1, reason: 'Error', message }
@@ -70,7 +75,7 @@ describe('observePod', () => {
     expect(observePod(pod({}, status), context).wrongFiles).toBeUndefined()
   })
 
-  it('reports which init container failed, until it succeeds', () => {
+  it('reports the failed init container until it succeeds', () => {
     const init = { name: 'fetch', ready: false, restartCount: 2 }
     const terminated = { exitCode: 6, reason: 'Error', message: 'no such host' }
     const waiting = { reason: 'CrashLoopBackOff' }
@@ -85,7 +90,7 @@ describe('observePod', () => {
     expect(failureOf({ state: { waiting: { reason: 'PodInitializing' } } })).toBeUndefined()
   })
 
-  it('reports how it ended and how often', () => {
+  it('reports how often Triton exited, and how', () => {
     const lastState = { terminated: { exitCode: 137, reason: 'OOMKilled' } }
     const status = { containerStatuses: [{ ...container, restartCount: 3, lastState }] }
     expect(observePod(pod({}, status), context)).toMatchObject({

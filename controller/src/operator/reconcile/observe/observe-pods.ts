@@ -1,17 +1,14 @@
-// Pods as Kubernetes has them → pods as decisions and status see them. Pure.
 import type { ContainerState, ContainerStatus, Pod } from '../../kube/objects.ts'
 import { deletionCostAnnotation, revisionLabel } from '../../pool/labels.ts'
-import type { PodObservation } from '../../pool/status/observation.ts'
-import { victimCost } from '../../rollout/drain.ts'
-import { checksumContainer } from '../../specs/checksum-container.ts'
-import { tritonContainer } from '../../specs/pod-template.ts'
+import type { PodObservation, PoolObservation } from '../../pool/status/observation.ts'
+import type { TritonPool } from '../../pool/triton-pool.ts'
+import { victimCost } from '../../rollout/choose-victims.ts'
+import { checksumContainer, tritonContainer } from '../../specs/pod-template.ts'
 
 type PodContext = {
-  /** The stable revision and the canary; pods of other revisions drain because they were replaced. */
+  /** Stable revision and canary; pods of other revisions drain as replaced. */
   readonly usedRevisions: ReadonlySet<string>
-  /** Revisions with no desired pods. */
   readonly emptyRevisions: ReadonlySet<string>
-  /** Requests that all workers have in flight in the pod. */
   readonly slotsUsed: number | undefined
 }
 
@@ -48,11 +45,10 @@ export function observePod(pod: Pod, { usedRevisions, emptyRevisions, slotsUsed 
 export const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false
 
-/** Triton's container, or the first one where a pod patch renamed it. */
+/** Triton's container, or the first one if a pod patch renamed it. */
 export const tritonOf = ({ status }: Pod): ContainerStatus | undefined =>
   status?.containerStatuses?.find(({ name }) => name === tritonContainer) ?? status?.containerStatuses?.[0]
 
-/** Reasons for which containers wait in every start. */
 const usual = new Set(['ContainerCreating', 'PodInitializing'])
 
 function waitingOf({ status }: Pod): PodObservation['waiting'] {
@@ -69,7 +65,7 @@ function unschedulableOf({ status }: Pod): string | undefined {
   return condition.message ?? 'no reason given'
 }
 
-/** From the termination message of the checksum container, which has one line for each model: `name: what`. */
+/** Reads the checksum container's termination message: one line `name: message` per model. */
 function wrongFilesOf({ status }: Pod): NonNullable<PodObservation['wrongFiles']> {
   const { state, lastState } = status?.initContainerStatuses?.find(({ name }) => name === checksumContainer) ?? {}
   const exit = state?.terminated ?? lastState?.terminated
@@ -83,7 +79,7 @@ function wrongFilesOf({ status }: Pod): NonNullable<PodObservation['wrongFiles']
 function initFailureOf({ status }: Pod): PodObservation['initFailure'] {
   for (const { name, ready, restartCount, state, lastState } of status?.initContainerStatuses ?? []) {
     const exit = state?.terminated ?? lastState?.terminated
-    // A sidecar is ready, and may have ended before.
+    // Skips a ready sidecar that had ended before.
     if (!ready && exit !== undefined && exit.exitCode !== 0) {
       return { container: name, restarts: restartCount, lastExit: exitOf(exit) }
     }
@@ -98,3 +94,24 @@ function exitOf({ exitCode, reason, message }: NonNullable<ContainerState['termi
 export const revisionOfPod = ({ metadata }: Pod): string | undefined => metadata.labels?.[revisionLabel]
 
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+
+export function missingSourcesOf(
+  { spec }: TritonPool,
+  pods: readonly PodObservation[],
+): PoolObservation['missingSources'] {
+  const words = pods.flatMap(({ draining, ready, unschedulable, waiting }) =>
+    draining || ready ? [] : [unschedulable ?? waiting?.message ?? ''],
+  )
+  const isMissing = (kind: string, name: string): boolean =>
+    words.some((text) => text.includes(`${kind} "${name}" not found`))
+  return spec.models.flatMap(({ name: model, source }) => {
+    const { persistentVolumeClaim: claim, s3 } = source
+    if (claim && isMissing('persistentvolumeclaim', claim.claimName)) {
+      return [{ model, message: `there is no PersistentVolumeClaim ${claim.claimName} in the pool's namespace` }]
+    }
+    if (s3?.secretName !== undefined && isMissing('secret', s3.secretName)) {
+      return [{ model, message: `there is no Secret ${s3.secretName} in the pool's namespace` }]
+    }
+    return []
+  })
+}

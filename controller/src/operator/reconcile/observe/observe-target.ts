@@ -1,9 +1,8 @@
-// The revision that a pool asks for, from what its Deployments and its status record of the revisions there are.
+// The revision that a pool asks for, from the records on its Deployments and in its status.
 import type { Deployment } from '../../kube/objects.ts'
-import type { OwnerRequests } from '../../pool/owner-requests.ts'
-import { isRetryAsked, retryAnnotation } from '../../pool/retry-annotation.ts'
+import { isRetryAsked, type OwnerRequests, retryAnnotation } from '../../pool/owner-requests.ts'
 import type { TritonPool } from '../../pool/triton-pool.ts'
-import { type Built, builderVersion, inputsOf, readBuilt } from '../../specs/built.ts'
+import { type BuildRecord, builderVersion, inputsOf, readBuildRecord } from '../../specs/build-record.ts'
 import { chooseTarget, findMissingRecords, type TargetBuild, type TargetInput } from '../../specs/choose-target.ts'
 import { targetRevision } from '../../specs/triton-deployment.ts'
 
@@ -11,8 +10,7 @@ type Deployments = ReadonlyMap<string, Deployment>
 
 type ObservedTarget = {
   readonly targetBuild: TargetBuild
-  /** Records to write on Deployments that have none, by revision. */
-  readonly missingRecords: ReadonlyMap<string, Built>
+  readonly missingRecords: ReadonlyMap<string, BuildRecord>
 }
 
 export function observeTarget(pool: TritonPool, deployments: Deployments, requests: OwnerRequests): ObservedTarget {
@@ -40,22 +38,21 @@ function targetInput(pool: TritonPool, deployments: Deployments, requests: Owner
   }
 }
 
-/** The builders, as status shows them. */
 export const observeBuilder = (
   pool: TritonPool,
   deployments: Deployments,
   { targetBuild, missingRecords }: ObservedTarget,
 ) => ({
   newest: builderVersion,
-  of: (revision: string): Built | undefined =>
+  of: (revision: string): BuildRecord | undefined =>
     revision === targetBuild.revision
       ? targetBuild.built
       : (builtOf(pool, deployments, revision) ?? missingRecords.get(revision)),
 })
 
-/** By its Deployment, or by status: the Deployment of a revision that was rolled back is gone. */
-function builtOf({ status }: TritonPool, deployments: Deployments, revision: string): Built | undefined {
-  const written = readBuilt(deployments.get(revision)?.metadata.annotations)
+/** From its Deployment, or from status: a rolled-back revision has no Deployment. */
+function builtOf({ status }: TritonPool, deployments: Deployments, revision: string): BuildRecord | undefined {
+  const written = readBuildRecord(deployments.get(revision)?.metadata.annotations)
   if (written !== undefined) return written
   const { builder, inputs, rebuild } = status?.revisions?.find((one) => one.revision === revision) ?? {}
   if (builder === undefined || inputs === undefined) return undefined

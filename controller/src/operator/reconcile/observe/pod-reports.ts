@@ -1,4 +1,4 @@
-// What Kubernetes, our own connections and Triton report about each pod of a pool, brought together.
+// Combines reports of Kubernetes, of own connections and of Triton about each pod of a pool.
 import type { PodSource } from '../../../worker/routing/pod-source.ts'
 import type { Deployment, Pod, Service } from '../../kube/objects.ts'
 import { simulatedAnnotation } from '../../pool/labels.ts'
@@ -10,9 +10,7 @@ import { hasBrokenModel, type PodReport } from './observe-models.ts'
 import { observePod } from './observe-pods.ts'
 
 export type PodReporters = {
-  /** The pods whose models this process reaches, as the workers do. */
   readonly source: Pick<PodSource, 'pods' | 'errors'>
-  /** Requests that all workers have in flight in the pod at this address. */
   readonly slotsUsed: (address: string) => number
   readonly models: ModelIndex
 }
@@ -20,16 +18,14 @@ export type PodReporters = {
 type ReportInput = {
   readonly pool: TritonPool
   readonly pods: readonly Pod[]
-  /** By revision, both. */
   readonly deployments: ReadonlyMap<string, Deployment>
   readonly services: ReadonlyMap<string, Service>
-  /** Models of a revision that an older pool serves: requests for them are never sent here. */
+  /** Models of a revision that an older pool serves; they get no requests here. */
   readonly unroutedIn: (revision: string) => readonly string[]
-  /** What a revision serves. */
   readonly modelsOf: (revision: string) => readonly RevisionModel[]
 }
 
-/** Also asks Triton, in the background, in pods that run and serve no requests. */
+/** Also polls Triton in running pods that serve no requests. */
 export function collectPodReports({ source, slotsUsed, models }: PodReporters, input: ReportInput): PodReport[] {
   const { pool, pods, deployments, services, unroutedIn, modelsOf } = input
   const { name } = pool.metadata
@@ -58,7 +54,7 @@ export function collectPodReports({ source, slotsUsed, models }: PodReporters, i
       error: errors.get(addressOf(pod) ?? ''),
       index: models.of(pod.metadata.uid ?? ''),
     }
-    // Without a Service no EndpointSlice lists the pods of a revision, and nobody sends to them.
+    // Without a Service no EndpointSlice lists the pods, so they get no requests.
     const servesNone = (connects && !services.has(seen.revision)) || hasBrokenModel(modelsOf(seen.revision), report)
     return seen.ready && servesNone ? { ...report, pod: { ...seen, ready: false } } : report
   })

@@ -1,5 +1,5 @@
-// Requests that the workers have in flight in each pod, as they report them. They decide which of several equal pods
-// goes first and nothing else, so a lost report costs a drain a little longer, and no task.
+// Requests in flight in each pod, as workers report them. They only order pods for removal, so a lost report is
+// harmless.
 import type { Bus } from '@matte/core/bus/bus'
 import { listen } from '@matte/core/bus/listen'
 import { readSlotReport, type SlotReport } from '@matte/core/bus/slot-report'
@@ -8,13 +8,13 @@ import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import type { Service } from '@matte/core/runtime/service'
 
-/** Three reports of a worker. An older one is of a worker that has stopped, or that has nothing in flight. */
+/** Three report intervals. An older report belongs to a stopped or idle worker. */
 const freshMs = 3_000
-/** More workers than any installation has; beyond it the oldest report is dropped. */
+/** Above any installation's workers; the oldest report is dropped. */
 const workersMax = 1_000
 
 type SlotReports = Service & {
-  /** Requests in flight in the pod at an address, over all workers. */
+  /** Requests in flight from all workers in the pod at an address. */
   readonly slotsUsed: (address: string) => number
 }
 

@@ -39,7 +39,7 @@ const running = { ...container, state: { running: {} } }
 const isReady = { conditions: [scheduled, { type: 'Ready', status: 'True' as const }] }
 
 describe('the phases of a start', () => {
-  it('are measured from one to the next, and the whole of it up to ready', async () => {
+  it('are measured one by one, and in total until ready', async () => {
     const { phases, starts, reported, at } = recorder()
     phases.observe('a', pod())
     at(1)
@@ -56,7 +56,7 @@ describe('the phases of a start', () => {
     expect(starts).toEqual(['p 10'])
   })
 
-  it('are not measured of a pod whose creation was not observed, or that was restarted', async () => {
+  it('are not measured for a pod with an unobserved creation or a restart', async () => {
     const { phases, starts, at } = recorder()
     phases.observe('a', pod({ conditions: [scheduled] }))
     at(1)
@@ -69,7 +69,7 @@ describe('the phases of a start', () => {
     expect(starts).toEqual([])
   })
 
-  it('are forgotten with their pod', async () => {
+  it('are forgotten with the pod', async () => {
     const { phases, starts } = recorder()
     phases.observe('a', pod())
     phases.observe('a', undefined)

@@ -1,5 +1,5 @@
-// How long each phase of a pod's start takes, and the whole start. Observed by the watch and measured by our own clock,
-// since Kubernetes' times are whole seconds; a pod whose creation was not observed is not measured.
+// Duration of each phase of a pod's start. Measured by the local clock on watch events, because Kubernetes' times have
+// whole seconds. Pods whose creation was not observed are skipped.
 //
 //   scheduled   from its creation until it has a node
 //   pulled      until its container runs: volumes, network, image
@@ -18,28 +18,25 @@ type StartPhase = (typeof startPhases)[number]
 
 type StartPhasesOptions = {
   readonly registry: Registry
-  /** Only the leader reports: otherwise each replica would count every pod. */
+  /** Only the leader reports, so each pod counts once. */
   readonly reports: () => boolean
-  /** A pod became ready this many seconds after its creation. */
   readonly ready: (pool: string, seconds: number) => void
   readonly clock?: Clock
 }
 
-/** All of this file; docs/metrics.md lists them. */
 export const startMetrics = {
   phase: histogram({
     name: 'matte_pod_start_phase_seconds',
     help:
-      'Duration of one phase of the start of a pod, observed through the watch and measured by the clock of the ' +
-      "leader, who alone counts: it has a node, its container runs, Triton's ports are open, its models are loaded, " +
-      'requests may be sent.',
+      "Duration of one phase of a pod's start, measured by the leader: scheduled to a node, container running, " +
+      "Triton's ports open, models loaded, ready for requests.",
     labels: { phase: startPhases },
-    // From half a second, for a small model whose image is on the node, to an hour.
+    // Covers a small model on a prepared node up to an hour.
     buckets: [0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600],
   }),
 }
 
-/** A pod that is older when it is first observed existed before us. Leaves room for clocks that differ. */
+/** A pod that is older when first observed existed before this process. Allows for clock skew. */
 const newPodMs = 30_000
 
 type Start = {
@@ -54,7 +51,7 @@ export function startPhaseRecorder({ registry, reports, ready, clock = systemClo
   const seconds = startMetrics.phase.register(registry)
   const starts = new Map<string, Start>()
 
-  /** Ends the phases up to `phase` now. Several that end at once were too short to be observed apart. */
+  /** Ends the phases up to `phase`. Phases that end together were too short to be observed. */
   function reach(start: Start, phase: StartPhase): void {
     const now = clock.monotonicMs()
     for (let index = start.next; index <= startPhases.indexOf(phase); index++) {
@@ -76,7 +73,6 @@ export function startPhaseRecorder({ registry, reports, ready, clock = systemClo
   }
 
   return {
-    /** A change of a pod; undefined: it is gone. */
     observe: (name: string, pod: Pod | undefined): void => {
       const known = starts.get(name)
       const isOver =
@@ -87,7 +83,6 @@ export function startPhaseRecorder({ registry, reports, ready, clock = systemClo
       const start = starts.get(name) ?? begin(name, pod, reached)
       if (start && reached) reach(start, reached)
     },
-    /** Names of the pods that this process may send requests to now. */
     observeWarm: (names: ReadonlySet<string>): void => {
       for (const [name, start] of starts) {
         if (start.next < startPhases.indexOf('warm') || !names.has(name)) continue

@@ -1,16 +1,15 @@
-import type { Photo } from '../decode.ts'
 import type { ColourField } from './decontaminate.ts'
+import type { Photo } from './sample-cells.ts'
 
-// The one pass over the full-size photo. It walks each row from cell centre to cell centre of the grid: a stretch
-// between cells that are certainly clear is skipped, between cells that are certainly solid copied, and only the rest
-// calculated.
+// The only pass over the full-size photo. Rows are walked in stretches between cell centres: clear stretches are
+// skipped, solid ones copied, the rest computed.
 
 const clear = 0
 const solid = 1
 const mixed = 2
 type Kind = typeof clear | typeof solid | typeof mixed
 
-/** RGBA of the cut-out, `width * height * 4` bytes, not premultiplied; colour is 0 wherever alpha is 0. */
+/** Returns RGBA, `width * height * 4` bytes, not premultiplied; colour is 0 where alpha is 0. */
 export function compose(
   photo: Photo,
   gridSize: number,
@@ -52,7 +51,6 @@ export function compose(
   return rgba
 }
 
-/** What a cell is for every colour there could be: the linear model's bounds over all of 0..255. */
 function classifyCells(coefficients: Float32Array): Uint8Array {
   const kinds = new Uint8Array(coefficients.length / 4)
   for (let cell = 0; cell < kinds.length; cell++) {
@@ -68,7 +66,7 @@ function classifyCells(coefficients: Float32Array): Uint8Array {
   return kinds
 }
 
-/** Stretch s covers the columns from the centre of cell s - 1 to that of cell s: [starts[s], starts[s + 1]). */
+/** Stretch s covers the columns [starts[s], starts[s + 1]), from the centre of cell s - 1 to that of cell s. */
 function findStretches(width: number, gridSize: number): Int32Array {
   const starts = new Int32Array(gridSize + 2)
   for (let stretch = 1; stretch <= gridSize; stretch++) {
@@ -78,10 +76,10 @@ function findStretches(width: number, gridSize: number): Int32Array {
   return starts
 }
 
-// Of each cell: 4 coefficients, then 6 colours of the field.
+// Per cell: 4 coefficients and 6 colours of the field.
 const valueCount = 10
 
-/** The cells of two rows of the grid, mixed for a row of the photo between them; only those next to a mixed stretch. */
+/** Interpolates two grid rows for one photo row, only beside mixed stretches. */
 function mixRows(
   values: Float64Array,
   rowKinds: Uint8Array,
@@ -106,7 +104,6 @@ function mixRows(
   }
 }
 
-/** The values along a stretch: at its first pixel, and their steps from pixel to pixel; `step` is a pixel in cells. */
 type Ramps = { readonly values: Float64Array; readonly steps: Float64Array; readonly step: number }
 
 function fillRamps(
@@ -171,9 +168,7 @@ function blendPixels({ pixels, channels }: Photo, target: Uint32Array, from: num
   }
 }
 
-/**
- * The foreground colour (0..255) of a pixel that is `share` foreground; the field's means are values `i` and `i + 3`.
- */
+/** `share`: foreground share of the pixel. The field's means are values `i` and `i + 3`. */
 function unmix(colour: number, share: number, { values, steps }: Ramps, i: number, along: number): number {
   const foreground = (values[i] as number) + along * (steps[i] as number)
   const background = (values[i + 3] as number) + along * (steps[i + 3] as number)
@@ -182,6 +177,5 @@ function unmix(colour: number, share: number, { values, steps }: Ramps, i: numbe
   return unmixed <= 0 ? 0 : unmixed >= 255 ? 255 : unmixed | 0
 }
 
-// Little-endian, as every machine that Node runs on is.
 const pack = (red: number, green: number, blue: number, alpha: number) =>
   red | (green << 8) | (blue << 16) | (alpha << 24)

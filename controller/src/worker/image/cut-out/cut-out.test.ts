@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Photo } from '../decode.ts'
 import { cutOut } from './cut-out.ts'
 import { hasForeground } from './foreground.ts'
+import type { Photo } from './sample-cells.ts'
 
 const maskSize = 64
 
@@ -78,10 +78,10 @@ describe('cutOut', () => {
     expect(pixelAt(round.rgba, (height >> 1) * width + (width >> 1))[3]).toBeGreaterThan(200)
   })
 
-  describe('nothing found', () => {
+  describe('a cut-out without a subject', () => {
     const photo = photoOf(40, 40, noise)
 
-    it('is a fully transparent result without a foreground', () => {
+    it('is fully transparent and has no foreground', () => {
       const { rgba, foreground } = cutOut(
         photo,
         maskOf(() => 0.02),
@@ -90,18 +90,18 @@ describe('cutOut', () => {
       expect(rgba.every((value) => value === 0)).toBe(true)
     })
 
-    it('is decided at four fifths: the network must hold a little of the picture for foreground', () => {
+    it('is returned unless enough mask values are at least 0.8', () => {
       const blobOf = (height: number) => disc.map((probability) => Math.round((probability / 255) * height))
       expect(cutOut(photo, blobOf(203)).foreground).toBeNull()
       expect(cutOut(photo, blobOf(204)).foreground).not.toBeNull()
     })
 
-    it('is also a subject of less than 64 of the 102,400 values of a mask', () => {
+    it('is returned for a subject of fewer than 64 of 102,400 mask values', () => {
       const dot = (count: number) => Uint8Array.from({ length: 320 * 320 }, (_, i) => (i < count ? 255 : 0))
       expect([hasForeground(dot(63)), hasForeground(dot(64))]).toEqual([false, true])
     })
 
-    it('is also a subject that the photo itself hides', () => {
+    it('is returned for a subject that the photo itself hides', () => {
       const { rgba, foreground } = cutOut(
         photoOf(40, 40, (x, y) => [...noise(x, y), 0]),
         everything,
@@ -111,7 +111,7 @@ describe('cutOut', () => {
     })
   })
 
-  it('makes a subject opaque that the network is only 85 % sure of', () => {
+  it('makes a subject opaque even if the network is only 85 % sure', () => {
     const unsure = disc.map((probability) => Math.round(probability * 0.85))
     const { rgba } = cutOut(
       photoOf(64, 64, () => [90, 90, 90]),
@@ -149,7 +149,7 @@ describe('cutOut', () => {
     expect(pixelAt(rgba, row + 126)[3]).toBeGreaterThan((pixelAt(rgba, row + 129)[3] ?? 0) + 100)
   })
 
-  it('takes the old background out of soft pixels', () => {
+  it('removes the old background from soft pixels', () => {
     // Red fades into green over a fifth of the image, and the mask is the exact matte of it.
     const share = (x: number) => Math.min(1, Math.max(0, (0.6 - x) / 0.2))
     const photo = photoOf(400, 60, (x) => [

@@ -1,29 +1,27 @@
-import type { Photo } from '../decode.ts'
 import { compose } from './compose.ts'
 import { buildColourField } from './decontaminate.ts'
 import { type Box, findForeground, hasForeground } from './foreground.ts'
 import { toMaskCells } from './mask-cells.ts'
-import { refine } from './refine/refine.ts'
+import { refine } from './refine.ts'
+import type { Photo } from './sample-cells.ts'
 import { sampleCells } from './sample-cells.ts'
 
-// The whole way from photo and mask to cut-out, pure and synchronous: everything costly happens on a grid of 160 x 160
-// cells (refine, decontaminate), then one pass over the photo writes the result (compose). Memory besides the photo:
-// the result (4 bytes a pixel) and up to 24 MB for the grid, whatever the photo's size. Wherever pixels and cells are
-// read `as number`: a typed array gives `number | undefined` to the checker, and the loop around it bounds the index.
+// Photo and mask to cut-out, pure and synchronous. The costly steps (refine, decontaminate) run on a grid of 160 x 160
+// cells; compose makes one pass over the photo. Memory: 4 bytes per pixel for the result and up to 24 MB for the grid.
+// `as number` in these files: TypeScript types array reads as possibly undefined, and the loops bound the index.
 
 export type CutOut = {
-  /** `width * height * 4` bytes, 8-bit sRGB, not premultiplied; colour is 0 wherever alpha is 0. */
+  /** Straight alpha; colour is 0 where alpha is 0. */
   readonly rgba: Uint8Array<ArrayBuffer>
   readonly width: number
   readonly height: number
-  /** Null: nothing was found, and the result is fully transparent. */
+  /** Null when nothing was found. */
   readonly foreground: Box | null
 }
 
 /**
- * `mask`: the network's answer for the whole photo, square (sides divisible by 4), row by row, probability x 255.
- * The photo is not changed; its own alpha, if it has one, is multiplied into the result. Blocks for 6 ms a megapixel
- * and 10 ms besides, so it belongs on a thread (image-pool.ts). Throws RangeError for a mask of any other shape.
+ * `mask`: square, side divisible by 4, probability x 255. Blocks for 10 ms plus 6 ms per megapixel, so it runs on a
+ * thread. @throws RangeError for a mask of another shape
  */
 export function cutOut(photo: Photo, mask: Uint8Array): CutOut {
   const { width, height } = photo

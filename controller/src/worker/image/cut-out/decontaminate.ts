@@ -1,30 +1,22 @@
-import { boxMean } from './box-mean.ts'
 import type { MaskCells } from './mask-cells.ts'
 import type { CellColours } from './sample-cells.ts'
 
-// A soft pixel shows a mixture, colour = alpha * foreground + (1 - alpha) * background; a cut-out that keeps the
-// mixture has the well-known fringe of old background. Blur fusion (Forte 2021) takes as first guess the alpha-weighted
-// mean of the colours around, and adds alpha times what the mixture equation then leaves unexplained; a second round
-// with a small radius starts from the first one's result. Both rounds run on a grid half as fine as the mask's, since
-// means change slowly; at full size only the last correction is repeated, and only for soft pixels (compose.ts).
+// Estimates foreground and background colours, so soft pixels lose the fringe of the old background. Blur fusion (Forte
+// 2021): the alpha-weighted mean of nearby colours, corrected by what the mixture equation leaves unexplained, then a
+// second round with a small radius. Both rounds run at half the grid's resolution; compose.ts repeats the last
+// correction at full size.
 
-/**
- * Mean colours around each cell of the mask's grid, 0..255: 6 floats a cell, red, green, blue of the foreground, then
- * of the background. Filled in near the unsettled cells only.
- */
+/** Mean colours per cell, 0..255: 6 floats, foreground RGB and background RGB, filled in near unsettled cells only. */
 export type ColourField = Float32Array
 
-// Cells of the half grid on either side. Wide reaches solid colour from the middle of any soft zone (9 % of the side,
-// as the paper's 90 of 1,024 pixels); narrow follows the subject's own colours along its edge. On lemur.png composed
-// over black and white, a wide radius of 4 to 10 is as good; narrow 1 is best (mean error in soft pixels 14.7 levels;
-// 0: 16.0).
+// In cells of the half grid. Wide (9 % of the side, as in the paper) reaches solid colour from inside any soft zone;
+// narrow follows the edge. On lemur.png wide 4 to 10 are equal; narrow 1 is best (error 14.7 levels; 0: 16.0).
 const wideRadius = 7
 const narrowRadius = 1
 
-// Share of the cell's own colour in each mean: keeps it defined where no foreground (or background) is near.
+// Share of a cell's own colour in each mean, for cells without foreground or background nearby.
 const ownShare = 1e-3
 
-/** `alpha`: 0..1 per cell, as refined; `colours`: the photo in the same cells. */
 export function buildColourField(
   { gridSize, near }: MaskCells,
   alpha: Float32Array,
@@ -61,7 +53,6 @@ function halve(plane: Float32Array, gridSize: number): Float32Array {
   return half
 }
 
-/** Back to the mask's grid, bilinearly: a cell's centre lies a quarter cell from that of the half grid's cell. */
 function spread(half: Float32Array, gridSize: number, near: Int32Array, field: ColourField, channel: number): void {
   const halfSize = gridSize / 2
   const clamp = (position: number) => Math.min(halfSize - 1, Math.max(0, position))
@@ -78,7 +69,6 @@ function spread(half: Float32Array, gridSize: number, near: Int32Array, field: C
   }
 }
 
-/** Means of a plane's values over windows, each value counted by its cell's weight. */
 function weightedMean(weight: Float32Array, gridSize: number, radius: number) {
   const meanWeight = boxMean(weight, gridSize, radius)
   return (values: Float32Array): Float32Array => {
@@ -91,7 +81,7 @@ function weightedMean(weight: Float32Array, gridSize: number, radius: number) {
   }
 }
 
-/** Moves the foreground, in place, towards what the mixture equation asks for. */
+/** Moves the foreground towards the mixture equation's solution, in place. */
 function explain(colour: Float32Array, alpha: Float32Array, foreground: Float32Array, background: Float32Array) {
   for (let cell = 0; cell < colour.length; cell++) {
     const opacity = alpha[cell] as number
@@ -100,4 +90,60 @@ function explain(colour: Float32Array, alpha: Float32Array, foreground: Float32A
     foreground[cell] = Math.min(1, Math.max(0, front + opacity * unexplained))
   }
   return foreground
+}
+
+/** Means of `source` (times `weight`) over square windows, at a cost independent of the radius. In double precision. */
+export function boxMean(source: Float32Array, size: number, radius: number, weight?: Float32Array): Float32Array {
+  const values = weight === undefined ? source : product(source, weight)
+  const target = new Float32Array(source.length)
+  const columns = new Float64Array(size)
+  const prefix = new Float64Array(size + 1)
+  for (let y = -radius; y < size; y++) {
+    slideDown(columns, values, size, y + radius, y - radius - 1)
+    if (y < 0) continue
+    let sum = 0
+    for (let x = 0; x < size; x++) {
+      sum += columns[x] as number
+      prefix[x + 1] = sum
+    }
+    const height = Math.min(size - 1, y + radius) - Math.max(0, y - radius) + 1
+    averageRow(prefix, radius, height, target, y * size)
+  }
+  return target
+}
+
+function slideDown(columns: Float64Array, values: Float32Array, size: number, entering: number, leaving: number): void {
+  if (entering < size) {
+    for (let x = 0, i = entering * size; x < size; x++, i++) {
+      columns[x] = (columns[x] as number) + (values[i] as number)
+    }
+  }
+  if (leaving >= 0) {
+    for (let x = 0, i = leaving * size; x < size; x++, i++) {
+      columns[x] = (columns[x] as number) - (values[i] as number)
+    }
+  }
+}
+
+function averageRow(prefix: Float64Array, radius: number, height: number, target: Float32Array, offset: number): void {
+  const size = prefix.length - 1
+  const inside = Math.max(radius, size - radius)
+  const scale = 1 / ((2 * radius + 1) * height)
+  for (let x = radius; x < inside; x++) {
+    target[offset + x] = ((prefix[x + radius + 1] as number) - (prefix[x - radius] as number)) * scale
+  }
+  for (let x = 0; x < Math.min(radius, size); x++) {
+    const to = Math.min(size, x + radius + 1)
+    target[offset + x] = (prefix[to] as number) / (to * height)
+  }
+  for (let x = inside; x < size; x++) {
+    const from = Math.max(0, x - radius)
+    target[offset + x] = ((prefix[size] as number) - (prefix[from] as number)) / ((size - from) * height)
+  }
+}
+
+function product(a: Float32Array, b: Float32Array): Float32Array {
+  const result = new Float32Array(a.length)
+  for (let i = 0; i < result.length; i++) result[i] = (a[i] as number) * (b[i] as number)
+  return result
 }

@@ -25,7 +25,7 @@ describe('findForeground', () => {
     expect(findForeground(rgba, 10, 8)).toEqual({ top: 2, left: 3, width: 4, height: 4 })
   })
 
-  it('does not count what nobody sees', () => {
+  it('ignores invisible pixels', () => {
     const rgba = withAlpha(10, 8, [
       [0, 0, 7],
       [9, 7, 7],

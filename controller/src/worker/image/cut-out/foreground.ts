@@ -1,15 +1,11 @@
-/** Where the subject is, in pixels of the result; the shape of the interface's `foreground`. */
+/** Bounding box of the subject in pixels of the result, as the API reports it. */
 export type Box = { readonly top: number; readonly left: number; readonly width: number; readonly height: number }
 
-/**
- * When there is a subject at all: at least so many of the mask's 320 × 320 values, a share of any other's, are at least
- * so high. docs/quality.md has how often that errs, and test/quality/presence how it was chosen.
- */
+/** Mask values of at least `least` that make a subject, per 320 × 320; docs/quality.md has the error rates. */
 export const foregroundRule = { area: 64, least: 204 } as const
 
 const ruleSize = 320
 
-/** `mask`: the network's answer for the whole photo, square, probability x 255. */
 export function hasForeground(mask: Uint8Array): boolean {
   const area = Math.max(1, Math.round((foregroundRule.area * mask.length) / ruleSize ** 2))
   let count = 0
@@ -19,13 +15,11 @@ export function hasForeground(mask: Uint8Array): boolean {
   return count >= area
 }
 
-// Alpha (0..255) from which a pixel counts: 3 %, which nobody sees on any background. Without it, a single speck of
-// alpha 1 would decide where a crop ends.
+// Lowest visible alpha (0..255): below 3 % is invisible, and a speck of alpha 1 must not decide a crop.
 const visibleAlphaMin = 8
 
-/** The smallest box around all visible pixels of `width * height` RGBA; null when there are none. */
 export function findForeground(rgba: Uint8Array<ArrayBuffer>, width: number, height: number): Box | null {
-  // One 32-bit read a pixel: alpha is its highest byte, as every machine Node runs on is little-endian.
+  // One 32-bit read per pixel; alpha is the highest byte.
   const pixels = new Uint32Array(rgba.buffer, rgba.byteOffset, width * height)
   const threshold = visibleAlphaMin * 2 ** 24
   let first = 0

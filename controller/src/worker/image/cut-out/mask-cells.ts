@@ -1,41 +1,28 @@
-// The network's mask on the grid that everything but the last pass works on, and where on it there is anything to do.
+// The network's mask on the working grid, and the cells that need refinement.
 
-/** A square grid stretched over the photo: `gridSize * gridSize` cells, row by row. */
 export type MaskCells = {
   readonly gridSize: number
-  /** The network's probability of foreground, 0..1. */
   readonly probability: Float32Array
-  /**
-   * Cells where the network is not sure, or where it is sure of something else next door, and the neighbours of these:
-   * ascending indices.
-   */
+  /** Cells where the network is unsure or changes its mind, and their neighbours; ascending indices. */
   readonly unsettled: Int32Array
-  /** The unsettled cells and their neighbours: ascending indices. */
   readonly near: Int32Array
 }
 
-// Cells on each side of the grid at most, which bounds what the work on it takes in time and memory. Not so for a mask
-// whose side is no multiple of 8: its cells stay 2 pixels wide, and 2044 takes 900 MB (modelBytes) and seconds.
+// Largest grid side, to bound time and memory. A mask whose side is not a multiple of 8 keeps cells of 2 pixels: side
+// 2044 takes 900 MB (modelBytes) and seconds.
 const gridSizeMax = 256
 
-/**
- * Mask pixels (per axis) to a cell, for a mask of this side (divisible by 4), so that the grid's side is even. Of 320:
- * on lemur.png a grid as fine as the mask gained nothing at four times the cost; one of 4 did as well there, but cut
- * into the logos on rocket.jpg and kept more of the table's grain around the cup. Of 1024: 4.
- */
+/** For 320, a finer grid gained nothing at four times the cost; a coarser one cut into the logos on rocket.jpg. */
 export function maskPixelsPerCell(maskSize: number): number {
   let pixels = 2
   while (maskSize / pixels > gridSizeMax && maskSize % (pixels * 4) === 0) pixels *= 2
   return pixels
 }
 
-/** Alpha up to this is nothing, and from 1 minus this on solid; within it, the network counts as sure. */
+/** Alpha up to this is clear, and from 1 minus this solid. */
 export const haze = 0.05
 
-/**
- * `mask`: `maskSize * maskSize` bytes, probability x 255, `maskSize` even. `best`, the mask's highest value, becomes 1:
- * a subject that the network is 70 % sure of is not 30 % transparent.
- */
+/** `best`, the mask's highest value, becomes 1: a subject that the network is 70 % sure of is not 30 % transparent. */
 export function toMaskCells(mask: Uint8Array, maskSize: number, best: number): MaskCells {
   const side = maskPixelsPerCell(maskSize)
   const gridSize = maskSize / side
@@ -48,7 +35,6 @@ export function toMaskCells(mask: Uint8Array, maskSize: number, best: number): M
   return { gridSize, probability, unsettled, near: growCells(unsettled, gridSize, 1) }
 }
 
-/** Of the mask's pixels in the cell at x, y of a grid. */
 function sumOf(mask: Uint8Array, maskSize: number, { x, y, side }: { x: number; y: number; side: number }): number {
   let sum = 0
   for (let row = y * side; row < (y + 1) * side; row++) {
@@ -57,7 +43,7 @@ function sumOf(mask: Uint8Array, maskSize: number, { x, y, side }: { x: number; 
   return sum
 }
 
-/** Beyond doubt is a cell that is nothing among nothing, or solid among solid. */
+/** A cell is settled if it and its neighbours are all clear or all solid. */
 function findDoubtful(probability: Float32Array, gridSize: number): Int32Array {
   const flags = new Uint8Array(probability.length)
   for (let cell = 0; cell < probability.length; cell++) {
@@ -69,11 +55,10 @@ function findDoubtful(probability: Float32Array, gridSize: number): Int32Array {
   return indicesOf(around)
 }
 
-// Bits of a cell's flags.
 const something = 1
 const lacking = 2
 
-/** Every bit that one of the nine cells around has. */
+/** Bitwise OR over each cell's 3 x 3 neighbourhood. */
 function dilate(flags: Uint8Array, gridSize: number): Uint8Array {
   const result = new Uint8Array(flags.length)
   const columns = new Uint8Array(gridSize + 2)
@@ -98,7 +83,6 @@ function indicesOf(flags: Uint8Array): Int32Array {
   return indices.slice(0, count)
 }
 
-/** The cells within `radius` of one of these, in columns and rows. */
 export function growCells(cells: Int32Array, gridSize: number, radius: number): Int32Array {
   const columns = new Uint8Array(gridSize * gridSize)
   const step = radius * gridSize
@@ -108,7 +92,6 @@ export function growCells(cells: Int32Array, gridSize: number, radius: number): 
   }
   const flags = new Uint8Array(columns.length)
   for (let row = 0; row < flags.length; row += gridSize) {
-    // One past the last cell that is marked already.
     let marked = row
     for (let cell = row; cell < row + gridSize; cell++) {
       if (columns[cell] === 0) continue

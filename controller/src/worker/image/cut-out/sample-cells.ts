@@ -1,16 +1,20 @@
-import type { Photo } from '../decode.ts'
+/** Decoded pixels, upright, 8-bit sRGB. The buffer may move to another thread and is then empty here. */
+export type Photo = {
+  /** Rows from the top, not premultiplied. */
+  readonly pixels: Uint8Array<ArrayBuffer>
+  /** 4: with an alpha that is not opaque everywhere. */
+  readonly channels: 3 | 4
+  readonly width: number
+  readonly height: number
+}
 
-/** Planes of red, green, blue (0..1) on a square grid stretched over a photo. */
+/** Planes of red, green and blue (0..1) on a square grid over the photo. */
 export type CellColours = readonly [red: Float32Array, green: Float32Array, blue: Float32Array]
 
-// Samples per cell and axis. The windows they end up in hold 49 cells, so four pixels a cell leave no noise
-// that matters, and a photo of 50 megapixels costs what a small one does.
+// Per cell and axis. Windows hold 49 cells, so four pixels per cell leave no noise that matters.
 const samplesPerAxis = 2
 
-/**
- * The photo's mean visible colour in each cell of a `gridSize` x `gridSize` grid; a pixel larger than a cell is
- * repeated. Cells with nothing visible are mid-grey, whatever colour hides there.
- */
+/** Mean visible colour of each cell; a fully transparent cell is mid-grey, whatever colour it hides. */
 export function sampleCells(photo: Photo, gridSize: number): CellColours {
   const columns = samplePositions(photo.width, gridSize)
   const rows = samplePositions(photo.height, gridSize)

@@ -12,7 +12,7 @@ with slot as materialized (
   update workspace set "open_singles" = "open_singles" - 1, "processing" = "processing" - 1
    where id = (select workspace_id from moved)
 ), moment as materialized (
-  -- Not the statement's time: it may have begun before a lot's expiry, and waited for a sweep that came after.
+  -- Not the statement's time: the statement may have waited for a lock past a lot's expiry.
   select clock_timestamp() as at from moved
 ), hold as (
   update credit_hold h set state = $13
@@ -45,7 +45,7 @@ with slot as materialized (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
          || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $17::jsonb,
-         -- Of a batch's children nobody is told one by one.
+         -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
     from moved, unnest($18::text[]) with ordinality as e (type, n)
    order by n
@@ -67,7 +67,7 @@ with live as (
     from webhook_endpoint
    where workspace_id = $25 and deleted_at is null and exists (select from moved)
 ), same as (
-  -- One that gets the event anyway is taken first, or the target would hear of it twice.
+  -- Prefers a subscribed endpoint, so the target gets the event once.
   select id from live where target_href = $26::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (

@@ -84,13 +84,13 @@ with recursive in_flight as materialized (
 ), chosen as materialized (
   select id from candidate where turn <= $7::int order by turn, since limit $8::int
 ), picked as materialized (
-  -- Judged again once locked. Without asking for "ready", or the planner might look for the id in its indexes.
+  -- Checked again under the lock, without "ready": the planner might look up the id in the indexes of ready rows.
   select d.id, d.claim is not null as lapsed from chosen join delivery d using (id)
    where d.status = 'pending' and coalesce(claimed_until, due_at) <= now() for update of d skip locked
 )
 update delivery d
    set attempt = d.attempt + (d.claim is null)::int, claim = gen_random_uuid(),
-       -- Not from the transaction's start, which lies before the locks were waited for.
+       -- Not from the start of the transaction, which has waited for locks since.
        claimed_until = clock_timestamp() + $9 * interval '1 ms'
   from picked where d.id = picked.id
 returning d.id, d.claim, d.attempt, d.attempt - d.attempts_before as "scheduledAttempt",

@@ -6,7 +6,7 @@ with live as (
     from webhook_endpoint
    where workspace_id = $2 and deleted_at is null and true
 ), same as (
-  -- One that gets the event anyway is taken first, or the target would hear of it twice.
+  -- Prefers a subscribed endpoint, so the target gets the event once.
   select id from live where target_href = $3::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (

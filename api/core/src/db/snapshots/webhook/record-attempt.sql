@@ -23,7 +23,7 @@ with ended as (
          $17::text, $18::text
     from ended
 ), forgotten as (
-  -- Of a delivery only its latest answer is kept, or a receiver could fill the disk with thirteen of each.
+  -- Keeps only the latest response of a delivery, so a receiver cannot fill the disk.
   update delivery_attempt a set response_body = null
     from ended where a.delivery_id = ended.id and a.attempt < $19::int and a.response_body is not null
 )

@@ -1,0 +1,77 @@
+import type { Generated } from 'kysely'
+
+export type WebhookEndpointTable = {
+  id: Generated<string>
+  workspace_id: string
+  /** As the owner entered it; returned in responses. */
+  target_url: string
+  /** Normalized by WHATWG URL; deliveries are sent to it. */
+  target_href: string
+  target_host: string
+  event_types: string[]
+  status: Generated<'enabled' | 'disabled'>
+  /** `OWNER`: by PATCH. `FAILING`: after days without a success. */
+  disabled_reason: 'OWNER' | 'FAILING' | null
+  description: string | null
+  /** Sealed under the row id; empty after deletion. */
+  secret_sealed: string
+  /** Previous secret during a rotation. */
+  previous_secret_sealed: string | null
+  previous_until: Date | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+  last_delivery_at: Date | null
+  last_delivery_status: 'delivered' | 'failed' | null
+  /** First failed attempt since the last success; null after a success. */
+  failing_since: Date | null
+  failed_at: Generated<Date | null>
+  failing_notices: Generated<number>
+  /** Paused deliveries deleted above the limit since the endpoint was disabled. */
+  dropped_deliveries: Generated<number>
+  /** Member, or creator of the API key; null: an operator or unknown. */
+  created_by: Generated<string | null>
+  deleted_at: Date | null
+}
+
+export type DeliveryTable = {
+  id: Generated<string>
+  workspace_id: string
+  task_id: string | null
+  batch_id: string | null
+  run: number | null
+  event: string
+  /** Occurrence of an event without a task: a batch id or a day; unique per target. */
+  event_key: Generated<string | null>
+  endpoint_id: string | null
+  target_url: string
+  /** `host:port`; the cap of deliveries in flight is per workspace and host. */
+  target_host: string
+  /** Body as signed and sent, byte for byte. */
+  body: string
+  /** `paused`: kept while the endpoint is disabled. */
+  status: Generated<'pending' | 'delivered' | 'exhausted' | 'canceled' | 'paused'>
+  attempt: Generated<number>
+  /** Attempts before the current retry schedule; redelivery restarts the schedule. */
+  attempts_before: Generated<number>
+  due_at: Generated<Date>
+  /** Due and unclaimed, updated by claims; a trigger clears it if `due_at` is in the future. */
+  ready: Generated<boolean>
+  claim: string | null
+  claimed_until: Date | null
+  completed_at: Date | null
+  traceparent: string | null
+  created_at: Generated<Date>
+}
+
+export type DeliveryAttemptTable = {
+  id: Generated<number>
+  delivery_id: string
+  attempt: number
+  at: Generated<Date>
+  duration_ms: number
+  status_code: number | null
+  /** One of `webhook/attempt-outcome.ts`; null when delivered. */
+  error: string | null
+  /** First 16 KiB of the latest response; never for targets that need an `allowedTargets` entry. */
+  response_body: string | null
+}

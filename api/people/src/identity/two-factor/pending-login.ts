@@ -1,0 +1,95 @@
+// Tokens of pending logins, between password and code (D16). Stored hashed; only the code step accepts them.
+import { createHash, randomBytes } from 'node:crypto'
+import type { Db } from '@matte/core/db/database'
+import { MatteError } from '@matte/core/error'
+import type { MasterKeys } from '@matte/core/runtime/seal'
+import { sql } from 'kysely'
+import { insertFailedLogin } from '../login/login-events.ts'
+import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
+import { codeRefused, takeCode } from './take-code.ts'
+import { isTotp } from './totp.ts'
+
+const lifeMinutes = 5
+const triesMax = 5
+
+type Asked = { readonly userId: string; readonly client: SignInClient }
+
+/** Created after a correct password. The history shows a failed login until the code arrives. */
+export async function createMfaToken(tx: Db, { userId, client }: Asked): Promise<string> {
+  const token = randomBytes(32).toString('base64url')
+  await tx.deleteFrom('mfa_token').where('user_id', '=', userId).where('expires_at', '<=', sql<Date>`now()`).execute()
+  const login_event_id = await insertFailedLogin(tx, {
+    userId,
+    method: 'password',
+    failureReason: 'code_missing',
+    client,
+  })
+  const expires_at = sql<Date>`now() + ${lifeMinutes} * interval '1 minute'`
+  await tx
+    .insertInto('mfa_token')
+    .values({ hash: hash(token), user_id: userId, login_event_id, expires_at })
+    .execute()
+  return token
+}
+
+/** Counts an attempt. Returns undefined if the token is unknown, expired or used up, or its user may not sign in. */
+export async function tryMfaToken(tx: Db, token: string): Promise<string | undefined> {
+  const row = await tx
+    .updateTable('mfa_token')
+    .from('app_user')
+    .set({ tries: sql`tries + 1` })
+    .whereRef('app_user.id', '=', 'mfa_token.user_id')
+    .where('app_user.disabled_at', 'is', null)
+    .where('app_user.erased_at', 'is', null)
+    .where('hash', '=', hash(token))
+    .where('expires_at', '>', sql<Date>`now()`)
+    .where('tries', '<', triesMax)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row?.user_id
+}
+
+/** Deletes the token of a finished login and its history row about the missing code. */
+export async function deleteMfaToken(tx: Db, token: string): Promise<void> {
+  const served = await tx
+    .deleteFrom('mfa_token')
+    .where('hash', '=', hash(token))
+    .returning('login_event_id')
+    .executeTakeFirst()
+  if (served?.login_event_id) await tx.deleteFrom('login_event').where('id', '=', served.login_event_id).execute()
+}
+
+/** Called when a user's sessions end: pending logins start again. */
+export async function deleteMfaTokens(tx: Db, userId: string): Promise<void> {
+  await tx.deleteFrom('mfa_token').where('user_id', '=', userId).execute()
+}
+
+const hash = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+type SecondStep = { readonly mfaToken: string; readonly code: string; readonly client: SignInClient }
+
+/** @throws MatteError AUTH_INVALID_TOKEN: log in again; INVALID_PARAMS: the code; RATE_LIMIT_EXCEEDED */
+export async function finishLogin(
+  { db, masterKeys }: { readonly db: Db; readonly masterKeys: MasterKeys },
+  { mfaToken, code, client }: SecondStep,
+): Promise<StartedSession> {
+  const done = await db.transaction().execute(async (tx) => {
+    const userId = await tryMfaToken(tx, mfaToken)
+    if (userId === undefined) return { refused: tokenRefused() }
+    const method = isTotp(code) ? 'totp' : 'recovery_code'
+    const outcome = await takeCode(tx, masterKeys, { userId, code })
+    if (outcome.state !== 'taken') {
+      const failureReason = outcome.state === 'stopped' ? 'too_many_codes' : 'wrong_code'
+      await insertFailedLogin(tx, { userId, method, failureReason, client })
+      return { refused: outcome.state === 'off' ? tokenRefused() : codeRefused(outcome) }
+    }
+    await deleteMfaToken(tx, mfaToken)
+    const session = await startSession(tx, { userId, method, client })
+    return session === undefined ? { refused: tokenRefused() } : { session }
+  })
+  if ('refused' in done) throw done.refused
+  return done.session
+}
+
+const tokenRefused = (): MatteError =>
+  new MatteError('AUTH_INVALID_TOKEN', 'This login is invalid or has expired. Sign in again.')

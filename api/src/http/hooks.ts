@@ -1,0 +1,49 @@
+import { inSpan } from '@matte/core/runtime/tracing'
+import type { FastifyInstance } from 'fastify'
+
+/** Largest JSON body (D3); a batch of 1,000 object keys uses a sixth. */
+export const bodyLimitBytes = 1_048_576
+
+/** Routes without a body schema ignore bodies; the framework would refuse an empty DELETE with a content type. */
+export function readDeclaredBodiesOnly(app: FastifyInstance): void {
+  app.removeContentTypeParser('text/plain')
+  app.addHook('onRequest', ({ raw: { headers }, routeOptions }, _reply, done) => {
+    if (routeOptions.schema?.body === undefined && !routeOptions.config.rawBody) {
+      // Checked first: `delete` makes later look-ups in these headers slow, even when nothing is deleted.
+      if (headers['content-type'] !== undefined) delete headers['content-type']
+      if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding']
+      headers['content-length'] = '0'
+    }
+    done()
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    rawBody?: true
+  }
+}
+
+/** Closes each connection after its response while stopping, so clients reconnect to another replica. */
+export function closeConnectionsWhileStopping(app: FastifyInstance, stopping: AbortSignal): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (stopping.aborted) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+/** Wraps each request in a server span that continues the caller's trace. */
+export function traceRequests(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none'
+    const { traceparent } = request.headers
+    const attributes = { 'http.request.method': request.method, 'http.route': route, 'matte.request_id': request.id }
+    const options = { kind: 'server', attributes, ...(typeof traceparent === 'string' && { traceparent }) } as const
+    inSpan(`${request.method} ${route}`, options, async (span) => {
+      const closed = new Promise((resolve) => reply.raw.once('close', resolve))
+      done()
+      await closed
+      span.setAttribute('http.response.status_code', reply.statusCode)
+    }).catch((error: unknown) => request.log.error({ err: error }, 'span failed'))
+  })
+}

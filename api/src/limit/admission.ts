@@ -1,0 +1,88 @@
+// Concurrency slots for requests. A request uses a slot of `work`, except while it waits for its body or for the object
+// store: both may be slow, and have their own slots. Each holder may use a quarter of each pool. Until authentication
+// the holder is the key.
+import { SlotPool } from '@matte/core/runtime/concurrency/slot-pool'
+
+/** `reads`: reads of the object store in progress. */
+type Admitted = { pool: SlotPool; readonly holder: string; reads: number }
+
+export class RequestAdmission<Request extends object> {
+  readonly work: SlotPool
+  readonly bodies: SlotPool
+  readonly store: SlotPool
+  readonly #admitted = new Map<Request, Admitted>()
+  readonly #refuse: () => Error
+
+  /** @param refuse creates the error for a request without a slot */
+  constructor(requestsInWorkMax: number, refuse: () => Error) {
+    this.work = new SlotPool(requestsInWorkMax)
+    // Half as many: each may hold 1 MiB.
+    this.bodies = new SlotPool(Math.ceil(requestsInWorkMax / 2))
+    this.store = new SlotPool(requestsInWorkMax)
+    this.#refuse = refuse
+  }
+
+  has(request: Request): boolean {
+    return this.#admitted.has(request)
+  }
+
+  /** @throws the error of `refuse`, as do the next four methods */
+  enter(request: Request, holder: string): void {
+    this.#ask(this.work, holder)
+    this.work.enter(holder)
+    this.#admitted.set(request, { pool: this.work, holder, reads: 0 })
+  }
+
+  countFor(request: Request, holder: string): void {
+    if (!this.#admitted.has(request)) return
+    this.leave(request)
+    this.enter(request, holder)
+  }
+
+  awaitBody(request: Request): void {
+    const admitted = this.#admitted.get(request)
+    if (admitted === undefined) return
+    this.#ask(this.bodies, admitted.holder)
+    move(admitted, this.bodies)
+  }
+
+  returnToWork(request: Request): void {
+    const admitted = this.#admitted.get(request)
+    if (admitted?.pool !== this.bodies) return
+    this.#ask(this.work, admitted.holder)
+    move(admitted, this.work)
+  }
+
+  async awaitStore<T>(request: Request, read: () => Promise<T>): Promise<T> {
+    const admitted = this.#admitted.get(request)
+    if (admitted === undefined) return read()
+    if (admitted.reads === 0) {
+      this.#ask(this.store, admitted.holder)
+      move(admitted, this.store)
+    }
+    admitted.reads += 1
+    try {
+      return await read()
+    } finally {
+      admitted.reads -= 1
+      // Takes a slot even if none is free: half of the work is done.
+      if (admitted.reads === 0 && this.#admitted.get(request) === admitted) move(admitted, this.work)
+    }
+  }
+
+  leave(request: Request): void {
+    const admitted = this.#admitted.get(request)
+    admitted?.pool.leave(admitted.holder)
+    this.#admitted.delete(request)
+  }
+
+  #ask(pool: SlotPool, holder: string): void {
+    if (!pool.hasSlot(holder)) throw this.#refuse()
+  }
+}
+
+function move(admitted: Admitted, pool: SlotPool): void {
+  admitted.pool.leave(admitted.holder)
+  admitted.pool = pool
+  pool.enter(admitted.holder)
+}

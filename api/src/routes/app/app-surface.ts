@@ -1,0 +1,70 @@
+import { roles } from '@matte/core/workspace/role'
+import { publicCodes } from '../../errors/http-status.ts'
+import { memberResponses } from '../../schemas/schema.ts'
+import type { ApiSurface, OperationGroup } from '../shared/api-surface.ts'
+
+const read: OperationGroup = { access: { roles }, tags: ['Images'] }
+const write: OperationGroup = { access: { roles: ['owner', 'admin', 'member'] }, tags: ['Images'] }
+
+/** Keys, webhooks and usage are for owners and admins. */
+export const developerCentre = { access: { roles: ['owner', 'admin'] } } as const
+export const developerCentreTags = ['Developer centre']
+const centre: OperationGroup = { ...developerCentre, tags: developerCentreTags }
+
+/** Operations that the App API shares with the Developer API: callers are signed in. */
+export const appSurface: ApiSurface = {
+  operations: {
+    presignUpload: { url: '/api/v1/app/tasks/uploads/presign', operationId: 'appPresignUpload', ...read },
+    createTask: { url: '/api/v1/app/tasks/images', operationId: 'appCreateTask', ...write },
+    listTasks: { url: '/api/v1/app/tasks/images', operationId: 'appListTasks', ...read },
+    getTask: { url: '/api/v1/app/tasks/images/:taskId', operationId: 'appGetTask', ...read },
+    cancelTask: { url: '/api/v1/app/tasks/images/:taskId', operationId: 'appCancelTask', ...write },
+    retryTask: { url: '/api/v1/app/tasks/images/:taskId/retry', operationId: 'appRetryTask', ...write },
+    createBatch: { url: '/api/v1/app/tasks/batch', operationId: 'appCreateBatch', ...write },
+    listBatches: { url: '/api/v1/app/tasks/batch', operationId: 'appListBatches', ...read },
+    getBatch: { url: '/api/v1/app/tasks/batch/:batchId', operationId: 'appGetBatch', ...read },
+    cancelBatch: { url: '/api/v1/app/tasks/batch/:batchId', operationId: 'appCancelBatch', ...write },
+    createWebhook: { url: '/api/v1/app/developer/webhooks', operationId: 'appCreateWebhook', ...centre },
+    listWebhooks: { url: '/api/v1/app/developer/webhooks', operationId: 'appListWebhooks', ...centre },
+    getWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId', operationId: 'appGetWebhook', ...centre },
+    updateWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId', operationId: 'appUpdateWebhook', ...centre },
+    deleteWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId', operationId: 'appDeleteWebhook', ...centre },
+    rotateWebhookSecret: {
+      url: '/api/v1/app/developer/webhooks/:webhookId/rotate-secret',
+      operationId: 'appRotateWebhookSecret',
+      ...centre,
+    },
+    testWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId/test', operationId: 'appTestWebhook', ...centre },
+    listWebhookDeliveries: {
+      url: '/api/v1/app/developer/webhooks/:webhookId/deliveries',
+      operationId: 'appListWebhookDeliveries',
+      ...centre,
+    },
+    listCallbackDeliveries: {
+      url: '/api/v1/app/developer/webhooks/callback-deliveries',
+      operationId: 'appListCallbackDeliveries',
+      ...centre,
+    },
+    redeliverWebhook: {
+      url: '/api/v1/app/developer/webhooks/deliveries/:deliveryId/redeliver',
+      operationId: 'appRedeliverWebhook',
+      ...centre,
+    },
+    recoverWebhook: {
+      url: '/api/v1/app/developer/webhooks/:webhookId/recover',
+      operationId: 'appRecoverWebhook',
+      ...centre,
+    },
+    getSigningSecret: {
+      url: '/api/v1/app/developer/signing-secret',
+      operationId: 'appGetSigningSecret',
+      ...centre,
+    },
+    listApiKeys: { url: '/api/v1/app/developer/api-keys', operationId: 'appListApiKeys', ...centre },
+    getUsage: { url: '/api/v1/app/developer/usage', operationId: 'appGetUsage', ...centre },
+    listModels: { url: '/api/v1/app/developer/models', operationId: 'appListModels', ...read },
+  },
+  responses: (status, data, codes) => memberResponses(status, data, publicCodes(codes, 'app')),
+  notifyMaker: true,
+  showMakers: true,
+}

@@ -1,0 +1,66 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Db } from '@matte/core/db/database'
+import { MatteError } from '@matte/core/error'
+import type { Bucket } from '@matte/core/storage/bucket'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
+import { createGrant } from '@matte/core/upload/create-grant'
+import { Type } from 'typebox'
+import { nullable, refer, success } from '../../schemas/schema.ts'
+import { uploadGrantSchema } from '../../schemas/upload.ts'
+import type { ApiSurface, Operation, Responses } from './api-surface.ts'
+
+export type UploadDeps = {
+  readonly surface: ApiSurface
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly probe: Pick<StoreProbe, 'isDown'>
+  /** Signs the length of the file into the upload URL. */
+  readonly signLength: boolean
+}
+
+const presignSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
+  operationId,
+  summary: 'Get a presigned URL for one upload',
+  description:
+    'The number of unused uploads is limited. Past the limit this returns RATE_LIMIT_EXCEEDED with `details.limit: ' +
+    '"uploads"`, until tasks use some or until `details.resetsAt`.',
+  tags,
+  body: Type.Object(
+    {
+      fileName: Type.String({ minLength: 1, maxLength: 1_024, description: 'Becomes part of the object key.' }),
+      contentType: Type.String({ minLength: 1, description: 'image/png, image/jpeg or image/webp.' }),
+      fileSize: Type.Optional(
+        nullable(Type.Integer({ minimum: 1, description: 'Bytes. Checked against your plan when given.' })),
+      ),
+    },
+    { examples: [{ fileName: 'cat.jpg', contentType: 'image/jpeg', fileSize: 482_133 }] },
+  ),
+  response: responses(200, success('The grant.', refer(uploadGrantSchema)), [
+    'TASK_FILE_SIZE_EXCEEDED',
+    'TASK_FORMAT_NOT_SUPPORTED',
+    'TASK_STORAGE_UNAVAILABLE',
+  ]),
+})
+
+export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, deps) => {
+  const { db, bucket, probe, signLength } = deps
+  const { responses, operations } = deps.surface
+  const { presignUpload } = operations
+
+  const options = { schema: presignSchema(presignUpload, responses), config: { access: presignUpload.access } }
+  app.post(presignUpload.url, options, async (request) => {
+    const { workspaceId, planLimits } = request.caller
+    if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
+    const { fileName, contentType, fileSize } = request.body
+    const wanted = { fileName, contentType, fileSize: fileSize ?? undefined, signLength }
+    const grant = await createGrant(db, bucket, { workspaceId, plan: planLimits, ...wanted })
+    return {
+      uploadUrl: grant.uploadUrl,
+      objectKey: grant.objectKey,
+      method: 'PUT' as const,
+      headers: grant.headers,
+      expiresAt: grant.expiresAt.toISOString(),
+      maxFileSize: grant.maxFileSizeBytes,
+    }
+  })
+}

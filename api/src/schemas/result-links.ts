@@ -1,0 +1,49 @@
+// Download links for results (D37): presigned by the store, or signed by this process when the store's credentials are
+// temporary. Each read signs a new link, valid for 7 days.
+import type { MasterKeys } from '@matte/core/runtime/seal'
+import type { Bucket } from '@matte/core/storage/bucket'
+import { fileLinkSigner } from '@matte/core/storage/file-link'
+import { resultFileName } from '@matte/core/storage/object-key'
+import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
+
+type StoredResult = {
+  readonly id: string
+  readonly result_key: string | null
+  readonly result_format: string | null
+}
+
+export type ResultLinks = {
+  urlOf(task: StoredResult): string | null
+}
+
+/** 7 days: the interface's promise and the maximum of a presigned URL. */
+const resultUrlSeconds = 7 * 24 * 60 * 60
+
+export const presignedLinks = (bucket: Bucket): ResultLinks => ({
+  urlOf: ({ id, result_key: key, result_format: format }) =>
+    key === null || format === null
+      ? null
+      : bucket.presignGet(key, {
+          contentType: mimeTypes[format as OutputFormat],
+          fileName: resultFileName(id, format as OutputFormat),
+          expiresInSeconds: resultUrlSeconds,
+        }),
+})
+
+export function gatewayLinks(publicUrl: string, keys: MasterKeys): ResultLinks {
+  const { sign } = fileLinkSigner(keys)
+  return {
+    urlOf: ({ result_key: key }) => {
+      if (key === null) return null
+      return `${publicUrl}/files/${sign(key, Math.floor(Date.now() / 1_000) + resultUrlSeconds)}`
+    },
+  }
+}
+
+/** The link with the earliest time that it can expire. */
+export function timedLink(task: StoredResult, links: ResultLinks): { url: string; expiresAt: Date } | null {
+  // Read before signing, which uses whole seconds.
+  const signedAt = Math.floor(Date.now() / 1_000)
+  const url = links.urlOf(task)
+  return url === null ? null : { url, expiresAt: new Date((signedAt + resultUrlSeconds) * 1_000) }
+}

@@ -1,0 +1,42 @@
+import { numbersPerCell, windowCounts, windowSums } from './window-sums.ts'
+import { type ColouredCells, fitWindows, type RidgeWindows } from './windows.ts'
+
+// Matting Laplacian L (Levin, Lischinski, Weiss: A Closed-Form Solution to Natural Image Matting, PAMI 2008). x' L x
+// measures how badly a linear function of colour explains x in small windows. The matrix is never built: L x is what
+// the windows' fits leave unexplained (He, Sun, Tang, CVPR 2010):
+//   (L x)_i = (n_i x_i - (sum of a_k) . rgb_i - sum of b_k) / n, over the n_i windows k that hold i
+// Window sums make the cost independent of the window's size.
+
+/** Returns a function that writes L x for `targets`, a subset of `sources`; other cells count as 0. */
+export function mattingLaplacian(windows: RidgeWindows, sources: ColouredCells, targets: ColouredCells) {
+  const { middles, radius } = windows
+  const fit = fitWindows(windows, sources)
+  const models = new Float64Array(middles.cells.length * numbersPerCell)
+  const sum = windowSums(middles, targets, radius)
+  const sums = new Float64Array(targets.cells.length * numbersPerCell)
+  const counts = windowCounts(targets, radius)
+  const places = placesOf(targets.cells, sources.cells)
+  const scale = 1 / (2 * radius + 1) ** 2
+  const { rgb } = targets
+  return function apply(values: Float64Array, result: Float64Array): void {
+    fit(values, models)
+    sum(models, sums)
+    for (let i = 0, at = 0, colour = 0; i < counts.length; i++, at += numbersPerCell, colour += 3) {
+      const explained =
+        (sums[at] as number) * (rgb[colour] as number) +
+        (sums[at + 1] as number) * (rgb[colour + 1] as number) +
+        (sums[at + 2] as number) * (rgb[colour + 2] as number) +
+        (sums[at + 3] as number)
+      result[i] = ((counts[i] as number) * (values[places[i] as number] as number) - explained) * scale
+    }
+  }
+}
+
+function placesOf(some: Int32Array, all: Int32Array): Int32Array {
+  const places = new Int32Array(some.length)
+  for (let i = 0, place = 0; i < some.length; i++) {
+    while ((all[place] as number) < (some[i] as number)) place++
+    places[i] = place
+  }
+  return places
+}
