@@ -9,8 +9,9 @@ Visitor.prototype.visitStatement = function (node) {
   return visitStatement.call(this, isUsing ? { ...node, type: 'VariableDeclaration', declarations: node.decls } : node)
 }
 
-const testCode = String.raw`^test/|\.(test|fixtures)\.ts$|^(vitest|rolldown)\.config\.ts$`
-const packages = '^(api/core|api/people|api|controller|dispatcher|docs/generate|local|protos|test)/'
+const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|^(vitest|rolldown)\.config\.ts$`
+const packages =
+  '^(api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|local|protos|test)/'
 
 /** Production code of the folder imports, from this repository, only its own files and these. */
 const onlyImports = (folder, allowed, reason) => ({
@@ -36,6 +37,7 @@ const programs = [
   'api/src/invoice/pdf-worker',
   'controller/src/worker/image/cut-out-worker',
   'local/src/(admin|demo|down|logs|up|install/missing-packages|models/(add|fetch-isnet))',
+  'clients/(typescript/src/index|cli/src/main)',
   'docs/generate/(generate|lint-contract|check-references|chart/package|mails/show)',
 ].map((path) => String.raw`^${path}\.ts$`)
 
@@ -54,6 +56,8 @@ export default {
     onlyImports('controller/src', ['api/core/src', 'protos'], 'Pods that run photos know no accounts.'),
     onlyImports('dispatcher/src', ['api/core/src', 'api/people/src']),
     onlyImports('protos', []),
+    onlyImports('clients/typescript', [], 'A client knows the service by its interface alone.'),
+    onlyImports('clients/cli', ['clients/typescript']),
     onlyImports(
       'local/src',
       ['api/core/src/(db|storage|runtime)', '(api|controller|dispatcher)/src/config.ts'],

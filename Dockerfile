@@ -17,6 +17,9 @@ COPY protos/package.json protos/
 COPY docs/generate/package.json docs/generate/
 COPY test/package.json test/
 COPY local/package.json local/
+COPY clients/typescript/package.json clients/typescript/
+COPY clients/cli/package.json clients/cli/
+COPY clients/conformance/package.json clients/conformance/
 # Uses `npm install` and not `npm ci`; see the Makefile. Omits the pinned Node of development: the image has its own.
 RUN npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error --cache /tmp/npm \
  || { echo 'npm could not fetch the packages, for the reason above. Check the network of the build;' \

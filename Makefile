@@ -11,7 +11,7 @@ installed := node_modules/.installed
 version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down logs demo admin model-add model-fetch-isnet check unit int gen verify house
-.PHONY: test test-faults test-cluster test-all smoke e2e e2e-full sim sim-full bench quality memory soak
+.PHONY: test test-faults test-cluster test-clients test-all smoke e2e e2e-full sim sim-full bench quality memory soak
 .PHONY: images chart sbom dashboards mails
 
 help: ## print this list
@@ -70,6 +70,9 @@ test: $(installed) ## types, lint, unit, scaling rule, chart, and integration ag
 
 test-faults: $(installed) ## kills, outages, overload, hostile files, costs, old data, PostgreSQL 15: half an hour
 	@node test/run.ts faults
+
+test-clients: $(installed) ## the clients of both languages and the command line against a running service
+	@node test/run.ts clients
 
 test-cluster: $(installed) ## image, chart, installations and the operator on the cluster of the kube context
 	@node test/run.ts cluster

@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            '{api,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
+            '{api,clients,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'docs/generate/**/*.test.ts',
             'test/{bench,house,runner,sim,support,torture}/**/*.test.ts',
             'test/cluster/{account,page}/*.test.ts',
@@ -56,6 +56,11 @@ export default defineConfig({
           exclude: [faults],
           ...shared,
         },
+      },
+      {
+        extends: true,
+        // Clients of both languages and the command line against a running service.
+        test: { ...onServers, name: 'clients', include: ['clients/conformance/**/*.test.ts'] },
       },
       {
         extends: true,

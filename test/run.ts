@@ -18,7 +18,7 @@ const tests = (project: string, files: readonly string[] = []): Phase => testPha
 
 const noPostgres15 = 'this machine has no PostgreSQL 15 (Debian: postgresql-15)'
 
-const sourceFolders = 'api charts controller dispatcher docs local models protos test'.split(' ')
+const sourceFolders = 'api charts clients controller dispatcher docs local models protos test'.split(' ')
 
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
@@ -38,6 +38,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
   sim: [toolPhase('scaling rule', 'node', ['test/sim/main.ts'])],
   int: [tests('int')],
   render: [tests('chart')],
+  clients: [tests('clients')],
   faults: [
     tests('faults'),
     findSystemPostgres(15) ? tests('postgres-15') : skippedPhase('postgres-15 tests', noPostgres15),

@@ -1,0 +1,3 @@
+import { version } from 'matte-client'
+
+process.stdout.write(`${version}\n`)
