@@ -1,7 +1,7 @@
 import { defaultOutput } from '@matte/core/task/output'
 import { Type } from 'typebox'
 import { patterns } from './patterns.ts'
-import { nullable, withDefault } from './schema.ts'
+import { nullable, nullableOneOf, withDefault } from './schema.ts'
 
 /** Limit of the widest format. */
 const maxSideMax = 65_535
@@ -56,11 +56,7 @@ export const outputSchema = nullable(
         ),
       ),
       channels: withDefault(
-        Type.Unsafe<'rgba' | 'alpha' | null>({
-          type: ['string', 'null'],
-          enum: ['rgba', 'alpha', null],
-          description: '`alpha`: only the matte, as one grey channel.',
-        }),
+        nullableOneOf(['rgba', 'alpha'], { description: '`alpha`: only the matte, as one grey channel.' }),
         defaultOutput.channels,
       ),
     },
