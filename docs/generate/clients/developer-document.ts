@@ -1,5 +1,5 @@
-// The part of the OpenAPI document that clients need: successes of the Developer API, bodies of webhooks, and the schemas
-// of both. Errors, headers and examples are left out: a client reads errors by their code.
+// The part of the OpenAPI document that clients need: successes of the Developer API, bodies of webhooks, and the
+// schemas of both. Errors, headers and examples are left out: a client reads errors by their code.
 import { buildServedDocument } from '../build-document.ts'
 import { writeOut } from '../resolve-document.ts'
 

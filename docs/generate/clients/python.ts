@@ -63,7 +63,7 @@ type Class = {
   readonly said: string | undefined
 }
 
-/** Optional fields are in a class of their own, because NotRequired came with Python 3.11. */
+/** Optional fields get a separate class, because NotRequired came with Python 3.11. */
 function writeClass({ name, base = 'TypedDict', schema, schemas, said }: Class): string {
   const { properties = {}, required = [] } = schema
   const fields = Object.entries(properties)

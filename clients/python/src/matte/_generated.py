@@ -730,6 +730,23 @@ class RecoverWebhookRequest(_RecoverWebhookRequestOptional):
     """
 
 
+class OutputRoi(TypedDict):
+    """
+    Region of the photo, as it is displayed, that can hold the foreground; all outside
+    becomes background. It ends at the edge of the photo. A region without foreground
+    gives an image without foreground.
+    """
+
+    left: str
+    """Distance from the left: pixels such as `20px`, or a percentage of the width."""
+    top: str
+    """Distance from the top: pixels such as `20px`, or a percentage of the height."""
+    right: str
+    """Distance from the left: pixels such as `20px`, or a percentage of the width."""
+    bottom: str
+    """Distance from the top: pixels such as `20px`, or a percentage of the height."""
+
+
 class Output(TypedDict, total=False):
     """The form of the result. Unknown members are refused."""
 
@@ -744,11 +761,37 @@ class Output(TypedDict, total=False):
     """Crops to the box of the foreground; without a foreground, crops nothing."""
     cropMargin: str | None
     """
-    Margin on all four sides of a crop: pixels of the photo, or a percentage of the
-    longer side of the foreground's box. It ends at the edge of the image.
+    Margin of a crop: one for all sides, two for top and bottom and for left and right,
+    or four for top, right, bottom and left. Each is pixels of the photo, or a
+    percentage of the longer side of the foreground's box. It ends at the edge of the
+    image.
     """
     maxSide: int | None
     """Scales the longer side down to it, never up."""
+    maxPixels: int | None
+    """
+    Scales width times height down to it, never up. Beside `maxSide`, the stricter one
+    counts.
+    """
+    roi: OutputRoi | None
+    """
+    Region of the photo, as it is displayed, that can hold the foreground; all outside
+    becomes background. It ends at the edge of the photo. A region without foreground
+    gives an image without foreground.
+    """
+    scale: str | None
+    """
+    Size of the foreground's box: `original`, or a percentage of the image's width or
+    height, whichever it reaches first. The image keeps its size; with `crop`, it is the
+    cropped image. Without a foreground, changes nothing.
+    """
+    position: str | None
+    """
+    Place of the foreground's box in the image: `original`, `center`, or two percentages
+    for left to right and top to bottom, such as `50% 100%` for the middle of the lower
+    edge. Absent, it is `center` with a `scale`, else `original`. Without a foreground,
+    changes nothing.
+    """
     channels: Literal["rgba", "alpha"] | None
     """`alpha`: only the matte, as one grey channel."""
 
