@@ -8,6 +8,9 @@ const faults = '**/*.faults.test.ts'
 /** Tests of the chart that need an API server. */
 const chartOnCluster = ['test/chart/restricted.test.ts', 'test/chart/lint/conform.test.ts']
 
+/** The part of the clients' conformance suite in `make test`. */
+const clientsCore = 'clients/conformance/core.test.ts'
+
 const onServers = {
   globalSetup: 'test/support/global-setup.ts',
   // Cache of compiled code for the hundreds of processes that tests start; Node keys it by content and version.
@@ -52,7 +55,7 @@ export default defineConfig({
         test: {
           ...onServers,
           name: 'int',
-          include: [`test/${behaviour}/**/*.test.ts`],
+          include: [`test/${behaviour}/**/*.test.ts`, clientsCore],
           exclude: [faults],
           ...shared,
         },
@@ -60,7 +63,12 @@ export default defineConfig({
       {
         extends: true,
         // Clients of both languages and the command line against a running service.
-        test: { ...onServers, name: 'clients', include: ['clients/conformance/**/*.test.ts'] },
+        test: {
+          ...onServers,
+          name: 'clients',
+          include: ['clients/conformance/**/*.test.ts'],
+          exclude: [clientsCore],
+        },
       },
       {
         extends: true,
