@@ -134,12 +134,17 @@ async function commandOf(language: Language): Promise<Command> {
 }
 
 /** The interpreter, and a path with the client's source and the packages that it needs. */
-export async function preparePython(): Promise<{ readonly command: string; readonly path: string }> {
+async function preparePython(): Promise<{ readonly command: string; readonly path: string }> {
+  const { command, dir } = await installHttpx()
+  return { command, path: [join(rootDir, 'clients/python/src'), dir].join(':') }
+}
+
+/** The interpreter, and the folder of httpx for its path. */
+export function installHttpx(): Promise<{ readonly command: string; readonly dir: string }> {
   const packages = {
     name: 'python-client',
     requirements: join(import.meta.dirname, '../requirements.txt'),
     saying: 'fetching httpx for the Python client (1 MB)',
   }
-  const { command, dir } = await installPackages(packages, (line) => void process.stdout.write(`[python] ${line}\n`))
-  return { command, path: [join(rootDir, 'clients/python/src'), dir].join(':') }
+  return installPackages(packages, (line) => void process.stdout.write(`[python] ${line}\n`))
 }
