@@ -26,6 +26,7 @@ export function readConfig(options: MatteOptions): Config {
   const { fetch: ownFetch, retriesMax = retriesDefault, timeoutMs = timeoutDefaultMs } = options
   const apiKey = options.apiKey ?? readEnv('MATTE_API_KEY')
   if (!apiKey) throw invalid('There is no API key. Pass `apiKey`, or set MATTE_API_KEY.')
+  if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw invalid('The API key has characters that no key has.')
   if (!(Number.isInteger(retriesMax) && retriesMax >= 0)) throw invalid('`retriesMax` must be an integer from 0.')
   if (!(timeoutMs > 0)) throw invalid('`timeoutMs` must be more than 0.')
   return {

@@ -1,5 +1,6 @@
 export { Cutout } from './cutout.ts'
 export { type ClientCode, type FailureReason, type MatteCode, MatteError, type ServiceCode } from './error.ts'
+export type { ManyResult } from './many/many-result.ts'
 export { Matte } from './matte.ts'
 export type { Listing } from './operations/listing.ts'
 export type {
@@ -8,7 +9,6 @@ export type {
   Manifest,
   ManifestStore,
   ManyInput,
-  ManyResult,
   MatteOptions,
   NamedInput,
   OutputOptions,

@@ -1,6 +1,7 @@
 import { readConfig } from './config.ts'
 import type { Cutout } from './cutout.ts'
 import { createTransport, type Transport } from './http/transport.ts'
+import type { ManyResult } from './many/many-result.ts'
 import { removeBackgrounds } from './many/remove-backgrounds.ts'
 import { createBatchOperations } from './operations/batches.ts'
 import { listing } from './operations/listing.ts'
@@ -11,7 +12,6 @@ import type {
   CallOptions,
   ImageInput,
   ManyInput,
-  ManyResult,
   MatteOptions,
   RemoveManyOptions,
   RemoveOptions,

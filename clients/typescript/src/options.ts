@@ -1,6 +1,4 @@
 // Options and inputs of the client.
-import type { Cutout } from './cutout.ts'
-import type { MatteError } from './error.ts'
 import type { Output } from './schema.ts'
 
 export type MatteOptions = {
@@ -90,11 +88,6 @@ export type RemoveManyOptions = Omit<RemoveOptions, 'idempotencyKey' | 'onProgre
 }
 
 export type ManyInput = ImageInput | NamedInput
-
-/** `resumed`: the task was created by an earlier run. */
-export type ManyResult =
-  | { readonly key: string; readonly cutout: Cutout; readonly resumed: boolean; readonly error?: undefined }
-  | { readonly key: string; readonly error: MatteError; readonly cutout?: undefined }
 
 export type RequestOptions = {
   /** Values of `{names}` in the path. */

@@ -82,7 +82,12 @@ export type Batch = BatchSummary & { tasks: Task[] }
 
 export type PageQuery = { page?: number; pageSize?: number; cursor?: string }
 export type TaskQuery = PageQuery & { status?: TaskStatus; startDate?: string; endDate?: string }
-export type DeliveryQuery = PageQuery & { status?: DeliveryStatus; event?: string; startDate?: string; endDate?: string }
+export type DeliveryQuery = PageQuery & {
+  status?: DeliveryStatus
+  event?: string
+  startDate?: string
+  endDate?: string
+}
 
 export type WebhookEndpoint = {
   id: string

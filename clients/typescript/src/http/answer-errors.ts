@@ -2,7 +2,7 @@
 import { MatteError } from '../error.ts'
 import { readRetryAfterMs } from './retry.ts'
 
-const retryableStatuses = [408, 429, 500, 502, 503, 504]
+export const isRetryableStatus = (status: number): boolean => [408, 429, 500, 502, 503, 504].includes(status)
 
 /** Codes of answers that are not the service's own, such as those of a proxy. */
 const codesByStatus: Readonly<Record<number, string>> = {
@@ -12,6 +12,7 @@ const codesByStatus: Readonly<Record<number, string>> = {
 
 type Envelope = {
   readonly request_id?: string
+  readonly data?: unknown
   readonly error?: { readonly code?: string; readonly message?: string; readonly details?: Record<string, unknown> }
 }
 
@@ -21,20 +22,24 @@ export function toServiceError(response: Response, text: string, baseUrl: string
   const { request_id: requestId, error } = readEnvelope(text)
   const code = error?.code ?? codesByStatus[status] ?? (status >= 500 ? 'SYSTEM_INTERNAL_ERROR' : 'CLIENT_CONNECTION')
   const retryAfterMs = readRetryAfterMs(headers.get('retry-after'), Date.now())
-  return new MatteError(code, error?.message ?? `The answer is ${status} and not the service's own. Check the base URL.`, {
-    status,
-    details: error?.details,
-    requestId: requestId ?? headers.get('x-request-id') ?? undefined,
-    retryable: isRetryable(status, code, retryAfterMs),
-    docs: `${baseUrl}/docs#${code}`,
-    retryAfterMs,
-  })
+  return new MatteError(
+    code,
+    error?.message ?? `The answer is ${status} and not the service's own. Check the base URL.`,
+    {
+      status,
+      details: error?.details,
+      requestId: requestId ?? headers.get('x-request-id') ?? undefined,
+      retryable: isRetryable(status, code, retryAfterMs),
+      docs: `${baseUrl}/docs#${code}`,
+      retryAfterMs,
+    },
+  )
 }
 
 /** A quota refills next month. A creation with the same key in progress answers CONFLICT with Retry-After. */
 function isRetryable(status: number, code: string, retryAfterMs: number | undefined): boolean {
   if (code === 'DEVELOPER_API_QUOTA_EXCEEDED') return false
-  return retryableStatuses.includes(status) || (code === 'CONFLICT' && retryAfterMs !== undefined)
+  return isRetryableStatus(status) || (code === 'CONFLICT' && retryAfterMs !== undefined)
 }
 
 const redirected = ({ status, headers }: Response) =>
@@ -43,9 +48,10 @@ const redirected = ({ status, headers }: Response) =>
     details: { location: headers.get('location') },
   })
 
-function readEnvelope(text: string): Envelope {
+/** Empty if the answer is not the service's own. */
+export function readEnvelope(text: string): Envelope {
   try {
-    return JSON.parse(text) ?? {}
+    return Object(JSON.parse(text))
   } catch {
     return {}
   }
@@ -59,7 +65,14 @@ export const unreadableAnswer = ({ status, headers }: Response, baseUrl: string)
     docs: `${baseUrl}/docs`,
   })
 
-export const connectionError = (cause: unknown, isTimeout: boolean): MatteError =>
+/** Refusal by the store of an upload or a download. */
+export const storeError = (what: 'upload' | 'download', status: number): MatteError =>
+  new MatteError('TASK_STORAGE_UNAVAILABLE', `The store answered ${status} to the ${what}.`, {
+    status,
+    retryable: isRetryableStatus(status),
+  })
+
+export const connectionError = (cause: unknown, isTimeout = false): MatteError =>
   isTimeout
     ? new MatteError('CLIENT_TIMEOUT', 'There was no answer in time.', { retryable: true, cause })
     : new MatteError('CLIENT_CONNECTION', 'The connection failed.', { retryable: true, cause })

@@ -3,9 +3,9 @@
 import type { Config } from '../config.ts'
 import { MatteError } from '../error.ts'
 import type { RequestOptions } from '../options.ts'
-import { aborted, connectionError, toServiceError, unreadableAnswer } from './answer-errors.ts'
+import { aborted, connectionError, readEnvelope, toServiceError, unreadableAnswer } from './answer-errors.ts'
 import { DeadlinePassed, sleep, withDeadline } from './deadline.ts'
-import { type RateWindow, readRetryAfterMs, retryDelayMs } from './retry.ts'
+import { type RateWindow, retryDelayMs } from './retry.ts'
 
 export type Transport = {
   readonly config: Config
@@ -14,6 +14,8 @@ export type Transport = {
   retrying<T>(attempt: (retry: number) => Promise<T>, options: RetryOptions): Promise<T>
   /** What the service last said of its limit. */
   rateWindow(): RateWindow | undefined
+  /** Tasks that are polled now; they share the limit. */
+  readonly polls: { open: number }
 }
 
 export type RetryOptions = {
@@ -49,9 +51,9 @@ export function createTransport(config: Config): Transport {
       seen = readRateWindow(response.headers) ?? seen
       const text = await response.text()
       if (!response.ok) throw toServiceError(response, text, config.baseUrl)
-      const answer = parseJson(text)
-      if (answer === undefined || !('data' in answer)) throw unreadableAnswer(response, config.baseUrl)
-      return answer.data as T
+      const { data } = readEnvelope(text)
+      if (data === undefined) throw unreadableAnswer(response, config.baseUrl)
+      return data as T // as the operation's schema says
     })
   }
 
@@ -77,6 +79,7 @@ export function createTransport(config: Config): Transport {
     config,
     request,
     retrying,
+    polls: { open: 0 },
     rateWindow: () => seen && { remaining: seen.remaining, resetMs: Math.max(0, seen.resetAtMs - Date.now()) },
   }
 }
@@ -112,14 +115,3 @@ function readRateWindow(headers: Headers) {
   if (remaining === undefined) return undefined
   return { remaining: Number(remaining), resetAtMs: Date.now() + Number(seconds) * 1_000 }
 }
-
-export function parseJson(text: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-export { readRetryAfterMs }

@@ -1,5 +1,5 @@
 // Lists of the service, read page by page.
-import type { Page } from '../schema.ts'
+import type { Page, PageQuery } from '../schema.ts'
 
 /** Iterates over all records by cursor: `for await (const task of matte.tasks.list())`. */
 export type Listing<T> = AsyncIterable<T> & {
@@ -9,11 +9,11 @@ export type Listing<T> = AsyncIterable<T> & {
   all(): Promise<T[]>
 }
 
-type Query = { readonly page?: number; readonly pageSize?: number; readonly cursor?: string }
+type Query = PageQuery & { readonly [name: string]: string | number | undefined }
 
 const pageSizeMax = 100
 
-export function listing<T, Q extends Query>(read: (query: Query) => Promise<Page<T>>, query: Q): Listing<T> {
+export function listing<T>(read: (query: Query) => Promise<Page<T>>, query: Query): Listing<T> {
   async function* iterate(): AsyncGenerator<T> {
     let next: Query = { pageSize: pageSizeMax, ...query }
     for (;;) {

@@ -2,7 +2,7 @@ import type { Transport } from '../http/transport.ts'
 import { openInput } from '../input/input.ts'
 import type { CallOptions, ImageInput, UploadOptions } from '../options.ts'
 import type { UploadGrant, UploadRequest } from '../schema.ts'
-import { upload } from '../upload.ts'
+import { upload } from '../upload/upload.ts'
 
 export const createUploadOperations = (transport: Transport) => ({
   create: (body: UploadRequest, options?: CallOptions): Promise<UploadGrant> =>

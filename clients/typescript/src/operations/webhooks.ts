@@ -34,8 +34,7 @@ export const createWebhookOperations = ({ request }: Transport) => ({
   update: (id: string, body: WebhookPatch, options?: CallOptions): Promise<WebhookEndpoint> =>
     request('PATCH', one, { ...options, path: { id }, body }),
 
-  delete: (id: string, options?: CallOptions): Promise<Deleted> =>
-    request('DELETE', one, { ...options, path: { id } }),
+  delete: (id: string, options?: CallOptions): Promise<Deleted> => request('DELETE', one, { ...options, path: { id } }),
 
   rotateSecret: (
     id: string,
