@@ -75,7 +75,10 @@ export async function* runPool<I, R>({ inputs, limit, pauseMs, run, signal }: Po
     signal?.removeEventListener('abort', stop)
     stop()
     await Promise.allSettled(running)
-    if (!isExhausted) await iterator.return?.()
+    const returned = isExhausted ? undefined : iterator.return?.()
+    // A generator that waits for its next input returns after that, which may be never.
+    if (!isFilling) await returned
+    else Promise.resolve(returned).catch(() => undefined)
   }
 }
 
