@@ -1,7 +1,8 @@
 // The cases that every client passes. A case says what the proxy breaks, the call, and what must come of it: at the
 // caller, and in the service's own books. A case has no word about a language.
-import type { Call, Options } from './support/driver.ts'
+
 import type { Fault, Route } from './support/breaking-proxy.ts'
+import type { Call, Options } from './support/driver.ts'
 import type { InputName } from './support/inputs.ts'
 import type { WorkspaceOptions } from './support/service.ts'
 import type { Signing } from './support/signing.ts'
@@ -104,7 +105,17 @@ const successes: readonly Case[] = [
   },
   {
     name: 'many photos survive a rate limit in the middle',
-    faults: [{ on: 'create', do: 'answer', status: 429, code: 'RATE_LIMIT_EXCEEDED', headers: { 'retry-after': '1' }, skip: 2, times: 3 }],
+    faults: [
+      {
+        on: 'create',
+        do: 'answer',
+        status: 429,
+        code: 'RATE_LIMIT_EXCEEDED',
+        headers: { 'retry-after': '1' },
+        skip: 2,
+        times: 3,
+      },
+    ],
     call: { name: 'removeBackgrounds', count: 8 },
     expected: { results: { count: 8, contentType: 'image/png' }, tasks: 8, spent: 8 },
   },
@@ -127,7 +138,9 @@ const retried: readonly Case[] = [
   {
     name: 'a 429 with Retry-After is repeated after that time',
     core: true,
-    faults: [{ on: 'presign', do: 'answer', status: 429, code: 'RATE_LIMIT_EXCEEDED', headers: { 'retry-after': '1' } }],
+    faults: [
+      { on: 'presign', do: 'answer', status: 429, code: 'RATE_LIMIT_EXCEEDED', headers: { 'retry-after': '1' } },
+    ],
     call: photo,
     expected: { ...cutOut, requests: { presign: 2 }, pauseMs: { route: 'presign', atLeast: 1_000 } },
   },
@@ -242,7 +255,16 @@ const retried: readonly Case[] = [
 const gaveUp: readonly Case[] = [
   {
     name: 'a rate limit that goes on is reported with its wait after the last retry',
-    faults: [{ on: 'presign', do: 'answer', status: 429, code: 'RATE_LIMIT_EXCEEDED', headers: { 'retry-after': '1' }, times: always }],
+    faults: [
+      {
+        on: 'presign',
+        do: 'answer',
+        status: 429,
+        code: 'RATE_LIMIT_EXCEEDED',
+        headers: { 'retry-after': '1' },
+        times: always,
+      },
+    ],
     client: { retriesMax: 1 },
     call: photo,
     expected: {
@@ -253,7 +275,16 @@ const gaveUp: readonly Case[] = [
   },
   {
     name: 'a wait of an hour is reported at once and not waited for',
-    faults: [{ on: 'presign', do: 'answer', status: 503, code: 'TASK_MAINTENANCE', headers: { 'retry-after': '3600' }, times: always }],
+    faults: [
+      {
+        on: 'presign',
+        do: 'answer',
+        status: 503,
+        code: 'TASK_MAINTENANCE',
+        headers: { 'retry-after': '3600' },
+        times: always,
+      },
+    ],
     call: photo,
     expected: {
       ...nothing,

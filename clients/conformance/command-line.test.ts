@@ -1,6 +1,6 @@
 // The command line against a whole service: a folder of photos through two crashes, events on this machine, and the
 // tools of an assistant.
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { nodePath } from '@matte/local/servers/process'

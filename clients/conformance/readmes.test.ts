@@ -28,7 +28,11 @@ describe('the first program of the README, from an empty folder,', () => {
   }
 
   /** Puts photos where the program reads them, runs it, and looks at the one file that it wrote. */
-  async function expectCutOut({ dir, workspace }: Awaited<ReturnType<typeof given>>, source: string, run: () => unknown) {
+  async function expectCutOut(
+    { dir, workspace }: Awaited<ReturnType<typeof given>>,
+    source: string,
+    run: () => unknown,
+  ) {
     for (const [, name = ''] of source.matchAll(/['"]([\w-]+\.(?:jpe?g|png|webp))['"]/g)) {
       copyFileSync(join(inputs, name.endsWith('png') ? 'photo.png' : 'photo.jpg'), join(dir, name))
     }
@@ -46,7 +50,9 @@ describe('the first program of the README, from an empty folder,', () => {
     const { dir, env } = place
     const tarball = await packTypeScript(dir)
     writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
-    await runProgram('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error', tarball], { cwd: dir })
+    await runProgram('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error', tarball], {
+      cwd: dir,
+    })
     const source = firstBlock('typescript', /^```(?:ts|typescript|js)\n(.*?)^```$/ms)
     writeFileSync(join(dir, 'first.ts'), source)
     await expectCutOut(place, source, () => runProgram(nodePath, ['first.ts'], { cwd: dir, env }))
@@ -58,7 +64,9 @@ describe('the first program of the README, from an empty folder,', () => {
     const { python, path } = await installWheel(dir)
     const source = firstBlock('python', /^```(?:py|python)\n(.*?)^```$/ms)
     writeFileSync(join(dir, 'first.py'), source)
-    await expectCutOut(place, source, () => runProgram(python, ['first.py'], { cwd: dir, env: { ...env, PYTHONPATH: path } }))
+    await expectCutOut(place, source, () =>
+      runProgram(python, ['first.py'], { cwd: dir, env: { ...env, PYTHONPATH: path } }),
+    )
   })
 })
 
@@ -85,7 +93,9 @@ async function installWheel(dir: string): Promise<{ python: string; path: string
   const { command, dir: path } = await installHttpx()
   const wheels = join(dir, '.wheels')
   const environment = join(dir, '.venv')
-  await runProgram(command, ['-m', 'pip', 'wheel', '-q', '--no-deps', '-w', wheels, join(clients, 'python')], { cwd: dir })
+  await runProgram(command, ['-m', 'pip', 'wheel', '-q', '--no-deps', '-w', wheels, join(clients, 'python')], {
+    cwd: dir,
+  })
   await runProgram(command, ['-m', 'venv', environment], { cwd: dir })
   const python = join(environment, 'bin/python')
   const [wheel = ''] = readdirSync(wheels)

@@ -14,7 +14,12 @@ export type Route = (typeof routes)[number]
 
 export type Action =
   /** Answers instead of the service. */
-  | { readonly do: 'answer'; readonly status: number; readonly code?: string; readonly headers?: Record<string, string> }
+  | {
+      readonly do: 'answer'
+      readonly status: number
+      readonly code?: string
+      readonly headers?: Record<string, string>
+    }
   /** Answers with a page of HTML, as a proxy of a hosting company does. */
   | { readonly do: 'answer-html'; readonly status: number }
   /** Sends the caller to another host with the same path. */

@@ -19,11 +19,10 @@ export type ClientOptions = {
 }
 
 export type Options = {
-  readonly format?: string
+  readonly format?: 'png' | 'webp' | 'jpeg'
   readonly background?: string
   readonly model?: string
   readonly maxSide?: number
-  readonly channels?: string
 }
 
 export type Call =
@@ -35,7 +34,7 @@ export type Call =
       readonly manifest?: string
       readonly options?: Options
     }
-  | { readonly name: 'listTasks'; readonly status: string }
+  | { readonly name: 'listTasks'; readonly status: 'failed' }
   | { readonly name: 'download'; readonly taskId: string }
   | {
       readonly name: 'verify'

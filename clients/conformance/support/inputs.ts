@@ -4,7 +4,15 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 
-export const inputNames = ['photo.png', 'photo.jpg', 'photo.webp', 'damaged.png', 'empty.png', 'text.png', 'large.png'] as const
+export const inputNames = [
+  'photo.png',
+  'photo.jpg',
+  'photo.webp',
+  'damaged.png',
+  'empty.png',
+  'text.png',
+  'large.png',
+] as const
 export type InputName = (typeof inputNames)[number] | 'missing.png'
 
 const side = 320
@@ -20,7 +28,7 @@ function noise(seed: number): Buffer {
   return pixels
 }
 
-const photo = (seed = 1): sharp.Sharp => sharp(noise(seed), { raw: { width: side, height: side, channels: 3 } })
+const photo = (seed = 1) => sharp(noise(seed), { raw: { width: side, height: side, channels: 3 } })
 
 export async function writeInputs(dir: string): Promise<void> {
   mkdirSync(dir, { recursive: true })
@@ -44,7 +52,9 @@ export async function writePhotos(dir: string, count: number): Promise<string[]>
   for (let index = 1; index <= count; index++) {
     const background = { r: index % 256, g: (index * 7) % 256, b: 90 }
     const path = join(dir, `${String(index).padStart(3, '0')}.png`)
-    await sharp({ create: { width: 24, height: 24, channels: 3, background } }).png().toFile(path)
+    await sharp({ create: { width: 24, height: 24, channels: 3, background } })
+      .png()
+      .toFile(path)
     paths.push(path)
   }
   return paths

@@ -1,4 +1,4 @@
-// A program that a user would start in a shell: it gets an environment of its own, and a test may kill it.
+// Programs as a user starts them in a shell, with a small environment. A test may kill them.
 import { spawn } from 'node:child_process'
 import { nodeEnv } from '@matte/test/support/free-ports.ts'
 import { until } from '@matte/test/support/until.ts'
@@ -16,7 +16,11 @@ export type Program = {
 
 export function startProgram(command: string, args: readonly string[], { cwd, env }: ProgramOptions): Program {
   // HOME is the folder of the test, so no profile or cache of the person who runs it plays a part.
-  const child = spawn(command, args, { cwd, env: { ...nodeEnv(), HOME: cwd, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...nodeEnv(), HOME: cwd, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const printed = { stdout: '', stderr: '' }
   child.stdout.on('data', (text: Buffer) => (printed.stdout += text.toString()))
   child.stderr.on('data', (text: Buffer) => (printed.stderr += text.toString()))
@@ -26,7 +30,8 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
   })
   return {
     ended,
-    untilPrinted: (pattern) => until(`the program prints ${pattern}`, () => pattern.exec(printed.stdout + printed.stderr)),
+    untilPrinted: (pattern) =>
+      until(`the program prints ${pattern}`, () => pattern.exec(printed.stdout + printed.stderr)),
     kill: (signal = 'SIGKILL') => {
       child.kill(signal)
       return ended

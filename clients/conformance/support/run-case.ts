@@ -1,4 +1,4 @@
-// Runs one case in one language, with a workspace, a proxy and files of its own, and compares what came of it.
+// Runs one case in one language with a new workspace and a new proxy, and compares the outcome with the expected one.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -132,7 +132,10 @@ async function checkResults(expected: NonNullable<Expected['results']>, results:
   const failed = results.filter(({ error }) => error !== undefined)
   expect(failed, run.language).toEqual([])
   const types = 'count' in expected ? Array<string>(expected.count).fill(expected.contentType) : expected
-  expect(results.map(({ contentType }) => contentType), run.language).toEqual(types)
+  expect(
+    results.map(({ contentType }) => contentType),
+    run.language,
+  ).toEqual(types)
   for (const { taskId = '', sha256, sizeBytes } of results) {
     const stored = await run.bench.service.readResult(taskId)
     expect({ sizeBytes, sha256 }).toEqual({ sizeBytes: stored.length, sha256: sha256Of(stored) })

@@ -1,5 +1,5 @@
-// The service of a test file: PostgreSQL, NATS, object store, API, worker and dispatcher, all real. Its model servers are
-// fake Tritons, so a test chooses whether a task ends at once, after a while or never.
+// The service of a test file: PostgreSQL, NATS, object store, API, worker and dispatcher, all real. Its model servers
+// are fake Tritons, so a test chooses whether a task ends at once, after a while or never.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
@@ -94,7 +94,12 @@ async function createWorkspace(
 
 async function untilTask({ db }: Stack, workspaceId: string, status: 'queued' | 'processing'): Promise<string> {
   const { id } = await until(`a task is ${status}`, () =>
-    db.selectFrom('task').select('id').where('workspace_id', '=', workspaceId).where('status', '=', status).executeTakeFirst(),
+    db
+      .selectFrom('task')
+      .select('id')
+      .where('workspace_id', '=', workspaceId)
+      .where('status', '=', status)
+      .executeTakeFirst(),
   )
   return id
 }
