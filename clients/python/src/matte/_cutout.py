@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
 
+# The method `bytes` hides the type of the same name from annotations in its class.
+_Bytes = bytes
+
+
 @dataclass(frozen=True)
 class Download:
     """A result in memory."""
@@ -44,7 +48,7 @@ class _Fields:
 class Cutout(_Fields):
     """A cut-out in memory."""
 
-    def bytes(self) -> bytes:
+    def bytes(self) -> _Bytes:
         return self._content
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -59,7 +63,7 @@ class Cutout(_Fields):
 class AsyncCutout(_Fields):
     """A cut-out in memory."""
 
-    async def bytes(self) -> bytes:
+    async def bytes(self) -> _Bytes:
         return self._content
 
     async def save(self, path: str | os.PathLike[str]) -> None:

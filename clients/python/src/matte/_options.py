@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypedDict, TypeVar, Union
@@ -137,17 +136,6 @@ class Page(Generic[T]):
     next_cursor: str | None
     #: There are more records than `total`.
     total_is_minimum: bool = False
-
-
-class SetCancel(threading.Event):
-    """Set when its own flag or that of the caller's signal is set."""
-
-    def __init__(self, outer: CancelSignal | None) -> None:
-        super().__init__()
-        self._outer = outer
-
-    def is_set(self) -> bool:
-        return super().is_set() or (self._outer is not None and self._outer.is_set())
 
 
 #: JSON as the service sends it.
