@@ -17,14 +17,18 @@ from ._options import (
     Roi,
 )
 from ._sync_client import Listing, Matte
-from ._types import (
+from ._generated import (
     ApiKey,
     Batch,
     BatchSummary,
     Deleted,
     Delivery,
+    ErrorCode,
+    EventName,
+    FailureReason,
     Model,
     NewWebhookEndpoint,
+    Output,
     RotatedWebhookEndpoint,
     SigningSecret,
     Task,
@@ -54,6 +58,7 @@ from .errors import (
     TaskFailedError,
     TimeoutError,
 )
+from .webhooks import WebhookEvent
 from .webhooks import verify as verify_webhook
 
 __all__ = [
@@ -72,6 +77,9 @@ __all__ = [
     "Cutout",
     "Deleted",
     "Delivery",
+    "ErrorCode",
+    "EventName",
+    "FailureReason",
     "ImageInput",
     "InputError",
     "InsufficientCreditsError",
@@ -85,6 +93,7 @@ __all__ = [
     "NamedInput",
     "NewWebhookEndpoint",
     "NotFoundError",
+    "Output",
     "OutputOptions",
     "Page",
     "PermissionDeniedError",
@@ -105,6 +114,7 @@ __all__ = [
     "UploadGrant",
     "Usage",
     "WebhookEndpoint",
+    "WebhookEvent",
     "WebhookRecovery",
     "__version__",
     "verify_webhook",

@@ -29,7 +29,7 @@ from ._options import (
 from ._remove import check_names, download_result, remove_background
 from ._tasks import cancel_task, create_task, get_task, task_root, wait_for_task
 from ._transport import Transport, without_none
-from ._types import (
+from ._generated import (
     ApiKey,
     Batch,
     BatchSummary,
@@ -38,6 +38,7 @@ from ._types import (
     DeliveryStatus,
     Model,
     NewWebhookEndpoint,
+    Output,
     RotatedWebhookEndpoint,
     SigningSecret,
     Task,
@@ -135,7 +136,7 @@ class AsyncTasks:
         image_url: str,
         model: str | None = None,
         callback_url: str | None = None,
-        output: Mapping[str, Any] | None = None,
+        output: Output | Mapping[str, Any] | None = None,
         wait: float = 0,
         idempotency_key: str | None = None,
     ) -> Task:
@@ -208,7 +209,7 @@ class AsyncBatches:
         image_urls: Iterable[str],
         model: str | None = None,
         callback_url: str | None = None,
-        output: Mapping[str, Any] | None = None,
+        output: Output | Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> Batch:
         """Creates a task for each uploaded image, all or none."""

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._types import Task
+from ._generated import Task
 from .errors import ConfigError, InputError
 
 if TYPE_CHECKING:

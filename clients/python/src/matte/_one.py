@@ -15,7 +15,7 @@ from ._options import CancelSignal, Json, Progress, RemoveManyOptions
 from ._remove import build_request, canceling, creation_wait_seconds, finish_task, report_queued
 from ._tasks import create_task, get_task, task_root, wait_default_seconds
 from ._transport import Transport
-from ._types import Task
+from ._generated import Task
 from ._upload import upload
 from .errors import MatteError
 

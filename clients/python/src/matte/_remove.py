@@ -13,7 +13,7 @@ from ._io import WireRequest, WireResponse
 from ._options import CancelSignal, ImageInput, Json, Progress, RemoveManyOptions, RemoveOptions
 from ._tasks import cancel_task, create_task, get_task, wait_default_seconds, wait_for_task
 from ._transport import Transport, without_none
-from ._types import Task
+from ._generated import Task
 from ._upload import store_error, upload
 from .errors import CanceledError, MatteError, make_error
 

@@ -41,7 +41,7 @@ from ._remove import check_names, download_result, remove_background
 from ._sync_io import SyncIo, iterate, run
 from ._tasks import get_task
 from ._transport import Transport
-from ._types import (
+from ._generated import (
     ApiKey,
     Batch,
     BatchSummary,
@@ -50,6 +50,7 @@ from ._types import (
     DeliveryStatus,
     Model,
     NewWebhookEndpoint,
+    Output,
     RotatedWebhookEndpoint,
     SigningSecret,
     Task,
@@ -122,7 +123,7 @@ class Tasks:
         image_url: str,
         model: str | None = None,
         callback_url: str | None = None,
-        output: Mapping[str, Any] | None = None,
+        output: Output | Mapping[str, Any] | None = None,
         wait: float = 0,
         idempotency_key: str | None = None,
     ) -> Task:
@@ -209,7 +210,7 @@ class Batches:
         image_urls: Iterable[str],
         model: str | None = None,
         callback_url: str | None = None,
-        output: Mapping[str, Any] | None = None,
+        output: Output | Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> Batch:
         """Creates a task for each uploaded image, all or none."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ._options import CancelSignal, Json, Progress
 from ._retry import poll_delay
 from ._transport import Transport
-from ._types import Task
+from ._generated import Task
 from .errors import MatteError, TaskFailedError, make_error
 
 task_root = "/open/developer/tasks"

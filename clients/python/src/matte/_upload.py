@@ -8,7 +8,7 @@ from ._input import Source
 from ._io import WireRequest, WireResponse
 from ._options import CancelSignal, Progress
 from ._transport import Transport, is_retryable_status
-from ._types import UploadGrant
+from ._generated import UploadGrant
 from .errors import MatteError, make_error
 
 _name_length_max = 255

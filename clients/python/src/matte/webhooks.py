@@ -15,11 +15,37 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Union, cast
 
+from . import _generated as generated
 from .errors import ConfigError, SignatureError
 
-__all__ = ["verify"]
+__all__ = ["WebhookEvent", "verify"]
+
+#: The body of a webhook. A comparison of `event["event"]` narrows it to one kind.
+WebhookEvent = Union[
+    generated.TaskSucceededEvent,
+    generated.TaskFailedEvent,
+    generated.TaskRetentionCleanupEvent,
+    generated.BatchCompletedEvent,
+    generated.CreditsLowBalanceEvent,
+    generated.CreditsRefundedEvent,
+    generated.CreditsPackPurchasedEvent,
+    generated.CreditsExpirationWarningEvent,
+    generated.PaymentSucceededEvent,
+    generated.PaymentFailedEvent,
+    generated.RefundSucceededEvent,
+    generated.SubscriptionUpdatedEvent,
+    generated.SubscriptionCanceledEvent,
+    generated.SubscriptionRenewedEvent,
+    generated.ReferralRewardEvent,
+    generated.TeamInvitationEvent,
+    generated.WelcomeEvent,
+    generated.SecurityPasswordChangedEvent,
+    generated.SecurityMfaEnabledEvent,
+    generated.SecurityMfaDisabledEvent,
+    generated.TestWebhookEvent,
+]
 
 _service_pattern = re.compile(r"t=([0-9]{1,15}),v1=((?:[0-9a-f]{2})+)")
 _seconds_pattern = re.compile(r"[0-9]{1,15}")
@@ -43,7 +69,7 @@ def verify(
     *,
     tolerance: float = 300,
     now: Callable[[], float] = time.time,
-) -> dict[str, Any]:
+) -> WebhookEvent:
     """Returns the event if one of the secrets signed the request.
 
     `raw_body` is the body as it arrived: parsing and writing it again changes its bytes. `headers` are those of any
@@ -121,11 +147,11 @@ def _from_base64(text: str) -> bytes:
         return b""
 
 
-def _parse(body: bytes) -> dict[str, Any]:
+def _parse(body: bytes) -> WebhookEvent:
     try:
         event = json.loads(body)
     except ValueError:
         event = None
     if not isinstance(event, dict):
         raise _refused("The signature is right, and the body is not a JSON object.")
-    return event  # pyright: ignore[reportUnknownVariableType]
+    return cast("WebhookEvent", event)
