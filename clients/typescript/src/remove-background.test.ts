@@ -4,9 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import type { ImageInput, Progress } from './options.ts'
 import { type Breaks, png, result, sendError, startService } from './service.fixtures.ts'
+
+/** No jitter, so retries take no time. */
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterEach(() => void vi.restoreAllMocks())
 
 async function given(breaks?: Breaks) {
   const service = await startService(breaks)

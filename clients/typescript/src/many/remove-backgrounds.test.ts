@@ -170,31 +170,26 @@ it('makes a new task for another image or other options under the same key', asy
   expect(service.tasks.size).toBe(3)
 })
 
-it('cancels what is queued when the signal aborts, and when the caller leaves the loop', async () => {
-  for (const leave of ['abort', 'break'] as const) {
-    const aborting = new AbortController()
-    const service = await given(({ seen }) => {
-      if (seen.method === 'GET' && leave === 'abort') aborting.abort()
-      return false
-    })
-    const { settings } = service
-    const run = async () => {
-      for await (const _one of service.matte().removeBackgrounds(
-        (function* () {
-          yield* named(1)
-          Object.assign(settings, { status: 'queued', pollsUntilEnd: 1_000 })
-          yield* named(5)
-        })(),
-        { concurrency: 3, signal: aborting.signal },
-      )) {
-        if (leave === 'break') break
-      }
+it.each(['abort', 'break'])('cancels what is queued when the caller leaves by %s', async (way) => {
+  const aborting = new AbortController()
+  const service = await given(({ seen, count }) => {
+    if (seen.method === 'POST' && seen.path.endsWith('/tasks') && count > 1) service.settings.status = 'queued'
+    return false
+  })
+  service.settings.pollsUntilEnd = Number.POSITIVE_INFINITY
+  const run = async () => {
+    const inputs = named(9)
+    for await (const _one of service.matte().removeBackgrounds(inputs, { concurrency: 3, signal: aborting.signal })) {
+      while (service.tasks.size < 3) await new Promise((resolve) => setImmediate(resolve))
+      if (way === 'break') break
+      aborting.abort()
     }
-    if (leave === 'abort') await expect(run()).rejects.toMatchObject({ code: 'CLIENT_ABORTED' })
-    else await run()
-    const states = [...service.tasks.values()].map(({ status }) => status)
-    expect(states.filter((status) => status === 'queued')).toEqual([])
   }
+  if (way === 'abort') await expect(run()).rejects.toMatchObject({ code: 'CLIENT_ABORTED' })
+  else await run()
+  const states = [...service.tasks.values()].map(({ status }) => status)
+  expect(states.filter((status) => status === 'canceled').length).toBeGreaterThanOrEqual(2)
+  expect(states).not.toContain('queued')
 })
 
 it('rejects with the error of the inputs', async () => {
