@@ -27,9 +27,8 @@ def write(message: Message) -> None:
 
 
 def describe_error(error: BaseException) -> Message:
-    if isinstance(error, asyncio.CancelledError):
-        task_id = getattr(error, "task_id", None)
-        return {"code": "CLIENT_ABORTED", "message": "", "retryable": False, "taskId": task_id, "type": "CancelledError"}
+    if isinstance(error, asyncio.CancelledError) and error.__cause__ is not None:
+        return describe_error(error.__cause__)
     if not isinstance(error, MatteError):
         return {"code": "UNTYPED", "message": str(error), "retryable": False, "type": type(error).__name__}
     return {

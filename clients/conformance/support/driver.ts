@@ -88,6 +88,7 @@ export async function startDriver(language: Language): Promise<Driver> {
   const child = spawn(command, args, { env: { ...nodeEnv(), ...env }, stdio: ['pipe', 'pipe', 'inherit'] })
   const waiting = new Map<number, PromiseWithResolvers<Outcome>>()
   let isExpected = false
+  let crash: Error | undefined
   let lastId = 0
   createInterface({ input: child.stdout }).on('line', (line) => {
     const { id, ...outcome } = JSON.parse(line) as Outcome & { id: number }
@@ -96,7 +97,8 @@ export async function startDriver(language: Language): Promise<Driver> {
   })
   child.on('exit', (code, signal) => {
     if (isExpected) return
-    for (const each of waiting.values()) each.reject(new Error(`the ${language} driver ended: ${signal ?? code}`))
+    crash = new Error(`the ${language} driver ended: ${signal ?? code}`)
+    for (const each of waiting.values()) each.reject(crash)
   })
   const write = (message: unknown): void => void child.stdin.write(`${JSON.stringify(message)}\n`)
   const end = async (act: () => void): Promise<void> => {
@@ -110,7 +112,8 @@ export async function startDriver(language: Language): Promise<Driver> {
       const id = ++lastId
       const outcome = Promise.withResolvers<Outcome>()
       waiting.set(id, outcome)
-      write({ id, client, call })
+      if (crash) outcome.reject(crash)
+      else write({ id, client, call })
       return { outcome: outcome.promise, abort: () => write({ id, abort: true }) }
     },
     kill: () => end(() => child.kill('SIGKILL')),
