@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Entry point of `matte`.
 import { run } from './program.ts'
 
