@@ -9,7 +9,7 @@ Visitor.prototype.visitStatement = function (node) {
   return visitStatement.call(this, isUsing ? { ...node, type: 'VariableDeclaration', declarations: node.decls } : node)
 }
 
-const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|^(vitest|rolldown)\.config\.ts$`
+const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|^(vitest|rolldown)\.config\.ts$|^clients/(\w+/)?build\.ts$`
 const packages =
   '^(api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|local|protos|test)/'
 
@@ -37,7 +37,7 @@ const programs = [
   'api/src/invoice/pdf-worker',
   'controller/src/worker/image/cut-out-worker',
   'local/src/(admin|demo|down|logs|up|install/missing-packages|models/(add|fetch-isnet))',
-  'clients/(typescript/src/index|cli/src/main)',
+  'clients/(typescript/src/(index|files/none)|cli/src/main)',
   'docs/generate/(generate|lint-contract|check-references|chart/package|mails/show)',
 ].map((path) => String.raw`^${path}\.ts$`)
 

@@ -23,6 +23,7 @@ const sourceFolders = 'api charts clients controller dispatcher docs local model
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
     toolPhase('types', 'tsc', ['--noEmit']),
+    toolPhase('types of clients', 'tsc', ['--noEmit', '-p', 'clients/typescript']),
     toolPhase('lint and format', 'biome', ['ci', '--error-on-warnings', colors]),
     toolPhase('unused code', 'knip', ['--no-progress']),
     toolPhase('code for tests only', 'knip', ['--no-progress', '--production', '--include', 'exports,types']),

@@ -1,7 +1,7 @@
 // Download of a result: from the store, without the API key.
 import { Cutout } from './cutout.ts'
 import { MatteError } from './error.ts'
-import { connectionError, storeError } from './http/answer-errors.ts'
+import { storeError } from './http/answer-errors.ts'
 import { withDeadline } from './http/deadline.ts'
 import type { Transport } from './http/transport.ts'
 import { chunksOf } from './input/source.ts'
@@ -43,12 +43,12 @@ function download({ config, retrying }: Transport, task: Task, { signal, onProgr
         loadedBytes += chunk.byteLength
         report()
       }
-      if (loadedBytes !== (totalBytes ?? loadedBytes)) throw connectionError(new Error('the result was cut short'))
+      if (loadedBytes !== (totalBytes ?? loadedBytes)) throw new Error('the result was cut short')
       onProgress?.({ state: 'done', loadedBytes, totalBytes, taskId })
       const contentType = response.headers.get('content-type') ?? `image/${task.resultFormat ?? 'png'}`
       return new Cutout({ task, url, contentType, bytes: join(chunks, loadedBytes) })
     })
-  return retrying(attempt, { signal })
+  return retrying(attempt, { url, signal })
 }
 
 /** Length of the body. That of a compressed answer is another one. */

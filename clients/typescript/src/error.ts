@@ -1,3 +1,5 @@
+import type { ErrorCode, FailureReason } from './generated/api.ts'
+
 /** Codes of errors that the client itself finds. */
 export type ClientCode =
   | 'CLIENT_CONNECTION'
@@ -7,50 +9,8 @@ export type ClientCode =
   | 'CLIENT_INPUT'
   | 'CLIENT_SIGNATURE'
 
-/** Codes of the service's answers. */
-export type ServiceCode =
-  | 'INVALID_PARAMS'
-  | 'API_KEY_MISSING'
-  | 'API_KEY_INVALID'
-  | 'AUTH_INVALID_TOKEN'
-  | 'CREDITS_INSUFFICIENT'
-  | 'API_KEY_INSUFFICIENT_SCOPE'
-  | 'AUTH_FORBIDDEN'
-  | 'DEVELOPER_API_ACCESS_DENIED'
-  | 'TASK_MAINTENANCE'
-  | 'TASK_BATCH_DISABLED'
-  | 'TASK_BATCH_NOT_SUPPORTED'
-  | 'TASK_BATCH_SIZE_EXCEEDED'
-  | 'TASK_INPUT_FORBIDDEN'
-  | 'TASK_FILE_SIZE_EXCEEDED'
-  | 'TASK_FORMAT_NOT_SUPPORTED'
-  | 'TASK_OUTPUT_FORMAT_NOT_SUPPORTED'
-  | 'TASK_CONCURRENT_LIMIT'
-  | 'TASK_NOT_RETRYABLE'
-  | 'TASK_RETRY_LIMIT_EXCEEDED'
-  | 'TASK_STORAGE_UNAVAILABLE'
-  | 'DEVELOPER_TASK_NOT_FOUND'
-  | 'DEVELOPER_BATCH_NOT_FOUND'
-  | 'NOT_FOUND'
-  | 'CONFLICT'
-  | 'TASK_CANNOT_CANCEL'
-  | 'RATE_LIMIT_EXCEEDED'
-  | 'DEVELOPER_API_QUOTA_EXCEEDED'
-  | 'SYSTEM_INTERNAL_ERROR'
-
-/** Reasons of a failed task, which are the codes of its rejection. */
-export type FailureReason =
-  | 'INPUT_UNREADABLE'
-  | 'INPUT_TOO_LARGE'
-  | 'INPUT_CHANGED'
-  | 'INPUT_MISSING'
-  | 'INFERENCE_ERROR'
-  | 'INFERENCE_TIMEOUT'
-  | 'STORAGE_ERROR'
-  | 'INTERNAL'
-
 /** A later version of the service may answer with further codes. */
-export type MatteCode = ClientCode | ServiceCode | FailureReason | (string & {})
+export type MatteCode = ClientCode | ErrorCode | FailureReason | (string & {})
 
 export type MatteErrorFields = {
   readonly status?: number | undefined

@@ -1,5 +1,7 @@
 export { Cutout } from './cutout.ts'
-export { type ClientCode, type FailureReason, type MatteCode, MatteError, type ServiceCode } from './error.ts'
+export { type ClientCode, type MatteCode, MatteError } from './error.ts'
+export type { WebhookBody as WebhookEvent } from './generated/api.ts'
+export { errorCodes, eventNames, failureReasons } from './generated/constants.ts'
 export type { ManyResult } from './many/many-result.ts'
 export { Matte } from './matte.ts'
 export type { Listing } from './operations/listing.ts'
@@ -21,19 +23,27 @@ export type {
   WaitOptions,
 } from './options.ts'
 export type {
+  ApiData,
+  ApiInput,
   ApiKey,
+  ApiMethod,
+  ApiPath,
   Batch,
   BatchRequest,
+  BatchQuery,
   BatchSummary,
   Deleted,
   DeliveryQuery,
   DeliveryStatus,
+  ErrorCode,
+  EventName,
+  FailureReason,
   Model,
   NewWebhookEndpoint,
   Output,
   Page,
-  PageQuery,
   RecoverRequest,
+  RotateRequest,
   RotatedWebhookEndpoint,
   SigningSecret,
   Task,
@@ -50,5 +60,4 @@ export type {
   WebhookRequest,
 } from './schema.ts'
 export { version } from './version.ts'
-export type { WebhookEvent, WebhookEventName } from './webhook/events.ts'
 export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './webhook/verify.ts'

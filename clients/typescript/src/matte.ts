@@ -18,7 +18,7 @@ import type {
   RequestOptions,
 } from './options.ts'
 import { removeBackground } from './remove-background.ts'
-import type { ApiKey, Model, Page, Usage } from './schema.ts'
+import type { ApiData, ApiInput, ApiKey, ApiMethod, ApiPath, Model, Page, Usage } from './schema.ts'
 
 const root = '/open/developer'
 
@@ -68,7 +68,13 @@ export class Matte {
   }
 
   /** Sends any operation and returns the `data` of its answer. The path is relative to the base URL. */
-  request<T = unknown>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
-    return this.#transport.request<T>(method, path, options)
+  request<Path extends ApiPath, Verb extends ApiMethod<Path>>(
+    method: Verb,
+    path: Path,
+    options?: Omit<RequestOptions, keyof ApiInput<Path, Verb>> & ApiInput<Path, Verb>,
+  ): Promise<ApiData<Path, Verb>>
+  request<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<T>
+  request(method: string, path: string, options?: RequestOptions): Promise<unknown> {
+    return this.#transport.request(method, path, options)
   }
 }

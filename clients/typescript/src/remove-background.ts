@@ -32,9 +32,10 @@ export async function removeBackground(
     signal,
     findId: async (signal) => (await create(0, signal)).id,
     run: async (onTask) => {
+      const sentAtMs = Date.now()
       const task = await create(Math.min(waitSeconds, waitMs / 1_000), signal)
       onTask(task.id)
-      return finishTask(transport, task, options)
+      return finishTask(transport, task, { ...options, waitMs: waitMs - (Date.now() - sentAtMs) })
     },
   })
 }

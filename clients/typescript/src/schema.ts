@@ -1,178 +1,79 @@
-// Resources of the service as the operations return them.
+// Resources and requests of the service, by the names that the client gives them.
+import type * as Api from './generated/api.ts'
 
-export type TaskStatus = 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled'
+export type {
+  ApiKey,
+  Batch,
+  BatchSummary,
+  Deleted,
+  DeliveryStatus,
+  ErrorCode,
+  EventName,
+  FailureReason,
+  Model,
+  NewWebhookEndpoint,
+  RotatedWebhookEndpoint,
+  SigningSecret,
+  Task,
+  TaskStatus,
+  UploadGrant,
+  Usage,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookRecovery,
+} from './generated/api.ts'
 
-export type Task = {
-  id: string
-  status: TaskStatus
-  modelVersion: string
-  sourceUrl: string
-  resultUrl: string | null
-  creditCost?: number
-  durationMs?: number
-  createdAt: string
-  completedAt: string | null
-  batchId: string | null
-  callbackUrl: string | null
-  failure: { reason: string; message: string; retryable: boolean } | null
-  width: number | null
-  height: number | null
-  resultFormat: string | null
-  retryCount: number
-  foreground: { top: number; left: number; width: number; height: number } | null
+export type Page<T> = Api.Page & { items: T[] }
+
+export type TaskRequest = Api.CreateTaskRequest
+export type BatchRequest = Api.CreateBatchRequest
+export type UploadRequest = Api.PresignUploadRequest
+export type WebhookRequest = Api.CreateWebhookRequest
+export type WebhookPatch = Api.UpdateWebhookRequest
+export type RotateRequest = Api.RotateWebhookSecretRequest
+export type RecoverRequest = Api.RecoverWebhookRequest
+
+type QueryOf<Name extends keyof Api.operations> = NonNullable<Api.operations[Name]['parameters']['query']>
+export type TaskQuery = QueryOf<'listTasks'>
+export type BatchQuery = QueryOf<'listBatches'>
+export type DeliveryQuery = QueryOf<'listWebhookDeliveries'>
+
+/** Form of the result. */
+export type Output = NonNullable<Api.Output> & {
+  /** Only what lies inside can be foreground. Each side is `Npx` or `N%` of the picture. */
+  roi?: { left: string; top: string; right: string; bottom: string } | null
+  /** `original` or `10%` to `100%` of the space. */
+  scale?: string | null
+  /** `original`, `center` or `X% Y%`. */
+  position?: string | null
+  /** Scales down to so many pixels, never up. */
+  maxPixels?: number | null
 }
 
-export type UploadGrant = {
-  uploadUrl: string
-  objectKey: string
-  method: 'PUT'
-  headers: Record<string, string>
-  expiresAt: string
-  maxFileSize: number
-}
+type Method<Path extends keyof Api.paths> = {
+  [Name in keyof Api.paths[Path]]: Api.paths[Path][Name] extends { responses: object } ? Name : never
+}[keyof Api.paths[Path]]
 
-export type Page<T> = {
-  items: T[]
-  page: number
-  pageSize: number
-  total: number
-  totalIsMinimum?: true
-  totalPages: number
-  nextCursor: string | null
-}
+export type ApiPath = keyof Api.paths
 
-export type Output = {
-  format?: 'png' | 'webp' | 'jpeg' | (string & {})
-  background?: string
-  crop?: boolean
-  cropMargin?: string
-  maxSide?: number
-  channels?: 'rgba' | 'alpha'
-  roi?: { left: string; top: string; right: string; bottom: string }
-  scale?: string
-  position?: string
-  maxPixels?: number
-}
+/** Methods of a path, as HTTP writes them. */
+export type ApiMethod<Path extends ApiPath> = Uppercase<Method<Path> & string>
 
-export type TaskRequest = {
-  imageUrl: string
-  modelVersion?: string
-  callbackUrl?: string
-  output?: Output
-}
+type Operation<Path extends ApiPath, Verb extends string> = Api.paths[Path][Lowercase<Verb> & keyof Api.paths[Path]]
 
-export type BatchRequest = Omit<TaskRequest, 'imageUrl'> & { imageUrls: string[] }
+/** `data` of an operation's answer. */
+export type ApiData<Path extends ApiPath, Verb extends string> =
+  Operation<Path, Verb> extends { responses: infer Responses } ? DataOf<Responses> : never
+type DataOf<Responses> = Responses extends { 200: Answer<infer Data> }
+  ? Data
+  : Responses extends { 201: Answer<infer Data> }
+    ? Data
+    : unknown
+type Answer<Data> = { content: { 'application/json': { data: Data } } }
 
-export type UploadRequest = { fileName: string; contentType: string; fileSize?: number }
-
-export type BatchSummary = {
-  id: string
-  status: 'processing' | 'completed'
-  totalCount: number
-  succeededCount: number
-  failedCount: number
-  canceledCount: number
-  modelVersion: string
-  callbackUrl: string | null
-  createdAt: string
-  completedAt: string | null
-}
-
-export type Batch = BatchSummary & { tasks: Task[] }
-
-export type PageQuery = { page?: number; pageSize?: number; cursor?: string }
-export type TaskQuery = PageQuery & { status?: TaskStatus; startDate?: string; endDate?: string }
-export type DeliveryQuery = PageQuery & {
-  status?: DeliveryStatus
-  event?: string
-  startDate?: string
-  endDate?: string
-}
-
-export type WebhookEndpoint = {
-  id: string
-  targetUrl: string
-  eventTypes: string[]
-  status: 'enabled' | 'disabled'
-  disabledReason: string | null
-  description: string | null
-  createdAt: string
-  updatedAt: string
-  lastDeliveryAt: string | null
-  lastDeliveryStatus: string | null
-  pausedSince: string | null
-  droppedDeliveries: number
-}
-export type NewWebhookEndpoint = WebhookEndpoint & { signingSecret?: string }
-export type RotatedWebhookEndpoint = WebhookEndpoint & {
-  signingSecret: string
-  previousSecretExpiresAt: string | null
-}
-export type WebhookRequest = { targetUrl: string; eventTypes?: string[]; description?: string }
-export type WebhookPatch = Partial<WebhookRequest> & { status?: 'enabled' | 'disabled' }
-export type Deleted = { id: string; deleted: true }
-
-export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'canceled' | 'paused'
-
-export type WebhookDelivery = {
-  id: string
-  event: string
-  endpointId: string | null
-  taskId: string | null
-  batchId: string | null
-  targetUrl: string
-  status: DeliveryStatus
-  requestBody: string
-  attemptCount: number
-  nextAttemptAt: string | null
-  createdAt: string
-  completedAt: string | null
-  attempts: {
-    attempt: number
-    endedAt: string
-    durationMs: number
-    statusCode: number | null
-    error: string | null
-    responseBody: string | null
-  }[]
-}
-export type RecoverRequest = { since: string; dryRun?: boolean }
-export type WebhookRecovery = { since: string; dryRun: boolean; count: number; more: boolean }
-export type SigningSecret = { signingSecret: string }
-
-export type ApiKey = {
-  id: string
-  name: string
-  prefix: string
-  lastFour: string
-  scopes: string[]
-  createdAt: string
-  expiresAt: string | null
-  lastUsedAt: string | null
-  revokedAt: string | null
-}
-
-type UsageCounts = {
-  totalTasks: number
-  succeededTasks: number
-  failedTasks: number
-  creditsConsumed: number
-  apiRequests: number
-  averageLatencyMs: number
-}
-export type Usage = UsageCounts & {
-  period: { start: string; end: string }
-  canceledTasks: number
-  errorRate: number
-  monthlyQuota: { limit: number | null; used: number; remaining: number | null; resetsAt: string }
-  daily: (UsageCounts & { date: string })[]
-}
-
-export type Model = {
-  modelVersion: string
-  default: boolean
-  inputSize: number | null
-  views: number | null
-  licence: string | null
-  speed: 'fast' | 'medium' | 'slow' | null
+/** Parameters and body of an operation. */
+export type ApiInput<Path extends ApiPath, Verb extends string> = {
+  path?: Operation<Path, Verb> extends { parameters: { path: infer Values } } ? Values : never
+  query?: Operation<Path, Verb> extends { parameters: { query?: infer Query } } ? Query : never
+  body?: Operation<Path, Verb> extends { requestBody: { content: { 'application/json': infer Body } } } ? Body : never
 }

@@ -24,7 +24,7 @@ export async function waitForTask(
     for (let poll = 0; task.status === 'queued' || task.status === 'processing'; poll++) {
       onProgress?.({ state: task.status, loadedBytes: 0, totalBytes: undefined, taskId: task.id })
       const leftMs = endsAtMs - Date.now()
-      if (leftMs <= 0) throw stillOpen(task, waitMs)
+      if (leftMs <= 0) throw stillOpen(task)
       const delayMs = pollDelayMs(poll, transport.rateWindow(), transport.polls.open)
       await sleep(Math.min(delayMs, leftMs), signal).catch((reason) => Promise.reject(aborted(reason, task.id)))
       task = await getTask(transport, task.id, options)
@@ -35,8 +35,8 @@ export async function waitForTask(
   return task.status === 'succeeded' ? task : Promise.reject(notSucceeded(task))
 }
 
-const stillOpen = ({ id, status }: Task, waitMs: number) =>
-  new MatteError('CLIENT_TIMEOUT', `The task is still ${status} after ${waitMs} ms. Wait again by its id.`, {
+const stillOpen = ({ id, status }: Task) =>
+  new MatteError('CLIENT_TIMEOUT', `The task is still ${status} after waitMs. Wait again by its id.`, {
     retryable: true,
     taskId: id,
   })

@@ -20,7 +20,7 @@ export async function openFile(input: string | URL): Promise<Source> {
     const { buffer } = await handle.read(new Uint8Array(16), 0, 16, 0)
     return {
       fileName: basename(path),
-      contentType: sniffType(buffer) ?? 'application/octet-stream',
+      contentType: sniffType(buffer),
       sizeBytes: stats.size,
       stream: () => createReadStream(path),
       blob: async () => new Blob([await readFile(path)]),

@@ -1,14 +1,9 @@
 // Errors of answers, and of requests without one.
 import { MatteError } from '../error.ts'
+import { DeadlinePassed } from './deadline.ts'
 import { readRetryAfterMs } from './retry.ts'
 
 export const isRetryableStatus = (status: number): boolean => [408, 429, 500, 502, 503, 504].includes(status)
-
-/** Codes of answers that are not the service's own, such as those of a proxy. */
-const codesByStatus: Readonly<Record<number, string>> = {
-  404: 'NOT_FOUND',
-  429: 'RATE_LIMIT_EXCEEDED',
-}
 
 type Envelope = {
   readonly request_id?: string
@@ -20,20 +15,25 @@ export function toServiceError(response: Response, text: string, baseUrl: string
   const { status, headers, type } = response
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) return redirected(response)
   const { request_id: requestId, error } = readEnvelope(text)
-  const code = error?.code ?? codesByStatus[status] ?? (status >= 500 ? 'SYSTEM_INTERNAL_ERROR' : 'CLIENT_CONNECTION')
   const retryAfterMs = readRetryAfterMs(headers.get('retry-after'), Date.now())
-  return new MatteError(
-    code,
-    error?.message ?? `The answer is ${status} and not the service's own. Check the base URL.`,
-    {
-      status,
-      details: error?.details,
-      requestId: requestId ?? headers.get('x-request-id') ?? undefined,
-      retryable: isRetryable(status, code, retryAfterMs),
-      docs: `${baseUrl}/docs#${code}`,
-      retryAfterMs,
-    },
-  )
+  if (error?.code === undefined) return foreign(status, retryAfterMs)
+  const { code, message = code, details } = error
+  return new MatteError(code, message, {
+    status,
+    details,
+    requestId: requestId ?? headers.get('x-request-id') ?? undefined,
+    retryable: isRetryable(status, code, retryAfterMs),
+    docs: `${baseUrl}/docs#${code}`,
+    retryAfterMs,
+  })
+}
+
+/** An answer that is not the service's own, such as that of a gateway. */
+export function foreign(status: number, retryAfterMs?: number): MatteError {
+  const fields = { status, retryAfterMs, retryable: isRetryableStatus(status) }
+  if (fields.retryable) return new MatteError('CLIENT_CONNECTION', `A gateway answered ${status} for the service.`, fields)
+  const hint = `Check the base URL, which ends in the version path, like https://matte.example.com/api/v1.`
+  return new MatteError('CLIENT_CONFIG', `The answer, with status ${status}, is not that of the service. ${hint}`, fields)
 }
 
 /** A quota refills next month. A creation with the same key in progress answers CONFLICT with Retry-After. */
@@ -57,14 +57,6 @@ export function readEnvelope(text: string): Envelope {
   }
 }
 
-export const unreadableAnswer = ({ status, headers }: Response, baseUrl: string): MatteError =>
-  new MatteError('CLIENT_CONNECTION', `The answer is ${status} and not the service's own. Check the base URL.`, {
-    status,
-    requestId: headers.get('x-request-id') ?? undefined,
-    retryable: true,
-    docs: `${baseUrl}/docs`,
-  })
-
 /** Refusal by the store of an upload or a download. */
 export const storeError = (what: 'upload' | 'download', status: number): MatteError =>
   new MatteError('TASK_STORAGE_UNAVAILABLE', `The store answered ${status} to the ${what}.`, {
@@ -72,10 +64,14 @@ export const storeError = (what: 'upload' | 'download', status: number): MatteEr
     retryable: isRetryableStatus(status),
   })
 
-export const connectionError = (cause: unknown, isTimeout = false): MatteError =>
-  isTimeout
-    ? new MatteError('CLIENT_TIMEOUT', 'There was no answer in time.', { retryable: true, cause })
-    : new MatteError('CLIENT_CONNECTION', 'The connection failed.', { retryable: true, cause })
+/** Failure of a connection. Fetch hides its reason in the cause. */
+export function connectionError(cause: unknown, url?: string): MatteError {
+  const host = url === undefined ? 'the service' : new URL(url).host
+  const fields = { retryable: true, cause }
+  if (cause instanceof DeadlinePassed) return new MatteError('CLIENT_TIMEOUT', `There is no answer of ${host} in time.`, fields)
+  const { code, message } = Object((cause as Error).cause ?? cause) as { code?: string; message?: string }
+  return new MatteError('CLIENT_CONNECTION', `The connection to ${host} failed: ${code ?? message}.`, fields)
+}
 
 export const aborted = (cause: unknown, taskId?: string): MatteError =>
   new MatteError('CLIENT_ABORTED', 'The call was aborted.', { cause, taskId })

@@ -3,8 +3,8 @@
 import type { Config } from '../config.ts'
 import { MatteError } from '../error.ts'
 import type { RequestOptions } from '../options.ts'
-import { aborted, connectionError, readEnvelope, toServiceError, unreadableAnswer } from './answer-errors.ts'
-import { DeadlinePassed, sleep, withDeadline } from './deadline.ts'
+import { aborted, connectionError, foreign, readEnvelope, toServiceError } from './answer-errors.ts'
+import { sleep, withDeadline } from './deadline.ts'
 import { type RateWindow, retryDelayMs } from './retry.ts'
 
 export type Transport = {
@@ -19,6 +19,8 @@ export type Transport = {
 }
 
 export type RetryOptions = {
+  /** Named in the error of a failed connection. */
+  readonly url: string
   readonly signal?: AbortSignal | undefined
   /** Called for each refusal that asks to slow down. */
   readonly onThrottled?: ((retryAfterMs: number | undefined) => void) | undefined
@@ -41,7 +43,7 @@ export function createTransport(config: Config): Transport {
     const key = options.idempotencyKey ?? (method === 'POST' && keyed.test(path) ? crypto.randomUUID() : undefined)
     const init = { method, headers: buildHeaders(config, options, key), ...bodyOf(options.body) }
     const repeatable = method !== 'POST' || key !== undefined || harmless.test(path)
-    return retrying(() => send<T>(url, init, options.signal), { ...options, repeatable })
+    return retrying(() => send<T>(url, init, options.signal), { ...options, url, repeatable })
   }
 
   async function send<T>(url: string, init: RequestInit, outer: AbortSignal | undefined): Promise<T> {
@@ -52,20 +54,20 @@ export function createTransport(config: Config): Transport {
       const text = await response.text()
       if (!response.ok) throw toServiceError(response, text, config.baseUrl)
       const { data } = readEnvelope(text)
-      if (data === undefined) throw unreadableAnswer(response, config.baseUrl)
+      if (data === undefined) throw isCut(text) ? new TypeError('the answer was cut short') : foreign(response.status)
       return data as T // as the operation's schema says
     })
   }
 
   async function retrying<T>(attempt: (retry: number) => Promise<T>, options: RetryOptions): Promise<T> {
-    const { signal, onThrottled, repeatable = true } = options
+    const { url, signal, onThrottled, repeatable = true } = options
     for (let retry = 0; ; retry++) {
       try {
         if (signal?.aborted) throw signal.reason
         return await attempt(retry)
       } catch (cause) {
         if (signal?.aborted) throw aborted(cause)
-        const error = cause instanceof MatteError ? cause : connectionError(cause, cause instanceof DeadlinePassed)
+        const error = cause instanceof MatteError ? cause : connectionError(cause, url)
         if (error.status === 429) onThrottled?.(error.retryAfterMs)
         const mayRepeat = repeatable || error.status === 429 || error.status === 503
         const delayMs = error.retryable && mayRepeat ? retryDelayMs(retry, error.retryAfterMs) : undefined
@@ -115,3 +117,6 @@ function readRateWindow(headers: Headers) {
   if (remaining === undefined) return undefined
   return { remaining: Number(remaining), resetAtMs: Date.now() + Number(seconds) * 1_000 }
 }
+
+/** JSON without its end; a page of HTML is no answer of the service. */
+const isCut = (text: string): boolean => text === '' || text.trimStart().startsWith('{')

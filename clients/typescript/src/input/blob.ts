@@ -4,7 +4,7 @@ export async function openBlob(blob: Blob, fileName = 'image'): Promise<Source> 
   const head = new Uint8Array(await blob.slice(0, 16).arrayBuffer())
   return {
     fileName: fileName || 'image',
-    contentType: sniffType(head) ?? (blob.type || 'application/octet-stream'),
+    contentType: sniffType(head),
     sizeBytes: blob.size,
     stream: () => blob.stream(),
     blob: async () => blob,

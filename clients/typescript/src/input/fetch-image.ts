@@ -19,7 +19,7 @@ export async function fetchImage(
         const type = response.headers.get('content-type')?.split(';')[0] ?? ''
         return new Blob(response.body ? await readWhole(response.body, deadline.touch) : [], { type })
       }),
-    { signal },
+    { url, signal },
   )
   const name = /^https?:/i.test(url) ? new URL(url).pathname.split('/').at(-1) : undefined
   return openBlob(blob, name)

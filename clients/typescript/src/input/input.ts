@@ -13,6 +13,7 @@ export async function openInput(transport: Transport, input: ImageInput, options
   const source = await open(transport, input, options.signal)
   if (source.sizeBytes === 0) throw inputError(`${source.fileName} is empty.`)
   const { fileName = source.fileName, contentType = source.contentType } = options
+  if (!contentType) throw inputError(`${fileName} is no PNG, JPEG or WebP. Pass \`contentType\` for another format.`)
   return { ...source, fileName, contentType }
 }
 

@@ -3,6 +3,7 @@ import { MatteError } from '../error.ts'
 /** An image that is to be uploaded. */
 export type Source = {
   readonly fileName: string
+  /** Empty if the format is unknown. */
   readonly contentType: string
   readonly sizeBytes: number
   /** Reads it from the beginning. */
@@ -21,11 +22,11 @@ export const inputError = (message: string, cause?: unknown): MatteError =>
 const bytesAt = (head: Uint8Array, start: number, text: string): boolean =>
   [...text].every((char, index) => head[start + index] === char.charCodeAt(0))
 
-/** MIME type by the first 12 bytes; undefined if the service does not take the format. */
-export function sniffType(head: Uint8Array): string | undefined {
+/** MIME type by the first 12 bytes; empty if the service does not take the format. */
+export function sniffType(head: Uint8Array): string {
   if (bytesAt(head, 0, '\x89PNG')) return 'image/png'
   if (bytesAt(head, 0, '\xff\xd8\xff')) return 'image/jpeg'
-  return bytesAt(head, 0, 'RIFF') && bytesAt(head, 8, 'WEBP') ? 'image/webp' : undefined
+  return bytesAt(head, 0, 'RIFF') && bytesAt(head, 8, 'WEBP') ? 'image/webp' : ''
 }
 
 /** Chunks of a stream. Safari's streams have no iterator. */

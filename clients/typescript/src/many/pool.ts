@@ -32,30 +32,29 @@ export async function* runPool<I, R>({ inputs, limit, pauseMs, run, signal }: Po
     const one = run(input, started++, stopping.signal).then((result) => {
       running.delete(one)
       if (result !== undefined) ready.push(result)
-      fill()
+      void fill()
       changes.fire()
     })
     running.add(one)
   }
-  const readInputs = async () => {
-    while (!isExhausted && !stopping.signal.aborted && running.size + ready.length < limit()) {
-      await sleep(Math.max(0, pauseMs()), stopping.signal)
-      const { done = false, value } = await iterator.next()
-      isExhausted = done
-      if (!done) start(value)
-    }
-  }
-  const fill = () => {
+  /** One at a time. Its end and the check that leads to it are one step, so a change in between is not missed. */
+  const fill = async () => {
     if (isFilling) return
     isFilling = true
-    void readInputs()
-      .catch((cause) => {
-        failure = { cause }
-      })
-      .finally(() => {
-        isFilling = false
-        changes.fire()
-      })
+    try {
+      while (!isExhausted && !stopping.signal.aborted && running.size + ready.length < limit()) {
+        await sleep(Math.max(0, pauseMs()), stopping.signal)
+        const { done = false, value } = await iterator.next()
+        isExhausted = done
+        if (done) changes.fire()
+        else start(value)
+      }
+    } catch (cause) {
+      failure = { cause }
+      changes.fire()
+    } finally {
+      isFilling = false
+    }
   }
 
   if (signal?.aborted) stop()
@@ -65,7 +64,7 @@ export async function* runPool<I, R>({ inputs, limit, pauseMs, run, signal }: Po
       if (stopping.signal.aborted) throw aborted(signal?.reason)
       if (failure) throw failure.cause
       const change = changes.next()
-      fill()
+      void fill()
       const result = ready.shift()
       if (result !== undefined) yield result
       else if (isExhausted && running.size === 0) return
@@ -75,7 +74,10 @@ export async function* runPool<I, R>({ inputs, limit, pauseMs, run, signal }: Po
     signal?.removeEventListener('abort', stop)
     stop()
     await Promise.allSettled(running)
-    if (!isExhausted) await iterator.return?.()
+    const returned = isExhausted ? undefined : iterator.return?.()
+    // A generator that waits for its next input returns after that, which may be never.
+    if (!isFilling) await returned
+    else Promise.resolve(returned).catch(() => undefined)
   }
 }
 

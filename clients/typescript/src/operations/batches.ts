@@ -1,6 +1,6 @@
 import type { Transport } from '../http/transport.ts'
 import type { CallOptions } from '../options.ts'
-import type { Batch, BatchRequest, BatchSummary, Page, PageQuery } from '../schema.ts'
+import type { Batch, BatchQuery, BatchRequest, BatchSummary, Page } from '../schema.ts'
 import { listing } from './listing.ts'
 
 const root = '/open/developer/batch-tasks'
@@ -12,7 +12,7 @@ export const createBatchOperations = ({ request }: Transport) => ({
   get: (id: string, options?: CallOptions): Promise<Batch> =>
     request('GET', `${root}/{id}`, { ...options, path: { id } }),
 
-  list: (query: PageQuery = {}, options?: CallOptions) =>
+  list: (query: BatchQuery = {}, options?: CallOptions) =>
     listing((page) => request<Page<BatchSummary>>('GET', root, { ...options, query: page }), query),
 
   /** Cancels the tasks that are still queued. */

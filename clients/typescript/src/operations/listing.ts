@@ -1,5 +1,5 @@
 // Lists of the service, read page by page.
-import type { Page, PageQuery } from '../schema.ts'
+import type { Page } from '../schema.ts'
 
 /** Iterates over all records by cursor: `for await (const task of matte.tasks.list())`. */
 export type Listing<T> = AsyncIterable<T> & {
@@ -9,7 +9,7 @@ export type Listing<T> = AsyncIterable<T> & {
   all(): Promise<T[]>
 }
 
-type Query = PageQuery & { readonly [name: string]: string | number | undefined }
+type Query = Readonly<Record<string, string | number | undefined>>
 
 const pageSizeMax = 100
 

@@ -7,6 +7,7 @@ import type {
   Page,
   RecoverRequest,
   RotatedWebhookEndpoint,
+  RotateRequest,
   SigningSecret,
   WebhookDelivery,
   WebhookEndpoint,
@@ -38,7 +39,7 @@ export const createWebhookOperations = ({ request }: Transport) => ({
 
   rotateSecret: (
     id: string,
-    body: { overlapSeconds?: number } = {},
+    body: RotateRequest = {},
     options?: CallOptions,
   ): Promise<RotatedWebhookEndpoint> => request('POST', `${one}/rotate-secret`, { ...options, path: { id }, body }),
 

@@ -21,8 +21,9 @@ type Runtime = {
 export function choosePut(hasOwnFetch: boolean): { readonly send: Send; readonly isWatched: boolean } {
   const { process, XMLHttpRequest } = globalThis as Runtime
   const { node, bun, deno } = process?.versions ?? {}
-  // Node alone sends a stream with a Content-Length, which the store requires.
-  if (node !== undefined && bun === undefined && deno === undefined) return { send: sendStream, isWatched: true }
+  // Node alone sends a stream with a Content-Length, which the store requires. Three others say that they are Node.
+  const isNode = node !== undefined && bun === undefined && deno === undefined && !('WebSocketPair' in globalThis)
+  if (isNode) return { send: sendStream, isWatched: true }
   if (XMLHttpRequest && !hasOwnFetch) return { send: sendXhr(new XMLHttpRequest()), isWatched: true }
   return { send: sendBlob, isWatched: false }
 }

@@ -42,7 +42,7 @@ function putRetrying({ config, retrying }: Transport, put: Put, signal: AbortSig
       if (status < 200 || status > 299) throw storeError('upload', status)
       put.onLoaded(sizeBytes)
     })
-  return retrying(attempt, { signal })
+  return retrying(attempt, { url: put.grant.uploadUrl, signal })
 }
 
 /** Slowest upload that is waited for where its progress cannot be seen. */

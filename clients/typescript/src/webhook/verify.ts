@@ -1,7 +1,7 @@
 // Verification of a webhook: X-Service-Signature, keyed by the whole secret, or the headers of Standard Webhooks, keyed
 // by the bytes of its base64 part. WebCrypto compares in constant time.
 import { MatteError } from '../error.ts'
-import type { WebhookEvent } from './events.ts'
+import type { WebhookBody } from '../generated/api.ts'
 
 /** Headers of fetch, Node's `request.headers`, or any record of them; names in any case. */
 export type WebhookHeaders =
@@ -27,16 +27,19 @@ export async function verifyWebhook(
   headers: WebhookHeaders,
   secret: string | readonly string[],
   { toleranceSeconds = toleranceDefault, now = Date.now }: VerifyOptions = {},
-): Promise<WebhookEvent> {
+): Promise<WebhookBody> {
   const body = toBytes(rawBody)
   const secrets = [secret].flat()
   if (!secrets.some(Boolean)) throw new MatteError('CLIENT_CONFIG', 'The signing secret is empty.')
-  const signed = readService(headers) ?? readStandard(headers)
-  if (signed === undefined) return refuse('The request has no valid X-Service-Signature or webhook-signature header.')
-  const valid = await isSignedByAny(signed, secrets, body)
-  if (!valid) return refuse('No secret matches the signature. Check the secret, and pass the body as it arrived.')
-  if (Math.abs(now() / 1_000 - signed.seconds) > toleranceSeconds) {
-    return refuse(`The signature is older or newer than ${toleranceSeconds} s. Check the clock of this machine.`)
+  // One valid header is enough: during a rotation only `webhook-signature` is by the new secret.
+  const schemes = [readService(headers), readStandard(headers)].filter((signed) => signed !== undefined)
+  if (schemes.length === 0) return refuse('The request has no valid X-Service-Signature or webhook-signature header.')
+  const matching: Signed[] = []
+  for (const signed of schemes) if (await isSignedByAny(signed, secrets, body)) matching.push(signed)
+  if (matching.length === 0) return refuse('No secret matches the signature. Check it, and pass the body as it arrived.')
+  const isFresh = ({ seconds }: Signed) => Math.abs(now() / 1_000 - seconds) <= toleranceSeconds
+  if (!matching.some(isFresh)) {
+    return refuse(`The signature is more than ${toleranceSeconds} s old or ahead. Check the clock of this machine.`)
   }
   return parseEvent(body)
 }
@@ -105,7 +108,7 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-function parseEvent(body: Uint8Array): WebhookEvent {
+function parseEvent(body: Uint8Array): WebhookBody {
   try {
     return JSON.parse(new TextDecoder().decode(body))
   } catch {
