@@ -28,12 +28,14 @@ async function bundle(): Promise<string[]> {
 
 /** Most licences require that their notice goes along. */
 function writeNotices(dirs: readonly string[]): void {
-  const notices = dirs.filter((dir) => existsSync(`${dir}/package.json`)).map((dir) => {
-    const { name, version, license } = readManifest(dir)
-    const files = globSync(['LICEN[CS]E*', 'licen[cs]e*'], { cwd: dir })
-    const texts = files.map((file) => readFileSync(`${dir}/${file}`, 'utf8'))
-    return `${name} ${version}, ${license}\n\n${texts.join('\n')}`
-  })
+  const notices = dirs
+    .filter((dir) => existsSync(`${dir}/package.json`))
+    .map((dir) => {
+      const { name, version, license } = readManifest(dir)
+      const files = globSync(['LICEN[CS]E*', 'licen[cs]e*'], { cwd: dir })
+      const texts = files.map((file) => readFileSync(`${dir}/${file}`, 'utf8'))
+      return `${name} ${version}, ${license}\n\n${texts.join('\n')}`
+    })
   writeFileSync(`${dist}/third-party-notices.txt`, notices.join(`\n${'-'.repeat(80)}\n`))
 }
 

@@ -2,11 +2,13 @@
 import { InvalidArgumentError } from 'commander'
 
 /** @throws InvalidArgumentError for anything but an integer within the bounds */
-export const integer = (min: number, max: number) => (text: string): number => {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  throw new InvalidArgumentError(`Give an integer from ${min} to ${max.toLocaleString('en')}.`)
-}
+export const integer =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`Give an integer from ${min} to ${max.toLocaleString('en')}.`)
+  }
 
 /** `auto`, or a number of images at once. */
 export const jobs = (text: string): number | 'auto' => (text === 'auto' ? 'auto' : integer(1, 256)(text))

@@ -12,8 +12,7 @@ export class CliError extends Error {
   }
 }
 
-export const usageError = (message: string, advice: string): CliError =>
-  new CliError(exitCodes.usage, message, advice)
+export const usageError = (message: string, advice: string): CliError => new CliError(exitCodes.usage, message, advice)
 
 export const credentialError = (message: string, advice: string): CliError =>
   new CliError(exitCodes.credential, message, advice)

@@ -4,7 +4,7 @@ import { Matte } from 'matte-client'
 import { exitCodes } from './exit-codes.ts'
 import { createOutput, type Output } from './print/output.ts'
 import { configPath, readConfig } from './profile/config-file.ts'
-import { chooseCredential, type Credential } from './profile/credential.ts'
+import { type Credential, chooseCredential } from './profile/credential.ts'
 import { version } from './version.ts'
 
 export type CommonOptions = {

@@ -43,8 +43,9 @@ export function addWorkspaceCommands(program: Command): void {
   withCommon(program.command('usage').description('tasks, credits and quota of this month'))
     .option('--daily', 'add a table of the last 30 days')
     .action(showUsage)
-  withCommon(program.command('credits').description('credits used this month, and the quota that is left'))
-    .action(showCredits)
+  withCommon(program.command('credits').description('credits used this month, and the quota that is left')).action(
+    showCredits,
+  )
   withCommon(program.command('models').description('models to choose from with matte cut --model')).action(listModels)
 }
 

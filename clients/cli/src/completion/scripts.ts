@@ -83,8 +83,7 @@ compdef _${tree.name} ${tree.name} ${tree.name}-cli
 `
 }
 
-const zshName = (root: string, words: readonly string[]): string =>
-  ['', root, ...words].join('_').replaceAll('-', '_')
+const zshName = (root: string, words: readonly string[]): string => ['', root, ...words].join('_').replaceAll('-', '_')
 
 function zshFunction({ words, node }: Path, root: string): string {
   const options = node.options.map(zshOption)
@@ -147,7 +146,10 @@ function fishCommands(path: Path, root: string): string[] {
   )
   const values = path.node.choices ?? []
   if (values.length === 0) return names
-  return [...names, `complete -c ${root} -n ${quoted(`__${root}_is '${keyOf(path)}'`)} -f -a ${quoted(values.join(' '))}`]
+  return [
+    ...names,
+    `complete -c ${root} -n ${quoted(`__${root}_is '${keyOf(path)}'`)} -f -a ${quoted(values.join(' '))}`,
+  ]
 }
 
 const fishOptions = (path: Path, root: string): string[] =>

@@ -39,7 +39,17 @@ describe('matte cut', timeout, () => {
 
   it('keeps the tree of a folder, passes the options on, and prints a line of JSON per image', async () => {
     givenPhotos('photos/a.jpg', 'photos/b/c.png', 'photos/notes.txt', 'photos/.hidden.jpg')
-    const { code, stdout } = await matte('cut', 'photos', '--out', 'cut', '--format', 'webp', '--crop-margin', '5%', '--json')
+    const { code, stdout } = await matte(
+      'cut',
+      'photos',
+      '--out',
+      'cut',
+      '--format',
+      'webp',
+      '--crop-margin',
+      '5%',
+      '--json',
+    )
     expect(code).toBe(0)
     expect(cutFiles()).toEqual(['.matte-manifest.jsonl', 'a.webp', 'b', 'b/c.webp'])
     expect(service.creations).toHaveLength(2)
@@ -163,7 +173,7 @@ describe('matte cut', timeout, () => {
   it.each([
     [['cut', 'nothing.jpg'], 2, 'nothing.jpg does not exist.'],
     [['cut', 'photos', '-o', 'x.png'], 2, '-o names one file, but there are 2 images.'],
-    [['cut', 'photos', '--format', 'gif'], 2, "Allowed choices are png, webp, jpeg, jpg."],
+    [['cut', 'photos', '--format', 'gif'], 2, 'Allowed choices are png, webp, jpeg, jpg.'],
     [['cut', 'photos', '--jobs', '0'], 2, 'Give an integer from 1 to 256.'],
     [['cut', 'photos', '--max-side', '70000'], 2, 'Give an integer from 1 to 65,535.'],
     [['cut'], 2, "missing required argument 'images'"],

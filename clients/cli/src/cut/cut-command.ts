@@ -1,17 +1,18 @@
 // matte cut: removes the backgrounds of files, folders, patterns, URLs or a pipe.
-import { buffer } from 'node:stream/consumers'
+
 import { existsSync, statSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
 import type { Matte } from 'matte-client'
 import { integer, jobs as jobCount } from '../arguments.ts'
 import { usageError } from '../cli-error.ts'
 import { defined } from '../defined.ts'
-import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { plural } from '../print/format.ts'
 import { createOutput, type Output } from '../print/output.ts'
 import { type CommonOptions, connect, interruptible, withCommon } from '../session.ts'
-import { keyOf, openManifest, readResults, type ResultManifest } from './manifest-file.ts'
-import { commonFolder, formatOfName, type Job, outputOf, planJobs, resultSuffix, type Target } from './plan.ts'
+import { keyOf, openManifest, type ResultManifest, readResults } from './manifest-file.ts'
+import { commonFolder, formatOfName, formats, type Job, outputOf, planJobs, resultSuffix, type Target } from './plan.ts'
 import { createReport, type Report } from './report.ts'
 import { decide, hashOptions, type ResultLine, sizeOfFile } from './results.ts'
 import { runJobs } from './run-jobs.ts'
@@ -19,12 +20,10 @@ import { fileExists, saveResult, writeStdout } from './save-result.ts'
 import { findSources, type Source } from './sources.ts'
 import { watchFolders } from './watch.ts'
 
-const formats = ['png', 'webp', 'jpeg', 'jpg'] as const
-
 export type CutOptions = CommonOptions & {
   readonly output?: string
   readonly out?: string
-  readonly format?: (typeof formats)[number]
+  readonly format?: (typeof formats)[number] | 'jpg'
   readonly background?: string
   readonly crop?: boolean
   readonly cropMargin?: string
@@ -51,7 +50,7 @@ export function addCutCommand(program: Command): void {
     .argument('<images...>', 'files, folders, patterns, URLs, or - for stdin')
     .option('-o, --output <file>', 'file of a single result; - for stdout')
     .option('--out <dir>', 'folder of the results, which keeps the tree of the images (default: beside each image)')
-    .addOption(new Option('--format <format>', 'format of the results (default: png)').choices(formats))
+    .addOption(new Option('--format <format>', 'format of the results (default: png)').choices([...formats, 'jpg']))
     .option('--background <colour>', "transparent, '#rrggbb' or '#rrggbbaa'")
     .option('--crop', 'crop to the foreground')
     .option('--crop-margin <margin>', 'margin of the crop, such as 20px or 5%; implies --crop')
@@ -199,7 +198,7 @@ async function* toJobs(sources: AsyncIterable<Source>, target: Target): AsyncGen
 
 async function cutPipe(images: readonly string[], options: CutOptions): Promise<ExitCode> {
   if (images.length > 1 || options.watch || options.out !== undefined) {
-    throw usageError('- takes one image from stdin.', "Use it alone: matte cut - < in.jpg > out.png, or with -o FILE.")
+    throw usageError('- takes one image from stdin.', 'Use it alone: matte cut - < in.jpg > out.png, or with -o FILE.')
   }
   if (process.stdin.isTTY) throw usageError('There is no image on stdin.', 'Pipe one: matte cut - < in.jpg > out.png')
   const { output = '-', overwrite = false } = options

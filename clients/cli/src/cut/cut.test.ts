@@ -30,7 +30,9 @@ describe('names of results', () => {
   })
 
   it('refuses to write a result over its image', () => {
-    expect(() => planJobs([source('photos/a.png', 'a.png')], { ...target, dir: 'photos' })).toThrow('replace photos/a.png')
+    expect(() => planJobs([source('photos/a.png', 'a.png')], { ...target, dir: 'photos' })).toThrow(
+      'replace photos/a.png',
+    )
   })
 
   it.each([

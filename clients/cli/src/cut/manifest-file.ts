@@ -1,7 +1,8 @@
 // The manifest in the folder of results, shared with the client, and the lock that keeps a second run away.
+
+import { realpathSync } from 'node:fs'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
-import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import type { ManifestStore } from 'matte-client'
@@ -77,7 +78,9 @@ const tryListen = (path: string): Promise<Server | undefined> =>
   new Promise((done, fail) => {
     const server = createServer((socket) => socket.destroy())
     server.unref()
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? done(undefined) : fail(error)))
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? done(undefined) : fail(error),
+    )
     server.listen(path, () => done(server))
   })
 

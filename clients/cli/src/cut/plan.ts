@@ -14,6 +14,9 @@ export type Target = {
 
 export type Job = Source & { readonly output: string }
 
+export const formats = ['png', 'webp', 'jpeg'] as const
+type Format = (typeof formats)[number]
+
 export const resultSuffix = '-cutout'
 
 /** File name extensions of formats. */
@@ -52,16 +55,16 @@ export function outputOf(source: Source, { file, dir, keepExtension, format }: T
   const extension = extensionOf[format] ?? format
   const stem = keepExtension ? source.relative : withoutExtension(source.relative)
   if (dir !== undefined) return join(dir, `${stem}.${extension}`)
-  const name = (keepExtension ? source.input : withoutExtension(source.input)) + `${resultSuffix}.${extension}`
-  return isUrl(source.input) ? `${stem}${resultSuffix}.${extension}` : name
+  const beside = isUrl(source.input) ? stem : keepExtension ? source.input : withoutExtension(source.input)
+  return `${beside}${resultSuffix}.${extension}`
 }
 
 const withoutExtension = (path: string): string => path.slice(0, path.length - extname(path).length)
 
 /** Format of a result by the name of its file; undefined if the name says nothing. */
-export function formatOfName(path: string): string | undefined {
+export function formatOfName(path: string): Format | undefined {
   const extension = extname(path).slice(1).toLowerCase()
-  return extension === 'jpg' ? 'jpeg' : extension in extensionOf ? extension : undefined
+  return extension === 'jpg' ? 'jpeg' : formats.find((format) => format === extension)
 }
 
 /** Deepest folder that contains all of these paths. */

@@ -1,5 +1,5 @@
 // Prints the outcome of each image: a bar on a terminal, lines elsewhere, JSON on request.
-import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { exitCodeOfError, renderError, showError } from '../print/error.ts'
 import { formatBytes, formatDuration, plural } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
@@ -41,12 +41,9 @@ export function createReport(out: Output, total: number | undefined): Report {
   const bar = hasBar ? startBar(counts, startedMs) : undefined
   const failures: unknown[] = []
   const print = (outcome: Outcome): void => {
-    if (out.json) return out.record(toRecord(outcome))
-    if (outcome.status === 'failed') {
-      const text = renderError(showError(outcome.error)).replace(/^matte: /, `${outcome.input}: `)
-      return void process.stderr.write(`${text}\n`)
-    }
-    if (!out.quiet) out.line(describe(outcome))
+    if (out.json) out.record(toRecord(outcome))
+    else if (outcome.status === 'failed') process.stderr.write(`${renderFailure(outcome)}\n`)
+    else if (!out.quiet) out.line(describe(outcome))
   }
   return {
     add: (outcome) => {
@@ -107,10 +104,12 @@ function startBar(counts: Counts, startedMs: number) {
   }
 }
 
-function describe(outcome: Outcome): string {
+const renderFailure = ({ input, error }: Outcome & { readonly error: unknown }): string =>
+  renderError(showError(error)).replace(/^matte: /, `${input}: `)
+
+function describe(outcome: Exclude<Outcome, { readonly status: 'failed' }>): string {
   const arrow = `${outcome.input} → ${outcome.output}`
   if (outcome.status === 'skipped') return `${arrow}  skipped: ${outcome.reason}`
-  if (outcome.status === 'failed') return `${arrow}  failed`
   const { width, height, resultBytes } = outcome
   const size = width === null || height === null ? '' : `${width}×${height}, `
   return `${arrow}  ${size}${formatBytes(resultBytes)}`

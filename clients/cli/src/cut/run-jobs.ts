@@ -7,7 +7,7 @@ import type { Job } from './plan.ts'
 import type { Report } from './report.ts'
 import { decide, hashOf, hashOptions, isSameImage, sizeOfFile } from './results.ts'
 import { saveResult } from './save-result.ts'
-import { nameOfUrl, isUrl } from './sources.ts'
+import { isUrl, nameOfUrl } from './sources.ts'
 
 export type RunOptions = {
   readonly matte: Pick<Matte, 'removeBackgrounds'>

@@ -15,7 +15,10 @@ const temporaryPrefix = '.matte-'
 export async function saveResult(path: string, bytes: Uint8Array, { overwrite }: { overwrite: boolean }) {
   const folder = dirname(path)
   await mkdir(folder, { recursive: true })
-  const temporary = join(folder, `${temporaryPrefix}${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.part`)
+  const temporary = join(
+    folder,
+    `${temporaryPrefix}${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.part`,
+  )
   try {
     const file = await open(temporary, 'wx')
     try {

@@ -57,7 +57,12 @@ async function findOne(arg: string, options: SearchOptions): Promise<Source[]> {
 }
 
 async function search(pattern: string, folder: string, { resultSuffix, outDir }: SearchOptions): Promise<Source[]> {
-  const paths = await glob(pattern, { cwd: folder, onlyFiles: true, caseSensitiveMatch: false, expandDirectories: false })
+  const paths = await glob(pattern, {
+    cwd: folder,
+    onlyFiles: true,
+    caseSensitiveMatch: false,
+    expandDirectories: false,
+  })
   const out = outDir === undefined ? undefined : resolve(outDir)
   const wanted = paths
     .map((path) => ({ path, input: join(folder, path) }))

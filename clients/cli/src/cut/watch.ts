@@ -1,7 +1,8 @@
 // New and changed images of folders, as an endless queue.
-import { watch } from 'chokidar'
-import { basename, join, relative } from 'node:path'
+
 import { stat } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
+import { watch } from 'chokidar'
 import { usageError } from '../cli-error.ts'
 import { isBelow, isWanted, type SearchOptions, type Source, toStamp } from './sources.ts'
 
@@ -16,14 +17,21 @@ export type Watching = {
 const settledMs = 500
 
 /** @throws CliError unless all are folders */
-export async function watchFolders(folders: readonly string[], { resultSuffix, outDir }: SearchOptions): Promise<Watching> {
+export async function watchFolders(
+  folders: readonly string[],
+  { resultSuffix, outDir }: SearchOptions,
+): Promise<Watching> {
   for (const folder of folders) {
-    const isFolder = await stat(folder).then((entry) => entry.isDirectory(), () => false)
+    const isFolder = await stat(folder).then(
+      (entry) => entry.isDirectory(),
+      () => false,
+    )
     if (!isFolder) throw usageError(`${folder} is no folder.`, '--watch takes folders.')
   }
   const queue = createQueue()
   const watcher = watch([...folders], {
-    ignored: (path) => basename(path).startsWith('.') && !folders.includes(path) || (outDir !== undefined && isBelow(path, outDir)),
+    ignored: (path) =>
+      (basename(path).startsWith('.') && !folders.includes(path)) || (outDir !== undefined && isBelow(path, outDir)),
     awaitWriteFinish: { stabilityThreshold: settledMs, pollInterval: 100 },
   })
   const add = (path: string): void => {

@@ -9,7 +9,7 @@ import { exitCodeOfError, showError } from '../print/error.ts'
 import { formatDuration, plural } from '../print/format.ts'
 import { createOutput, type Output } from '../print/output.ts'
 import { configPath, maskKey, readConfig } from '../profile/config-file.ts'
-import { chooseCredential, type Credential } from '../profile/credential.ts'
+import { type Credential, chooseCredential } from '../profile/credential.ts'
 import { isLoopbackHost } from '../profile/loopback.ts'
 import { findKey } from '../profile/profile-commands.ts'
 import { type CommonOptions, createClient, withCommon } from '../session.ts'
@@ -17,8 +17,8 @@ import {
   clockSkewMs,
   exitCodeOfFindings,
   explainConnection,
-  failed,
   type Finding,
+  failed,
   judgeCertificate,
   judgeClock,
   judgeLimits,
@@ -32,7 +32,9 @@ import {
 const answerMsMax = 15_000
 
 export function addDoctorCommand(program: Command): void {
-  withCommon(program.command('doctor').description('check connection, clock, key, scopes, limits, store and one cut-out'))
+  withCommon(
+    program.command('doctor').description('check connection, clock, key, scopes, limits, store and one cut-out'),
+  )
     .option('--no-cut', 'leave out the cut-out, which costs one credit')
     .action(async ({ cut, ...common }: CommonOptions & { readonly cut: boolean }) => {
       const out = createOutput(common)
@@ -62,11 +64,14 @@ async function* examine(profileName: string | undefined, isCutWanted: boolean): 
   const credential = await findCredential(profileName)
   if ('check' in credential) return yield credential
   yield ok('settings', `${credential.baseUrl}, key ${maskKey(credential.apiKey)}, from ${credential.source}`)
-  if (credential.note !== undefined) yield warning('settings', credential.note, 'Unset the variables, or leave out --profile.')
+  if (credential.note !== undefined)
+    yield warning('settings', credential.note, 'Unset the variables, or leave out --profile.')
   const url = new URL(credential.baseUrl)
   const answer = await reach(credential)
   if ('check' in answer) return yield answer
-  yield answer.isService ? ok('reach', `${url.host} answers in ${formatDuration(answer.durationMs)}`) : notService(answer, url)
+  yield answer.isService
+    ? ok('reach', `${url.host} answers in ${formatDuration(answer.durationMs)}`)
+    : notService(answer, url)
   yield await examineTls(url)
   yield judgeClock(clockSkewMs(answer))
   if (!answer.isService) return
@@ -75,7 +80,9 @@ async function* examine(profileName: string | undefined, isCutWanted: boolean): 
   yield refused ?? ok('key', 'valid')
   if (refused) return
   const key = await findOwnKey(matte, credential)
-  yield key === undefined ? skipped('scopes', 'the key cannot list keys (scope api-keys:read)') : judgeScopes(key.scopes)
+  yield key === undefined
+    ? skipped('scopes', 'the key cannot list keys (scope api-keys:read)')
+    : judgeScopes(key.scopes)
   yield await examineLimits(matte, answer.headers.get('x-ratelimit-limit'))
   yield* examineCut(matte, isCutWanted)
 }
@@ -104,7 +111,10 @@ type Answer = {
   readonly requestId: string | undefined
 }
 
-type Envelope = { readonly request_id?: unknown; readonly error?: { readonly code?: string; readonly message?: string } }
+type Envelope = {
+  readonly request_id?: unknown
+  readonly error?: { readonly code?: string; readonly message?: string }
+}
 
 /** A raw request, because the client hides headers and retries. */
 async function reach({ baseUrl, apiKey }: Credential): Promise<Answer | Finding> {
@@ -116,7 +126,7 @@ async function reach({ baseUrl, apiKey }: Credential): Promise<Answer | Finding>
       signal: AbortSignal.timeout(answerMsMax),
     })
     const receivedMs = Date.now()
-    const { request_id: requestId, error }: Envelope = await response.json().catch(() => ({}))
+    const { request_id: requestId, error } = (await response.json().catch(() => ({}))) as Envelope // or anything; see below
     return {
       status: response.status,
       headers: response.headers,
@@ -178,10 +188,13 @@ function judgeKey({ status, code, message, requestId }: Answer): Finding | undef
 }
 
 async function findOwnKey(matte: Matte, { apiKey }: Credential): Promise<ApiKey | undefined> {
-  return matte.apiKeys.list().all().then(
-    (keys) => findKey(keys, apiKey),
-    () => undefined,
-  )
+  return matte.apiKeys
+    .list()
+    .all()
+    .then(
+      (keys) => findKey(keys, apiKey),
+      () => undefined,
+    )
 }
 
 async function examineLimits(matte: Matte, requestsPerMinute: string | null): Promise<Finding> {
@@ -223,6 +236,8 @@ async function timed<T>(run: () => Promise<T>): Promise<Timed<T>> {
 function failedBy(check: string, error: unknown): Finding {
   const { message, advice, requestId } = showError(error)
   const isStore = check === 'store' && error instanceof MatteError && error.status === undefined
-  const text = isStore ? 'This machine cannot reach the address of the upload. Ask the operator for S3_PUBLIC_ENDPOINT.' : advice
+  const text = isStore
+    ? 'This machine cannot reach the address of the upload. Ask the operator for S3_PUBLIC_ENDPOINT.'
+    : advice
   return failed(check, message, text, { requestId, exitCode: exitCodeOfError(error) })
 }

@@ -1,5 +1,5 @@
 // What doctor concludes from what it measured: pure functions.
-import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
 
 export type Finding = {
   readonly check: string

@@ -54,8 +54,10 @@ function open(url: URL, { allowPrivate, signal }: Opening): Promise<IncomingMess
   if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw privateAddress(host)
   const get = url.protocol === 'https:' ? getHttps : getHttp
   return new Promise((resolve, reject) => {
-    get(url, { signal, headers: { Accept: 'image/*' }, ...(!allowPrivate && { lookup: lookupPublic }) }, resolve)
-      .on('error', (error) => reject(error instanceof CliError ? error : unusable(`${url.host}: ${error.message}.`)))
+    get(url, { signal, headers: { Accept: 'image/*' }, ...(!allowPrivate && { lookup: lookupPublic }) }, resolve).on(
+      'error',
+      (error) => reject(error instanceof CliError ? error : unusable(`${url.host}: ${error.message}.`)),
+    )
   })
 }
 

@@ -9,7 +9,9 @@ In the configuration of an assistant:
 export type McpOptions = CommonOptions & { readonly allow: string[]; readonly allowPrivateUrls?: boolean }
 
 export function addMcpCommand(program: Command): void {
-  withProfile(program.command('mcp').description('serve assistants by the Model Context Protocol, over stdin and stdout'))
+  withProfile(
+    program.command('mcp').description('serve assistants by the Model Context Protocol, over stdin and stdout'),
+  )
     .option(
       '--allow <dir>',
       'folder that the assistant may read and write; repeat it for more (default: the current one)',

@@ -6,13 +6,16 @@ const again = 'Run the same command again later: images that are done are neithe
 
 const byCode: Readonly<Record<string, string>> = {
   API_KEY_MISSING: 'Run: matte login',
-  API_KEY_INVALID: 'The key is wrong, expired or revoked. Make one in the developer settings of your workspace, then run: matte login',
+  API_KEY_INVALID:
+    'The key is wrong, expired or revoked. Make one in the developer settings of your workspace, then run: matte login',
   AUTH_FORBIDDEN: 'Ask an owner of the workspace for access.',
   DEVELOPER_API_ACCESS_DENIED: 'The plan of the workspace has no API access. Change the plan.',
   CREDITS_INSUFFICIENT: 'Buy credits, then run the same command again.',
-  DEVELOPER_API_QUOTA_EXCEEDED: 'The monthly quota is used up (matte usage shows it). Change the plan, or wait for the next month.',
+  DEVELOPER_API_QUOTA_EXCEEDED:
+    'The monthly quota is used up (matte usage shows it). Change the plan, or wait for the next month.',
   RATE_LIMIT_EXCEEDED: 'Wait, then run the same command again.',
-  TASK_CONCURRENT_LIMIT: 'The workspace has as many unfinished tasks as its plan allows. Wait for them, or lower --jobs.',
+  TASK_CONCURRENT_LIMIT:
+    'The workspace has as many unfinished tasks as its plan allows. Wait for them, or lower --jobs.',
   TASK_MAINTENANCE: `The service is in maintenance. ${again}`,
   TASK_STORAGE_UNAVAILABLE: `The storage of the service is unavailable. ${again}`,
   TASK_FILE_SIZE_EXCEEDED: 'Make the file smaller; matte usage and your plan state the limits.',

@@ -1,5 +1,5 @@
 // Where commands print: records to stdout, everything else for people to stderr.
-import { renderRecord, renderTable, type Column } from './table.ts'
+import { type Column, renderRecord, renderTable } from './table.ts'
 
 export type OutputOptions = { readonly json?: boolean | undefined; readonly quiet?: boolean | undefined }
 
@@ -10,6 +10,8 @@ export type Output = {
   line(text: string): void
   /** One line of JSON on stdout. */
   record(value: object): void
+  /** One result: its JSON, or a line of text. */
+  result(value: object, text: string): void
   /** A line on stderr, which `--quiet` leaves out. */
   note(text: string): void
   /** Records as a table, or as one line of JSON each. */
@@ -29,6 +31,7 @@ export function createOutput({ json = false, quiet = false }: OutputOptions): Ou
     quiet,
     line: (text) => out(`${text}\n`),
     record,
+    result: (value, text) => (json ? record(value) : out(`${text}\n`)),
     note,
     table: (rows, columns, none) => {
       if (json) return rows.forEach(record)

@@ -46,7 +46,11 @@ describe('sizes and times', () => {
   })
 
   it('prints short durations in milliseconds and long ones in minutes', () => {
-    expect([formatDuration(280), formatDuration(1_420), formatDuration(75_000)]).toEqual(['280 ms', '1.4 s', '1:15 min'])
+    expect([formatDuration(280), formatDuration(1_420), formatDuration(75_000)]).toEqual([
+      '280 ms',
+      '1.4 s',
+      '1:15 min',
+    ])
   })
 })
 
@@ -56,7 +60,6 @@ describe('the progress bar', () => {
     done: 50,
     failed: 0,
     doneBytes: 50_000_000,
-    inFlight: 4,
     processed: 50,
     elapsedMs: 25_000,
   }

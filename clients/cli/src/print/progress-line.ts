@@ -6,7 +6,6 @@ export type ProgressState = {
   readonly done: number
   readonly failed: number
   readonly doneBytes: number
-  readonly inFlight: number
   /** Images that cost time, without skipped ones; decides rate and time left. */
   readonly processed: number
   readonly elapsedMs: number

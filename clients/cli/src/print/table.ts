@@ -15,14 +15,20 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
   const widths = titles.map((title, at) => Math.max(...[title, ...texts.map((line) => line[at] ?? '')].map(widthOf)))
   const isNumber = titles.map((_, at) => values.length > 0 && values.every((line) => typeof line[at] === 'number'))
   const render = (line: readonly string[]): string =>
-    line.map((text, at) => pad(text, widths[at] ?? 0, isNumber[at] ?? false)).join(gap).trimEnd()
+    line
+      .map((text, at) => pad(text, widths[at] ?? 0, isNumber[at] ?? false))
+      .join(gap)
+      .trimEnd()
   return [titles, ...texts].map((line) => `${render(line)}\n`).join('')
 }
 
 /** One record as `name  value` lines. */
 export function renderRecord(fields: readonly (readonly [name: string, value: string | number | null | undefined])[]) {
   const width = Math.max(...fields.map(([name]) => widthOf(name)))
-  return fields.map(([name, value]) => `${pad(name, width, false)}${gap}${toPlain(value ?? '–')}`.trimEnd()).join('\n').concat('\n')
+  return fields
+    .map(([name, value]) => `${pad(name, width, false)}${gap}${toPlain(value ?? '–')}`.trimEnd())
+    .join('\n')
+    .concat('\n')
 }
 
 const pad = (text: string, width: number, toRight: boolean): string => {

@@ -39,10 +39,16 @@ const unusedProfile = (name: string): string =>
 function missing(wanted: string | undefined, { profiles }: Config, envKey: string | undefined) {
   const names = Object.keys(profiles)
   if (wanted !== undefined && names.length > 0) {
-    return credentialError(`There is no profile ${wanted}.`, `Use one of: ${names.join(', ')}, or run: matte login --profile ${wanted}`)
+    return credentialError(
+      `There is no profile ${wanted}.`,
+      `Use one of: ${names.join(', ')}, or run: matte login --profile ${wanted}`,
+    )
   }
   return envKey
-    ? credentialError('MATTE_API_KEY is set, but no base URL.', 'Set MATTE_BASE_URL too, such as https://matte.example.com/api/v1')
+    ? credentialError(
+        'MATTE_API_KEY is set, but no base URL.',
+        'Set MATTE_BASE_URL too, such as https://matte.example.com/api/v1',
+      )
     : credentialError('There is no API key.', 'Run: matte login, or set MATTE_API_KEY and MATTE_BASE_URL.')
 }
 

@@ -21,7 +21,12 @@ import { readBaseUrl } from './credential.ts'
 import { isLoopbackHost } from './loopback.ts'
 import { askLine, readPipedLine } from './read-secret.ts'
 
-type Options = { readonly json?: boolean; readonly quiet?: boolean; readonly profile?: string; readonly baseUrl?: string }
+type Options = {
+  readonly json?: boolean
+  readonly quiet?: boolean
+  readonly profile?: string
+  readonly baseUrl?: string
+}
 
 export function addProfileCommands(program: Command): void {
   withOutput(program.command('login').description('check an API key with the service, and store it'))
@@ -45,9 +50,13 @@ async function login({ profile = defaultProfile, baseUrl, ...options }: Options)
   const config = await readConfig(path)
   const service = readBaseUrl(baseUrl ?? process.env.MATTE_BASE_URL ?? (await askBaseUrl(config, profile)))
   const { protocol, hostname } = new URL(service)
-  if (protocol === 'http:' && !isLoopbackHost(hostname)) out.note(`Warning: ${service} is not encrypted; others on the network can read the key.`)
-  const apiKey = (process.stdin.isTTY ? await askLine({ prompt: 'API key: ', echo: false }) : await readPipedLine()).trim()
-  if (apiKey === '') throw credentialError('There is no API key.', 'Paste the key at the prompt, or pipe it: matte login < key-file')
+  if (protocol === 'http:' && !isLoopbackHost(hostname))
+    out.note(`Warning: ${service} is not encrypted; others on the network can read the key.`)
+  const apiKey = (
+    process.stdin.isTTY ? await askLine({ prompt: 'API key: ', echo: false }) : await readPipedLine()
+  ).trim()
+  if (apiKey === '')
+    throw credentialError('There is no API key.', 'Paste the key at the prompt, or pipe it: matte login < key-file')
   const key = await checkKey(createClient({ apiKey, baseUrl: service }, 1), apiKey)
   await writeConfig(path, withProfile(config, profile, { apiKey, baseUrl: service }))
   printLogin({ profile, baseUrl: service, path, key }, out)
@@ -77,15 +86,22 @@ async function checkKey(matte: Matte, apiKey: string): Promise<ApiKey | undefine
 
 /** The service does not say which key a request used; prefix and last characters do. */
 export function findKey(keys: readonly ApiKey[], apiKey: string): ApiKey | undefined {
-  const found = keys.filter((key) => apiKey.startsWith(key.prefix) && apiKey.endsWith(key.lastFour) && key.revokedAt === null)
+  const found = keys.filter(
+    (key) => apiKey.startsWith(key.prefix) && apiKey.endsWith(key.lastFour) && key.revokedAt === null,
+  )
   return found.length === 1 ? found[0] : undefined
 }
 
-type Login = { readonly profile: string; readonly baseUrl: string; readonly path: string; readonly key: ApiKey | undefined }
+type Login = {
+  readonly profile: string
+  readonly baseUrl: string
+  readonly path: string
+  readonly key: ApiKey | undefined
+}
 
 function printLogin({ profile, baseUrl, path, key }: Login, out: Output): void {
-  if (out.json) return out.record({ profile, baseUrl, file: path, scopes: key?.scopes ?? null })
-  out.line(`Logged in to ${baseUrl}. The key is stored as profile ${profile} in ${path}.`)
+  const record = { profile, baseUrl, file: path, scopes: key?.scopes ?? null }
+  out.result(record, `Logged in to ${baseUrl}. The key is stored as profile ${profile} in ${path}.`)
   if (key !== undefined) out.note(`Scopes of key ${key.name}: ${key.scopes.join(' ')}`)
 }
 
@@ -96,8 +112,7 @@ async function logout({ profile, ...options }: Options): Promise<void> {
   const name = profile ?? config.current
   if (findProfile(config, name) === undefined) throw noProfile(name, config)
   await writeConfig(path, withoutProfile(config, name))
-  if (out.json) return out.record({ profile: name, removed: true })
-  out.line(`Profile ${name} is removed from ${path}.`)
+  out.result({ profile: name, removed: true }, `Profile ${name} is removed from ${path}.`)
   out.note('The key itself stays valid. Revoke it in the developer settings of your workspace if nothing else uses it.')
 }
 
@@ -139,6 +154,5 @@ async function useProfile(name: string, options: Options): Promise<void> {
   const config = await readConfig(path)
   if (findProfile(config, name) === undefined) throw noProfile(name, config ?? noConfig)
   await writeConfig(path, { ...config, current: name })
-  if (out.json) return out.record({ profile: name, current: true })
-  out.line(`Commands now use profile ${name}.`)
+  out.result({ profile: name, current: true }, `Commands now use profile ${name}.`)
 }

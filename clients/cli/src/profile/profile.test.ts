@@ -2,7 +2,16 @@ import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Config, configPath, maskKey, noConfig, readConfig, withoutProfile, withProfile, writeConfig } from './config-file.ts'
+import {
+  type Config,
+  configPath,
+  maskKey,
+  noConfig,
+  readConfig,
+  withoutProfile,
+  withProfile,
+  writeConfig,
+} from './config-file.ts'
 import { chooseCredential, readBaseUrl } from './credential.ts'
 import { isLoopbackHost } from './loopback.ts'
 
@@ -54,7 +63,10 @@ describe('the file with profiles', () => {
   })
 
   it('loses a profile, and another one becomes the current one', () => {
-    expect(withoutProfile(config, 'default')).toEqual({ current: 'staging', profiles: { staging: config.profiles.staging } })
+    expect(withoutProfile(config, 'default')).toEqual({
+      current: 'staging',
+      profiles: { staging: config.profiles.staging },
+    })
     expect(withoutProfile(withProfile(noConfig, 'a', profile), 'a')).toEqual(noConfig)
   })
 
@@ -90,7 +102,9 @@ describe('the choice of the credential', () => {
   })
 
   it('says what to do without any key', () => {
-    expect(() => chooseCredential({ env: {}, config: noConfig, profileName: undefined })).toThrow('There is no API key.')
+    expect(() => chooseCredential({ env: {}, config: noConfig, profileName: undefined })).toThrow(
+      'There is no API key.',
+    )
   })
 })
 

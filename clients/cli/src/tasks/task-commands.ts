@@ -45,7 +45,8 @@ function sizeOf({ width, height, resultFormat }: Task): string | null {
 }
 
 /** Object keys are `private-uploads/2026/11/<uuid>-<file name>`. */
-const fileNameOf = (objectKey: string): string => objectKey.replace(/^.*\/(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-)?/, '')
+const fileNameOf = (objectKey: string): string =>
+  objectKey.replace(/^.*\/(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-)?/, '')
 
 export function addTaskCommands(program: Command): void {
   const tasks = program.command('tasks').description('list, cancel, retry and download tasks')
@@ -107,8 +108,7 @@ async function cancelTasks(ids: readonly string[], common: CommonOptions): Promi
   const { matte, out } = await connect(common)
   for (const id of ids) {
     const task = await matte.tasks.cancel(id)
-    if (out.json) out.record(task)
-    else out.line(`${task.id} is canceled`)
+    out.result(task, `${task.id} is canceled`)
   }
 }
 
@@ -116,8 +116,7 @@ async function retryTasks(ids: readonly string[], common: CommonOptions): Promis
   const { matte, out } = await connect(common)
   for (const id of ids) {
     const task = await matte.tasks.retry(id)
-    if (out.json) out.record(task)
-    else out.line(`${task.id} is ${task.status} again`)
+    out.result(task, `${task.id} is ${task.status} again`)
   }
 }
 
@@ -135,7 +134,6 @@ async function downloadTasks(ids: readonly string[], options: DownloadOptions): 
     const path = output ?? join(dir, `${cutout.taskId}.${extensionOf[format] ?? format}`)
     await mkdir(dir, { recursive: true })
     await saveResult(path, bytes, { overwrite })
-    if (out.json) out.record({ taskId: cutout.taskId, output: path, sizeBytes: cutout.sizeBytes })
-    else out.line(path)
+    out.result({ taskId: cutout.taskId, output: path, sizeBytes: cutout.sizeBytes }, path)
   }
 }

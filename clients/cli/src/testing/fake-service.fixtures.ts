@@ -75,7 +75,14 @@ export async function startFakeService(): Promise<FakeService> {
 
   async function answer(call: Call): Promise<unknown> {
     const { method, path, body, searchParams } = call
-    const page = (items: object[]) => ({ items, page: 1, pageSize: 100, total: items.length, totalPages: 1, nextCursor: null })
+    const page = (items: object[]) => ({
+      items,
+      page: 1,
+      pageSize: 100,
+      total: items.length,
+      totalPages: 1,
+      nextCursor: null,
+    })
     const id = path.split('/')[2] ?? ''
     if (path === '/uploads/presign') return presign()
     if (path === '/tasks' && method === 'POST') return createTask(call)
@@ -89,7 +96,8 @@ export async function startFakeService(): Promise<FakeService> {
     if (path === '/usage') return usage
     if (path === '/api-keys') return page([apiKey])
     if (path === '/webhooks/trigger') return { id: newId(), ...JSON.parse(body.toString()) }
-    if (path === '/webhooks' && method === 'POST') return { ...endpoint, ...JSON.parse(body.toString()), signingSecret: 'whsec_new' }
+    if (path === '/webhooks' && method === 'POST')
+      return { ...endpoint, ...JSON.parse(body.toString()), signingSecret: 'whsec_new' }
     if (path === '/webhooks') return page([endpoint])
     return undefined
   }
@@ -147,9 +155,14 @@ export async function startFakeService(): Promise<FakeService> {
 }
 
 const checkKey = ({ headers }: IncomingMessage): Refusal | undefined =>
-  headers['x-api-key'] === testKey ? undefined : { status: 401, code: 'API_KEY_INVALID', message: 'The API key is invalid.' }
+  headers['x-api-key'] === testKey
+    ? undefined
+    : { status: 401, code: 'API_KEY_INVALID', message: 'The API key is invalid.' }
 
-function sendError(response: ServerResponse, { status, code, message = code, details = {}, headers = {} }: Refusal): void {
+function sendError(
+  response: ServerResponse,
+  { status, code, message = code, details = {}, headers = {} }: Refusal,
+): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   send(response, status, { request_id: 'req-error', error: { code, message, details } })
 }

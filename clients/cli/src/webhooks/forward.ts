@@ -31,7 +31,10 @@ export function readTarget(text: string, allowRemote: boolean): URL {
 }
 
 const remoteTarget = (host: string) =>
-  usageError(`${host} is not on this machine.`, 'Events go to this machine only. Add --allow-remote to send them elsewhere.')
+  usageError(
+    `${host} is not on this machine.`,
+    'Events go to this machine only. Add --allow-remote to send them elsewhere.',
+  )
 
 /** Resolves names to addresses of this machine alone. The check is on the address that is dialled. */
 const lookupLoopback: LookupFunction = (hostname, options, callback) => {
@@ -62,7 +65,9 @@ export function forward(target: URL, { body, headers }: SignedEvent, allowRemote
       const end = () => resolve({ status: response.statusCode ?? 0, durationMs: elapsed() })
       response.on('end', end).on('error', end)
     })
-    sent.on('error', (error: NodeJS.ErrnoException) => resolve({ problem: explain(error, target), durationMs: elapsed() }))
+    sent.on('error', (error: NodeJS.ErrnoException) =>
+      resolve({ problem: explain(error, target), durationMs: elapsed() }),
+    )
     sent.end(bytes)
   })
 }

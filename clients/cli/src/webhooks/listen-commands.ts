@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { MatteError } from 'matte-client'
 import { list } from '../arguments.ts'
 import { defined } from '../defined.ts'
-import { formatDuration } from '../print/format.ts'
 import { showError } from '../print/error.ts'
+import { formatDuration } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
 import { toPlain } from '../print/table.ts'
 import { type CommonOptions, connect, interruptible, withCommon } from '../session.ts'
@@ -99,12 +99,20 @@ async function handle(event: string, data: string, listening: Listening): Promis
 function greet({ secret, since, complete }: Ready, listening: Listening): void {
   const { out, target, secret: known, eventTypes } = listening
   if (!complete) out.note(`Some events before ${since} were lost: this connection was interrupted for too long.`)
-  if (known === secret) return out.note('Connected again.')
+  if (known === secret) {
+    out.note('Connected again.')
+    return
+  }
   listening.secret = secret
-  if (out.json) return out.record({ type: 'ready', secret, since })
+  if (out.json) {
+    out.record({ type: 'ready', secret, since })
+    return
+  }
   out.line(`Signing secret of this stream: ${secret}`)
   const what = eventTypes.length === 0 ? 'all events' : eventTypes.join(', ')
-  out.note(target ? `Forwarding ${what} to ${target.href}. Stop with Ctrl-C.` : `Waiting for ${what}. Stop with Ctrl-C.`)
+  out.note(
+    target ? `Forwarding ${what} to ${target.href}. Stop with Ctrl-C.` : `Waiting for ${what}. Stop with Ctrl-C.`,
+  )
 }
 
 async function deliver(received: Received, { out, target, allowRemote }: Listening): Promise<void> {
@@ -112,14 +120,19 @@ async function deliver(received: Received, { out, target, allowRemote }: Listeni
   const answer = target && (await forward(target, received, allowRemote))
   const id = headers['webhook-id']
   const at = new Date().toISOString()
-  if (out.json) return out.record({ type: 'webhook', at, id, event, body, headers, answer })
+  if (out.json) {
+    out.record({ type: 'webhook', at, id, event, body, headers, answer })
+    return
+  }
   out.line(`${at.slice(11, 19)}  ${describe(answer)}  ${toPlain(event)}  ${toPlain(id ?? '')}`)
   if (target === undefined) out.line(`          ${toPlain(body)}`)
 }
 
 function describe(answer: Answer | undefined): string {
   if (answer === undefined) return 'received'
-  return 'status' in answer ? `${answer.status} in ${formatDuration(answer.durationMs)}` : `not delivered: ${answer.problem}`
+  return 'status' in answer
+    ? `${answer.status} in ${formatDuration(answer.durationMs)}`
+    : `not delivered: ${answer.problem}`
 }
 
 async function trigger(event: string, options: CommonOptions & { readonly webhook?: string }): Promise<void> {
@@ -130,6 +143,5 @@ async function trigger(event: string, options: CommonOptions & { readonly webhoo
     ...defined({ path: webhook === undefined ? undefined : { webhook } }),
     body: { event },
   })
-  if (out.json) out.record(sample)
-  else out.line(`sample of ${toPlain(event)} sent: ${sample.id}`)
+  out.result(sample, `sample of ${toPlain(event)} sent: ${sample.id}`)
 }

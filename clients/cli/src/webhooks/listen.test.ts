@@ -51,7 +51,7 @@ const listen = (...args: string[]) => startCli(['webhooks', 'listen', ...args], 
 
 describe('matte webhooks listen', { timeout: 60_000 }, () => {
   it('forwards each event byte for byte with the signed headers, and prints the answer', async () => {
-    service.stream = (_request, response) => open(response, ready(41) + webhook(42) + ': still here\nid: 57\n\n')
+    service.stream = (_request, response) => open(response, `${ready(41)}${webhook(42)}: still here\nid: 57\n\n`)
     const run = listen('--forward-to', target)
     await until(() => received.length === 1)
     expect(received[0]?.body).toBe(body)
@@ -87,7 +87,9 @@ describe('matte webhooks listen', { timeout: 60_000 }, () => {
     const positions: (string | undefined)[] = []
     let answers = 0
     service.refuse = (_method, path) =>
-      path === '/webhooks/stream' && ++answers < 3 ? { status: 503, code: 'SYSTEM_INTERNAL_ERROR', headers: { 'retry-after': '0' } } : undefined
+      path === '/webhooks/stream' && ++answers < 3
+        ? { status: 503, code: 'SYSTEM_INTERNAL_ERROR', headers: { 'retry-after': '0' } }
+        : undefined
     service.stream = (request, response) => {
       positions.push(request.headers['last-event-id']?.toString())
       open(response, ready(8) + webhook(9))
@@ -127,7 +129,11 @@ describe('matte webhooks listen', { timeout: 60_000 }, () => {
   })
 
   it('explains a key without the scope, and exits with 3', async () => {
-    service.refuse = () => ({ status: 403, code: 'API_KEY_INSUFFICIENT_SCOPE', details: { required: 'webhooks:listen' } })
+    service.refuse = () => ({
+      status: 403,
+      code: 'API_KEY_INSUFFICIENT_SCOPE',
+      details: { required: 'webhooks:listen' },
+    })
     const { code, stderr } = await listen().ended
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('the scope webhooks:listen') })
   })
@@ -147,7 +153,11 @@ describe('matte webhooks trigger', { timeout: 60_000 }, () => {
   })
 
   it('exits with 4 when nothing listens', async () => {
-    service.refuse = () => ({ status: 409, code: 'CONFLICT', message: 'Nobody listens. Run matte webhooks listen first.' })
+    service.refuse = () => ({
+      status: 409,
+      code: 'CONFLICT',
+      message: 'Nobody listens. Run matte webhooks listen first.',
+    })
     const { code, stderr } = await runCli(['webhooks', 'trigger', 'task.failed'], { env: service.env })
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('Run matte webhooks listen first.') })
   })

@@ -77,7 +77,7 @@ type Envelope = {
 
 async function toError(response: Response): Promise<MatteError> {
   const { status, headers } = response
-  const { error, request_id: requestId }: Envelope = await response.json().catch(() => ({}))
+  const { error, request_id: requestId } = (await response.json().catch(() => ({}))) as Envelope // or of a proxy
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
   const message = error?.message ?? `The answer is ${status} and no stream of events. Check the base URL.`
   return new MatteError(error?.code ?? 'CLIENT_CONNECTION', message, {

@@ -20,4 +20,5 @@ export function reconnectDelayMs({ retryMs, failures, retryAfterMs }: Attempt, r
 }
 
 /** Statuses after which the same request fails again. 404: the service has no such stream. */
-export const isPermanent = (status: number): boolean => status >= 400 && status < 500 && status !== 408 && status !== 429
+export const isPermanent = (status: number): boolean =>
+  status >= 400 && status < 500 && status !== 408 && status !== 429

@@ -1,6 +1,6 @@
 // matte webhooks: endpoints, deliveries, and the secrets that sign them.
 import { type Command, Option } from 'commander'
-import type { WebhookDelivery, WebhookEndpoint } from 'matte-client'
+import type { WebhookDelivery, WebhookEndpoint, WebhookRequest } from 'matte-client'
 import { duration, integer, list, timeOrAgo } from '../arguments.ts'
 import { usageError } from '../cli-error.ts'
 import { defined } from '../defined.ts'
@@ -13,11 +13,16 @@ import { take } from '../tasks/take.ts'
 
 const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'canceled', 'paused'] as const
 
-type EndpointOptions = CommonOptions & { readonly events?: string[]; readonly description?: string }
+type EventName = NonNullable<WebhookRequest['eventTypes']>[number]
+
+/** The service knows the names of its version, and rejects others. */
+const events = (text: string): EventName[] => list(text) as EventName[]
+
+type EndpointOptions = CommonOptions & { readonly events?: EventName[]; readonly description?: string }
 type UpdateOptions = EndpointOptions & { readonly url?: string; readonly enable?: boolean; readonly disable?: boolean }
 type DeliveryOptions = CommonOptions & {
   readonly status?: (typeof deliveryStatuses)[number]
-  readonly event?: string
+  readonly event?: EventName
   readonly since?: string
   readonly until?: string
   readonly limit: number
@@ -26,7 +31,10 @@ type DeliveryOptions = CommonOptions & {
 
 const endpointColumns: readonly Column<WebhookEndpoint>[] = [
   { title: 'id', value: ({ id }) => id },
-  { title: 'status', value: ({ status, disabledReason }) => (disabledReason ? `${status} (${disabledReason})` : status) },
+  {
+    title: 'status',
+    value: ({ status, disabledReason }) => (disabledReason ? `${status} (${disabledReason})` : status),
+  },
   { title: 'last delivery', value: ({ lastDeliveryStatus }) => lastDeliveryStatus },
   { title: 'target', value: ({ targetUrl }) => targetUrl },
   { title: 'events', value: ({ eventTypes }) => eventTypes.join(' ') || 'all' },
@@ -54,13 +62,13 @@ export function addWebhookCommands(webhooks: Command): void {
   add('get', 'show one endpoint').argument('<id>').action(getEndpoint)
   add('create', 'create an endpoint; prints its signing secret, which is shown once')
     .argument('<url>', 'public http or https URL')
-    .option('--events <names>', 'events to subscribe to, separated by commas (default: all)', list)
+    .option('--events <names>', 'events to subscribe to, separated by commas (default: all)', events)
     .option('--description <text>', 'your own note')
     .action(createEndpoint)
   add('update', 'change an endpoint; options that you leave out stay as they are')
     .argument('<id>')
     .option('--url <url>', 'new target')
-    .option('--events <names>', 'events separated by commas; an empty text means all', list)
+    .option('--events <names>', 'events separated by commas; an empty text means all', events)
     .option('--description <text>', 'your own note; an empty text removes it')
     .addOption(new Option('--enable', 'enable it').conflicts('disable'))
     .option('--disable', 'disable it; its deliveries are paused')
@@ -129,8 +137,7 @@ async function updateEndpoint(id: string, options: UpdateOptions): Promise<void>
 async function deleteEndpoint(id: string, common: CommonOptions): Promise<void> {
   const { matte, out } = await connect(common)
   const deleted = await matte.webhooks.delete(id)
-  if (out.json) out.record(deleted)
-  else out.line(`${deleted.id} is deleted`)
+  out.result(deleted, `${deleted.id} is deleted`)
 }
 
 async function testEndpoint(id: string, common: CommonOptions): Promise<void> {
@@ -181,8 +188,7 @@ async function redeliver(ids: readonly string[], common: CommonOptions): Promise
   const { matte, out } = await connect(common)
   for (const id of ids) {
     const delivery = await matte.webhooks.redeliver(id)
-    if (out.json) out.record(delivery)
-    else out.line(`${delivery.id} is sent again`)
+    out.result(delivery, `${delivery.id} is sent again`)
   }
 }
 
@@ -191,17 +197,16 @@ type RecoverOptions = CommonOptions & { readonly since: string; readonly dryRun?
 async function recover(id: string, { since, dryRun = false, ...common }: RecoverOptions): Promise<void> {
   const { matte, out } = await connect(common)
   const recovery = await matte.webhooks.recover(id, { since, dryRun })
-  if (out.json) return out.record(recovery)
   const count = plural(recovery.count, 'delivery', 'deliveries')
-  out.line(dryRun ? `${count} would be sent again` : `${count} ${recovery.count === 1 ? 'is' : 'are'} sent again`)
+  const text = dryRun ? `${count} would be sent again` : `${count} ${recovery.count === 1 ? 'is' : 'are'} sent again`
+  out.result(recovery, text)
   if (recovery.more) out.note('There are more. Run the same command again.')
 }
 
 async function showSigningSecret(common: CommonOptions): Promise<void> {
   const { matte, out } = await connect(common)
   const secret = await matte.webhooks.signingSecret()
-  if (out.json) out.record(secret)
-  else out.line(secret.signingSecret)
+  out.result(secret, secret.signingSecret)
 }
 
 function printDelivery(delivery: WebhookDelivery, out: Output): void {

@@ -76,10 +76,13 @@ describe('the receiver', () => {
     expect(readTarget(text, false).href).toBe(url)
   })
 
-  it.each(['10.0.0.1:3000', '[2001:db8::1]:3000', 'http://192.168.1.2'])('%s is refused, and allowed on request', (text) => {
-    expect(() => readTarget(text, false)).toThrow('not on this machine')
-    expect(() => readTarget(text, true)).not.toThrow()
-  })
+  it.each(['10.0.0.1:3000', '[2001:db8::1]:3000', 'http://192.168.1.2'])(
+    '%s is refused, and allowed on request',
+    (text) => {
+      expect(() => readTarget(text, false)).toThrow('not on this machine')
+      expect(() => readTarget(text, true)).not.toThrow()
+    },
+  )
 
   it.each(['ftp://localhost', 'http://', 'a b'])('%s is no receiver', (text) => {
     expect(() => readTarget(text, true)).toThrow('no http URL')
