@@ -2,7 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-const builds: readonly (readonly [command: string, ...args: string[]])[] = [['node', 'typescript/build.ts']]
+const builds: readonly (readonly [command: string, ...args: string[]])[] = [
+  ['node', 'typescript/build.ts'],
+  ['node', 'cli/build.ts'],
+]
 
 for (const [command, ...args] of builds) {
   process.stdout.write(`${args.join(' ')}\n`)
