@@ -1,6 +1,6 @@
 // The command line against a whole service: a folder of photos through two crashes, events on this machine, and the
 // tools of an assistant.
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
 import { nodePath } from '@matte/local/servers/process'
@@ -110,13 +110,12 @@ describe('the command line', () => {
     ends.push(() => client.close())
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['remove_background', 'list_tasks']))
-    const output = join(cwd, 'cut-out.png')
     const cut = await client.callTool({
       name: 'remove_background',
-      arguments: { path: join(cwd, 'photo.png'), output },
+      arguments: { source: 'photo.png', output: 'cut-out.png' },
     })
     expect(cut.isError, JSON.stringify(cut)).toBeFalsy()
-    expect(await sharp(readFileSync(output)).metadata()).toMatchObject({ format: 'png', hasAlpha: true })
+    expect(await sharp(join(cwd, 'cut-out.png')).metadata()).toMatchObject({ format: 'png', hasAlpha: true })
     const listed = await client.callTool({ name: 'list_tasks', arguments: { status: 'succeeded' } })
     expect(JSON.stringify(listed)).toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-4/)
     expect(await service.settle(workspace.id)).toMatchObject({ tasks: 1, spent: 1 })

@@ -1,6 +1,7 @@
 // The first program of each client's README, as written, from an empty folder with nothing but the package.
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
 import { nodePath } from '@matte/local/servers/process'
 import sharp from 'sharp'
@@ -78,11 +79,12 @@ function firstBlock(client: string, pattern: RegExp): string {
   return block
 }
 
-/** Packs what the registry would get. */
+/** Builds the package as its registry takes it, and packs it. */
 async function packTypeScript(dir: string): Promise<string> {
   const packed = join(dir, '.packed')
   mkdirSync(packed)
-  const args = ['pack', join(clients, 'typescript'), '--pack-destination', packed, '--loglevel=error']
+  await runCommand(nodePath, ['clients/typescript/build.ts'], { cwd: rootDir })
+  const args = ['pack', join(clients, 'typescript/dist'), '--pack-destination', packed, '--loglevel=error']
   await runProgram('npm', args, { cwd: packed })
   const [name = ''] = readdirSync(packed)
   return join(packed, name)
@@ -91,15 +93,13 @@ async function packTypeScript(dir: string): Promise<string> {
 /** Builds the wheel, and installs it alone into a new virtual environment; httpx comes from the path. */
 async function installWheel(dir: string): Promise<{ python: string; path: string }> {
   const { command, dir: path } = await installHttpx()
-  const wheels = join(dir, '.wheels')
+  await runCommand(nodePath, ['clients/python/check.ts', 'build'], { cwd: rootDir })
+  const [wheel = ''] = globSync('*.whl', { cwd: join(clients, 'python/dist') })
   const environment = join(dir, '.venv')
-  await runProgram(command, ['-m', 'pip', 'wheel', '-q', '--no-deps', '-w', wheels, join(clients, 'python')], {
-    cwd: dir,
-  })
   await runProgram(command, ['-m', 'venv', environment], { cwd: dir })
   const python = join(environment, 'bin/python')
-  const [wheel = ''] = readdirSync(wheels)
-  await runProgram(python, ['-m', 'pip', 'install', '-q', '--no-deps', '--no-index', join(wheels, wheel)], { cwd: dir })
+  const install = ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', '--no-deps', '--no-index']
+  await runProgram(python, [...install, join(clients, 'python/dist', wheel)], { cwd: dir })
   return { python, path }
 }
 
