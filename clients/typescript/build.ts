@@ -11,11 +11,21 @@ const dist = `${here}dist`
 /** `#files` stays an import: the package's own `imports` choose between files and none. */
 async function bundle(): Promise<void> {
   const build = await rolldown({
-    input: { index: `${here}src/index.ts`, 'files-node': `${here}src/files/node.ts`, 'files-none': `${here}src/files/none.ts` },
+    input: {
+      index: `${here}src/index.ts`,
+      'files-node': `${here}src/files/node.ts`,
+      'files-none': `${here}src/files/none.ts`,
+    },
     external: [/^node:/, '#files'],
     platform: 'neutral',
   })
-  await build.write({ dir: dist, format: 'esm', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].js' })
+  await build.write({
+    dir: dist,
+    format: 'esm',
+    sourcemap: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+  })
   await build.close()
 }
 
