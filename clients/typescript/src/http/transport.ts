@@ -1,5 +1,5 @@
-// Requests to the service: credential, deadline, retries, errors. Requests to the store do not use `request`, so the API
-// key cannot reach it.
+// Requests to the service: credential, deadline, retries, errors. Requests to the store do not use `request`, so the
+// API key cannot reach it.
 import type { Config } from '../config.ts'
 import { MatteError } from '../error.ts'
 import type { RequestOptions } from '../options.ts'
