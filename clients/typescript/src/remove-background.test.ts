@@ -113,7 +113,12 @@ it('reports states and bytes in their order', async () => {
   expect(uploaded.at(0)).toEqual({ state: 'uploading', loadedBytes: 0, totalBytes: png.length })
   expect(uploaded.length).toBeGreaterThan(2)
   expect(uploaded.at(-1)?.loadedBytes).toBe(png.length)
-  expect(seen.at(-1)).toEqual({ state: 'done', loadedBytes: result.length, totalBytes: result.length, taskId: cutout.taskId })
+  expect(seen.at(-1)).toEqual({
+    state: 'done',
+    loadedBytes: result.length,
+    totalBytes: result.length,
+    taskId: cutout.taskId,
+  })
 })
 
 it('saves a file whole', async () => {
@@ -128,8 +133,16 @@ it('saves a file whole', async () => {
 it('rejects a failed task with its reason and id', async () => {
   const service = await given()
   service.settings.status = 'failed'
-  const error = await service.matte().removeBackground(png).catch((cause) => cause)
-  expect(error).toMatchObject({ code: 'INPUT_UNREADABLE', message: 'It is damaged.', retryable: false, status: undefined })
+  const error = await service
+    .matte()
+    .removeBackground(png)
+    .catch((cause) => cause)
+  expect(error).toMatchObject({
+    code: 'INPUT_UNREADABLE',
+    message: 'It is damaged.',
+    retryable: false,
+    status: undefined,
+  })
   expect(service.tasks.has(error.taskId)).toBe(true)
 })
 
@@ -180,7 +193,10 @@ it('cancels a task that is queued when the signal aborts, and names it', async (
   })
   service.settings.status = 'queued'
   service.settings.pollsUntilEnd = 100
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', retryable: false, details: { canceled: true } })
   expect(service.tasks.get(error.taskId)?.status).toBe('canceled')
 })
@@ -195,7 +211,10 @@ it('finds the task of a creation in flight by its key, to cancel it', async () =
     return false
   })
   service.settings.status = 'queued'
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', details: { canceled: true } })
   expect([...service.tasks.values()].map(({ status }) => status)).toEqual(['canceled'])
 })
@@ -207,7 +226,10 @@ it('says that a task in progress goes on', async () => {
     return false
   })
   service.settings.status = 'processing'
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', details: { canceled: false }, taskId: expect.any(String) })
 })
 
@@ -217,7 +239,10 @@ it('creates nothing when the signal aborts during the upload', async () => {
     if (seen.method === 'PUT') aborting.abort()
     return false
   })
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', taskId: undefined })
   expect(service.tasks.size).toBe(0)
 })

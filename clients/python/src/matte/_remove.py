@@ -109,7 +109,7 @@ async def canceling(
     """Cancels the task if the call is canceled while the task is queued. The error carries the id of the task.
 
     `find_id` finds a task whose creation may have arrived: the same key gives the same task. A cancellation of asyncio
-    and Ctrl-C keep their own class, with the `CanceledError` as their cause.
+    and Ctrl-C keep their own class, get the attribute `task_id`, and have the `CanceledError` as their cause.
     """
     task_id: str | None = None
 
@@ -125,6 +125,8 @@ async def canceling(
         error = await _cancel(transport, task_id, find_id)
         if isinstance(cause, CanceledError):
             raise error from None
+        # With another class, asyncio would not see the cancellation of a TaskGroup or a timeout.
+        cause.task_id = error.task_id  # type: ignore[union-attr] # pyright: ignore[reportAttributeAccessIssue]
         raise cause from error
 
 

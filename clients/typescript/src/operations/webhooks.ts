@@ -37,11 +37,8 @@ export const createWebhookOperations = ({ request }: Transport) => ({
 
   delete: (id: string, options?: CallOptions): Promise<Deleted> => request('DELETE', one, { ...options, path: { id } }),
 
-  rotateSecret: (
-    id: string,
-    body: RotateRequest = {},
-    options?: CallOptions,
-  ): Promise<RotatedWebhookEndpoint> => request('POST', `${one}/rotate-secret`, { ...options, path: { id }, body }),
+  rotateSecret: (id: string, body: RotateRequest = {}, options?: CallOptions): Promise<RotatedWebhookEndpoint> =>
+    request('POST', `${one}/rotate-secret`, { ...options, path: { id }, body }),
 
   /** Sends `test.webhook`. The answer has the recorded attempt. */
   test: (id: string, options?: CallOptions): Promise<WebhookDelivery> =>
