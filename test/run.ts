@@ -39,7 +39,11 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
   sim: [toolPhase('scaling rule', 'node', ['test/sim/main.ts'])],
   int: [tests('int')],
   render: [tests('chart')],
-  clients: [tests('clients')],
+  clients: [
+    toolPhase('client packages', 'node', ['clients/build.ts']),
+    toolPhase('Python client', 'node', ['clients/python/check.ts']),
+    tests('clients'),
+  ],
   faults: [
     tests('faults'),
     findSystemPostgres(15) ? tests('postgres-15') : skippedPhase('postgres-15 tests', noPostgres15),
