@@ -52,6 +52,8 @@ export type Case = {
   readonly name: string
   /** Part of `make test`. */
   readonly core?: true
+  /** Bound against hanging, if the usual one is too short. */
+  readonly limitMs?: number
   readonly workspace?: WorkspaceOptions
   readonly client?: ClientChanges
   readonly faults?: readonly Fault[]
@@ -121,6 +123,7 @@ const successes: readonly Case[] = [
   },
   {
     name: 'a list of 10,000 pages is read to its end',
+    limitMs: 600_000,
     faults: [{ on: 'list', do: 'pages', count: 10_000, times: 10_000 }],
     call: { name: 'listTasks', status: 'failed' },
     expected: { ...nothing, count: 20_000, requests: { list: 10_000 } },
