@@ -8,7 +8,7 @@ import { renderProgress } from '../print/progress-line.ts'
 export type Outcome = {
   readonly input: string
   readonly output: string
-  /** Of the input. */
+  /** Size of the input. */
   readonly sizeBytes?: number | undefined
 } & (
   | {

@@ -1,4 +1,4 @@
-// What a person can do about an error, by its code.
+// Remedies of errors, by code.
 
 type Failure = { readonly code: string; readonly details?: Readonly<Record<string, unknown>> | undefined }
 
