@@ -3,7 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { MatteError } from 'matte-client'
 import { list } from '../arguments.ts'
-import { defined } from '../defined.ts'
 import { showError } from '../print/error.ts'
 import { formatDuration } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
@@ -12,6 +11,7 @@ import { type CommonOptions, connect, interruptible, withCommon } from '../sessi
 import { type Answer, forward, readTarget, type SignedEvent } from './forward.ts'
 import { openStream, type StreamPosition } from './open-stream.ts'
 import { isPermanent, reconnectDelayMs } from './reconnect.ts'
+import { printDelivery } from './webhook-commands.ts'
 
 type ListenOptions = CommonOptions & {
   readonly forwardTo?: string
@@ -135,13 +135,16 @@ function describe(answer: Answer | undefined): string {
     : `not delivered: ${answer.problem}`
 }
 
-async function trigger(event: string, options: CommonOptions & { readonly webhook?: string }): Promise<void> {
-  const { webhook, ...common } = options
+type TriggerOptions = CommonOptions & { readonly webhook?: string }
+
+async function trigger(event: string, { webhook, ...common }: TriggerOptions): Promise<void> {
   const { matte, out } = await connect(common)
-  const path = webhook === undefined ? 'trigger' : '{webhook}/samples'
-  const sample = await matte.request<{ id: string }>('POST', `/open/developer/webhooks/${path}`, {
-    ...defined({ path: webhook === undefined ? undefined : { webhook } }),
-    body: { event },
-  })
-  out.result(sample, `sample of ${toPlain(event)} sent: ${sample.id}`)
+  const body = { event }
+  if (webhook === undefined) {
+    const sample = await matte.request<{ id: string }>('POST', '/open/developer/webhooks/trigger', { body })
+    out.result(sample, `sample of ${toPlain(event)} sent: ${sample.id}`)
+    return
+  }
+  const path = { webhook }
+  printDelivery(await matte.request('POST', '/open/developer/webhooks/{webhook}/samples', { path, body }), out)
 }
