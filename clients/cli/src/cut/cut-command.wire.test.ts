@@ -159,7 +159,7 @@ describe('matte cut', timeout, () => {
     expect(stderr).toContain('The workspace has no credits left. [CREDITS_INSUFFICIENT]')
     expect(stderr).toContain('Buy credits, then run the same command again.')
     expect(stderr).toContain('request req-error')
-    expect(stderr).toContain('3 images cut, 1 failed, 16 not processed')
+    expect(stderr).toContain('3 images cut, 17 not processed')
   })
 
   it('exits with 1 when some images failed, and goes on with the others', async () => {

@@ -46,10 +46,12 @@ export async function runJobs(
       if (each === undefined) continue
       pending.delete(result.key)
       if (result.error) {
+        if (isEndOfRun(result.error)) {
+          endJobs()
+          return { by: result.error }
+        }
         report.add({ ...describe(each.job), status: 'failed', error: result.error })
-        if (!isEndOfRun(result.error)) continue
-        endJobs()
-        return { by: result.error }
+        continue
       }
       await keep(each, result, context)
     }

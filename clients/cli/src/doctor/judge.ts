@@ -48,6 +48,7 @@ export function clockSkewMs({ date, sentMs, receivedMs }: Exchange): number | un
 
 export function judgeClock(skewMs: number | undefined): Finding {
   if (skewMs === undefined) return skipped('clock', 'the answer has no Date header')
+  if (skewMs === 0) return ok('clock', 'agrees with the service')
   const seconds = Math.round(Math.abs(skewMs) / 1_000)
   if (Math.abs(skewMs) < skewWarningMs) return ok('clock', `${seconds} s from the clock of the service`)
   const text = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of the service`

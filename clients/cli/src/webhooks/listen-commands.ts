@@ -3,6 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { MatteError } from 'matte-client'
 import { list } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { showError } from '../print/error.ts'
 import { formatDuration } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
@@ -74,6 +76,7 @@ async function stayConnected(credential: { apiKey: string; baseUrl: string }, li
       if (!signal.aborted) out.note('The stream ended. Connecting again.')
     } catch (error) {
       if (signal.aborted) return
+      if (error instanceof MatteError && error.status === 404) throw noStream()
       if (!isTransient(error, listening.secret !== undefined)) throw error
       retryAfterMs = error instanceof MatteError ? error.retryAfterMs : undefined
       out.note(`${showError(error).message} Connecting again.`)
@@ -83,6 +86,13 @@ async function stayConnected(credential: { apiKey: string; baseUrl: string }, li
     await wait(delayMs, undefined, { signal }).catch(() => undefined)
   }
 }
+
+const noStream = () =>
+  new CliError(
+    exitCodes.refused,
+    'The service has no stream of events.',
+    'Update the service, or check that the base URL ends in /api/v1: matte doctor',
+  )
 
 /** A wrong address should end the command; an outage later should not. */
 function isTransient(error: unknown, wasConnected: boolean): boolean {
