@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { ManifestStore, NamedInput, RemoveManyOptions } from '../options.ts'
 import { type Breaks, png, sendError, startService } from '../service.fixtures.ts'
 import { parseManifest } from './manifest.ts'
@@ -190,6 +190,27 @@ it.each(['abort', 'break'])('cancels what is queued when the caller leaves by %s
   const states = [...service.tasks.values()].map(({ status }) => status)
   expect(states.filter((status) => status === 'canceled').length).toBeGreaterThanOrEqual(2)
   expect(states).not.toContain('queued')
+})
+
+it('creates no task that was refused before, only to cancel it', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const aborting = new AbortController()
+  let refusals = 0
+  const service = await given(({ seen, response }) => {
+    const isCreation = seen.method === 'POST' && seen.path.endsWith('/tasks')
+    if (!isCreation || service.tasks.size === 0 || aborting.signal.aborted) return false
+    sendError(response, 400, 'TASK_CONCURRENT_LIMIT')
+    // By now each of the three others was refused, and they ask again one by one.
+    if (++refusals === 9) aborting.abort()
+    return true
+  })
+  Object.assign(service.settings, { status: 'queued', pollsUntilEnd: Number.POSITIVE_INFINITY })
+  const running = runAll(service, named(4), { concurrency: 4, signal: aborting.signal })
+  await expect(running).rejects.toMatchObject({ code: 'CLIENT_ABORTED' })
+  // The creation in flight is an exception: the client cannot know that it was refused.
+  expect(service.tasks.size).toBeLessThanOrEqual(2)
+  expect([...service.tasks.values()].map(({ status }) => status)).not.toContain('queued')
 })
 
 it('rejects with the error of the inputs', async () => {
