@@ -123,6 +123,18 @@ it('makes no second task after a crash at any byte of the manifest', async () =>
   }
 })
 
+it('records the key before the creation is sent', async () => {
+  const { store, text } = memoryStore()
+  const recorded: boolean[] = []
+  const service = await given(({ seen }) => {
+    const key = seen.headers['idempotency-key']
+    if (key !== undefined) recorded.push(text().includes(String(key)))
+    return false
+  })
+  await runAll(service, named(3), { manifest: store })
+  expect(recorded).toEqual([true, true, true])
+})
+
 it('sends the creation of a crashed run again with its key and body', async () => {
   const service = await given()
   const { store, text } = memoryStore()
