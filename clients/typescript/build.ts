@@ -1,7 +1,7 @@
-// Builds dist/, the package as its registry takes it: bundled modules, types, and a package.json of its own. Inside this
-// repository the sources run as they are.
+// Builds dist/, the package as npm takes it: bundled modules, types, and another package.json. Inside this repository
+// the sources run unbuilt.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -11,18 +11,34 @@ const dist = `${here}dist`
 /** `#files` stays an import: the package's own `imports` choose between files and none. */
 async function bundle(): Promise<void> {
   const build = await rolldown({
-    input: { index: `${here}src/index.ts`, 'files-node': `${here}src/files/node.ts`, 'files-none': `${here}src/files/none.ts` },
+    input: {
+      index: `${here}src/index.ts`,
+      'files-node': `${here}src/files/node.ts`,
+      'files-none': `${here}src/files/none.ts`,
+    },
     external: [/^node:/, '#files'],
     platform: 'neutral',
   })
-  await build.write({ dir: dist, format: 'esm', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].js' })
+  await build.write({
+    dir: dist,
+    format: 'esm',
+    sourcemap: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+  })
   await build.close()
 }
 
+/** Declarations keep the extension .ts of their imports; other projects know them as .js. */
 function writeTypes(): void {
-  const options = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--outDir', `${dist}/types`]
-  const rewrite = ['--rewriteRelativeImportExtensions', '--rootDir', `${here}src`]
-  execFileSync('tsc', ['-p', `${here}tsconfig.json`, ...options, ...rewrite], { stdio: 'inherit' })
+  const types = `${dist}/types`
+  const options = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--rootDir', `${here}src`]
+  execFileSync('tsc', ['-p', `${here}tsconfig.json`, ...options, '--outDir', types], { stdio: 'inherit' })
+  for (const name of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.d.ts')) continue
+    const text = readFileSync(`${types}/${name}`, 'utf8')
+    writeFileSync(`${types}/${name}`, text.replace(/((?:from |import\()(['"])\.[^'"]+)\.ts\2/g, '$1.js$2'))
+  }
 }
 
 function writeManifest(): void {

@@ -62,7 +62,7 @@ function readBaseUrl(text: string | undefined): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Undefined in browsers: there a User-Agent of our own would need the consent of the service. */
+/** Undefined in browsers, which send their own; another one would need a preflight request. */
 function readUserAgent(name: string | undefined): string | undefined {
   const node = runtime().versions?.node
   const own = `matte-client/${version}${node ? ` node/${node}` : ''}`

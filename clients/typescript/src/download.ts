@@ -51,7 +51,7 @@ function download({ config, retrying }: Transport, task: Task, { signal, onProgr
   return retrying(attempt, { url, signal })
 }
 
-/** Length of the body. That of a compressed answer is another one. */
+/** Length of the body. Content-Length of a compressed answer counts other bytes. */
 function readLength(headers: Headers): number | undefined {
   const length = headers.get('content-length')
   return length === null || headers.has('content-encoding') ? undefined : Number(length)

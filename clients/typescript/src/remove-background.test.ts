@@ -4,9 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import type { ImageInput, Progress } from './options.ts'
 import { type Breaks, png, result, sendError, startService } from './service.fixtures.ts'
+
+/** No jitter, so retries take no time. */
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterEach(() => void vi.restoreAllMocks())
 
 async function given(breaks?: Breaks) {
   const service = await startService(breaks)
@@ -109,7 +113,12 @@ it('reports states and bytes in their order', async () => {
   expect(uploaded.at(0)).toEqual({ state: 'uploading', loadedBytes: 0, totalBytes: png.length })
   expect(uploaded.length).toBeGreaterThan(2)
   expect(uploaded.at(-1)?.loadedBytes).toBe(png.length)
-  expect(seen.at(-1)).toEqual({ state: 'done', loadedBytes: result.length, totalBytes: result.length, taskId: cutout.taskId })
+  expect(seen.at(-1)).toEqual({
+    state: 'done',
+    loadedBytes: result.length,
+    totalBytes: result.length,
+    taskId: cutout.taskId,
+  })
 })
 
 it('saves a file whole', async () => {
@@ -124,8 +133,16 @@ it('saves a file whole', async () => {
 it('rejects a failed task with its reason and id', async () => {
   const service = await given()
   service.settings.status = 'failed'
-  const error = await service.matte().removeBackground(png).catch((cause) => cause)
-  expect(error).toMatchObject({ code: 'INPUT_UNREADABLE', message: 'It is damaged.', retryable: false, status: undefined })
+  const error = await service
+    .matte()
+    .removeBackground(png)
+    .catch((cause) => cause)
+  expect(error).toMatchObject({
+    code: 'INPUT_UNREADABLE',
+    message: 'It is damaged.',
+    retryable: false,
+    status: undefined,
+  })
   expect(service.tasks.has(error.taskId)).toBe(true)
 })
 
@@ -168,6 +185,18 @@ it('repeats a download that is cut short, and names the task when it gives up', 
   expect(service.paths('GET').filter((path) => path.startsWith('/results/'))).toHaveLength(2)
 })
 
+it('compares a download with its Content-Length, which not every fetch does', async () => {
+  const service = await given()
+  const isResult = (url: unknown) => String(url).includes('/results/')
+  const short = () => new Response('RIFF', { headers: { 'content-length': '99' } })
+  const lenient: typeof fetch = async (url, init) => (isResult(url) ? short() : fetch(url, init))
+  const removing = service.matte({ fetch: lenient, retriesMax: 0 }).removeBackground(png)
+  await expect(removing).rejects.toMatchObject({
+    code: 'CLIENT_CONNECTION',
+    message: expect.stringMatching(/cut short/),
+  })
+})
+
 it('cancels a task that is queued when the signal aborts, and names it', async () => {
   const aborting = new AbortController()
   const service = await given(({ seen }) => {
@@ -176,7 +205,10 @@ it('cancels a task that is queued when the signal aborts, and names it', async (
   })
   service.settings.status = 'queued'
   service.settings.pollsUntilEnd = 100
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', retryable: false, details: { canceled: true } })
   expect(service.tasks.get(error.taskId)?.status).toBe('canceled')
 })
@@ -191,7 +223,10 @@ it('finds the task of a creation in flight by its key, to cancel it', async () =
     return false
   })
   service.settings.status = 'queued'
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', details: { canceled: true } })
   expect([...service.tasks.values()].map(({ status }) => status)).toEqual(['canceled'])
 })
@@ -203,7 +238,10 @@ it('says that a task in progress goes on', async () => {
     return false
   })
   service.settings.status = 'processing'
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', details: { canceled: false }, taskId: expect.any(String) })
 })
 
@@ -213,7 +251,10 @@ it('creates nothing when the signal aborts during the upload', async () => {
     if (seen.method === 'PUT') aborting.abort()
     return false
   })
-  const error = await service.matte().removeBackground(png, { signal: aborting.signal }).catch((cause) => cause)
+  const error = await service
+    .matte()
+    .removeBackground(png, { signal: aborting.signal })
+    .catch((cause) => cause)
   expect(error).toMatchObject({ code: 'CLIENT_ABORTED', taskId: undefined })
   expect(service.tasks.size).toBe(0)
 })

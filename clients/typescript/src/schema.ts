@@ -39,16 +39,7 @@ export type BatchQuery = QueryOf<'listBatches'>
 export type DeliveryQuery = QueryOf<'listWebhookDeliveries'>
 
 /** Form of the result. */
-export type Output = NonNullable<Api.Output> & {
-  /** Only what lies inside can be foreground. Each side is `Npx` or `N%` of the picture. */
-  roi?: { left: string; top: string; right: string; bottom: string } | null
-  /** `original` or `10%` to `100%` of the space. */
-  scale?: string | null
-  /** `original`, `center` or `X% Y%`. */
-  position?: string | null
-  /** Scales down to so many pixels, never up. */
-  maxPixels?: number | null
-}
+export type Output = NonNullable<Api.Output>
 
 type Method<Path extends keyof Api.paths> = {
   [Name in keyof Api.paths[Path]]: Api.paths[Path][Name] extends { responses: object } ? Name : never

@@ -1,4 +1,4 @@
-// A service on a port of its own that knows the operations of one image, and breaks where a test says so.
+// A small service on a free port with the operations of one image, which breaks where a test says so.
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -34,6 +34,7 @@ export async function startService(breaks: Breaks = () => false) {
   const settings = { status: 'succeeded' as Task['status'], pollsUntilEnd: 1, openMax: Number.POSITIVE_INFINITY }
   const polls = new Map<string, number>()
   const server = createServer(async (request, response) => {
+    if (request.headers.origin !== undefined && allowOrigin(request, response)) return
     const body: Buffer[] = []
     try {
       for await (const chunk of request) body.push(chunk)
@@ -50,7 +51,7 @@ export async function startService(breaks: Breaks = () => false) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  function answer({ method, path, headers, body }: Seen, response: ServerResponse): void {
+  function answer({ method, path, headers, body }: Seen, response: ServerResponse): unknown {
     const end = (status: number, data: unknown) => sendJson(response, status, { request_id: 'req-1', data })
     const route = `${method} ${path.replace('/api/v1/open/developer', '').replace(/[0-9a-f-]{36}/, ':id')}`
     const task = book.tasks.get(path.split('/').at(-1) ?? '')
@@ -79,26 +80,28 @@ export async function startService(breaks: Breaks = () => false) {
     }
     if (method === 'PUT') {
       book.objects.set(path.replace('/store/', ''), body)
-      response.writeHead(200).end()
-    } else if (path.startsWith('/results/')) {
-      response.writeHead(200, { 'content-type': 'image/webp', 'content-length': result.length }).end(result)
-    } else sendError(response, 404, 'NOT_FOUND')
+      return response.writeHead(200).end()
+    }
+    if (!path.startsWith('/results/')) return sendError(response, 404, 'NOT_FOUND')
+    return response.writeHead(200, { 'content-type': 'image/webp', 'content-length': result.length }).end(result)
   }
 
-  function create(body: { imageUrl: string }, key: string, response: ServerResponse): void {
+  function create(body: { imageUrl: string }, key: string, response: ServerResponse): unknown {
     const earlier = book.tasks.get(book.keys.get(key) ?? '')
     if (earlier) return sendJson(response, 201, { request_id: 'req-1', data: earlier })
     const open = [...book.tasks.values()].filter(({ status }) => status === 'queued').length
     if (open >= settings.openMax) return sendError(response, 400, 'TASK_CONCURRENT_LIMIT')
     const task = { ...blankTask, id: randomUUID(), sourceUrl: body.imageUrl, status: settings.status }
     if (task.status === 'succeeded') succeed(task)
-    if (task.status === 'failed') task.failure = { reason: 'INPUT_UNREADABLE', message: 'It is damaged.', retryable: false }
+    if (task.status === 'failed')
+      task.failure = { reason: 'INPUT_UNREADABLE', message: 'It is damaged.', retryable: false }
     book.tasks.set(task.id, task)
     book.keys.set(key, task.id)
-    sendJson(response, 201, { request_id: 'req-1', data: task })
+    return sendJson(response, 201, { request_id: 'req-1', data: task })
   }
 
-  const succeed = (task: Task) => Object.assign(task, { status: 'succeeded', resultUrl: `${origin}/results/${task.id}` })
+  const succeed = (task: Task) =>
+    Object.assign(task, { status: 'succeeded', resultUrl: `${origin}/results/${task.id}` })
 
   return {
     origin,
@@ -106,13 +109,24 @@ export async function startService(breaks: Breaks = () => false) {
     settings,
     tasks: book.tasks,
     objects: book.objects,
-    matte: (options: MatteOptions = {}) => new Matte({ apiKey: 'service_live_x', baseUrl: `${origin}/api/v1`, ...options }),
+    matte: (options: MatteOptions = {}) =>
+      new Matte({ apiKey: 'service_live_x', baseUrl: `${origin}/api/v1`, ...options }),
     paths: (method: string) => requests.filter((one) => one.method === method).map(({ path }) => path),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** As the service does for `cors.allowedOrigins`. True: it was a question before the request, and is answered. */
+function allowOrigin(request: IncomingMessage, response: ServerResponse): boolean {
+  response.setHeader('access-control-allow-origin', '*')
+  if (request.method !== 'OPTIONS') return false
+  response.setHeader('access-control-allow-methods', 'GET, PUT, POST, DELETE')
+  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '')
+  response.end()
+  return true
 }
 
 const blankTask: Task = {
@@ -133,10 +147,10 @@ const blankTask: Task = {
   foreground: null,
 }
 
-export function sendJson(response: ServerResponse, status: number, body: unknown, headers = {}): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+export function sendJson(response: ServerResponse, status: number, body: unknown, headers = {}): unknown {
+  return response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
-export function sendError(response: ServerResponse, status: number, code: string, headers = {}): void {
-  sendJson(response, status, { request_id: 'req-9', error: { code, message: 'No.', details: {} } }, headers)
+export function sendError(response: ServerResponse, status: number, code: string, headers = {}): unknown {
+  return sendJson(response, status, { request_id: 'req-9', error: { code, message: 'No.', details: {} } }, headers)
 }

@@ -1449,12 +1449,32 @@ export interface components {
              */
             crop?: boolean | null;
             /**
-             * @description Margin on all four sides of a crop: pixels of the photo, or a percentage of the longer side of the foreground's box. It ends at the edge of the image.
+             * @description Margin of a crop: one for all sides, two for top and bottom and for left and right, or four for top, right, bottom and left. Each is pixels of the photo, or a percentage of the longer side of the foreground's box. It ends at the edge of the image.
              * @default 0px
              */
             cropMargin?: string | null;
             /** @description Scales the longer side down to it, never up. */
             maxSide?: number | null;
+            /** @description Scales width times height down to it, never up. Beside `maxSide`, the stricter one counts. */
+            maxPixels?: number | null;
+            /** @description Region of the photo, as it is displayed, that can hold the foreground; all outside becomes background. It ends at the edge of the photo. A region without foreground gives an image without foreground. */
+            roi?: {
+                /** @description Distance from the left: pixels such as `20px`, or a percentage of the width. */
+                left: string;
+                /** @description Distance from the top: pixels such as `20px`, or a percentage of the height. */
+                top: string;
+                /** @description Distance from the left: pixels such as `20px`, or a percentage of the width. */
+                right: string;
+                /** @description Distance from the top: pixels such as `20px`, or a percentage of the height. */
+                bottom: string;
+            } | null;
+            /**
+             * @description Size of the foreground's box: `original`, or a percentage of the image's width or height, whichever it reaches first. The image keeps its size; with `crop`, it is the cropped image. Without a foreground, changes nothing.
+             * @default original
+             */
+            scale?: string | null;
+            /** @description Place of the foreground's box in the image: `original`, `center`, or two percentages for left to right and top to bottom, such as `50% 100%` for the middle of the lower edge. Absent, it is `center` with a `scale`, else `original`. Without a foreground, changes nothing. */
+            position?: string | null;
             /**
              * @description `alpha`: only the matte, as one grey channel.
              * @default rgba

@@ -31,9 +31,14 @@ export function toServiceError(response: Response, text: string, baseUrl: string
 /** An answer that is not the service's own, such as that of a gateway. */
 export function foreign(status: number, retryAfterMs?: number): MatteError {
   const fields = { status, retryAfterMs, retryable: isRetryableStatus(status) }
-  if (fields.retryable) return new MatteError('CLIENT_CONNECTION', `A gateway answered ${status} for the service.`, fields)
+  if (fields.retryable)
+    return new MatteError('CLIENT_CONNECTION', `A gateway answered ${status} for the service.`, fields)
   const hint = `Check the base URL, which ends in the version path, like https://matte.example.com/api/v1.`
-  return new MatteError('CLIENT_CONFIG', `The answer, with status ${status}, is not that of the service. ${hint}`, fields)
+  return new MatteError(
+    'CLIENT_CONFIG',
+    `The answer, with status ${status}, is not that of the service. ${hint}`,
+    fields,
+  )
 }
 
 /** A quota refills next month. A creation with the same key in progress answers CONFLICT with Retry-After. */
@@ -68,7 +73,8 @@ export const storeError = (what: 'upload' | 'download', status: number): MatteEr
 export function connectionError(cause: unknown, url?: string): MatteError {
   const host = url === undefined ? 'the service' : new URL(url).host
   const fields = { retryable: true, cause }
-  if (cause instanceof DeadlinePassed) return new MatteError('CLIENT_TIMEOUT', `There is no answer of ${host} in time.`, fields)
+  if (cause instanceof DeadlinePassed)
+    return new MatteError('CLIENT_TIMEOUT', `There is no answer of ${host} in time.`, fields)
   const { code, message } = Object((cause as Error).cause ?? cause) as { code?: string; message?: string }
   return new MatteError('CLIENT_CONNECTION', `The connection to ${host} failed: ${code ?? message}.`, fields)
 }

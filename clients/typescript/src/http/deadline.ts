@@ -1,4 +1,4 @@
-// One attempt with a deadline. `touch` starts the time anew, so a slow transfer that moves is not cut.
+// One attempt with a deadline. `touch` restarts the time, so a slow transfer that moves is not cut.
 
 export type Deadline = { readonly signal: AbortSignal; readonly touch: () => void }
 

@@ -1,6 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { Matte } from '../matte.ts'
 import { type Breaks, png, sendError, sendJson, startService } from '../service.fixtures.ts'
+
+/** No jitter, so retries take no time. */
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterEach(() => void vi.restoreAllMocks())
 
 async function given(breaks: Breaks) {
   const service = await startService(breaks)

@@ -1,5 +1,5 @@
-// Requests to the service: credential, deadline, retries, errors. What goes to the store does not come through here, so
-// the API key cannot reach it.
+// Requests to the service: credential, deadline, retries, errors. Requests to the store do not use `request`, so the
+// API key cannot reach it.
 import type { Config } from '../config.ts'
 import { MatteError } from '../error.ts'
 import type { RequestOptions } from '../options.ts'
@@ -12,7 +12,7 @@ export type Transport = {
   request<T>(method: string, path: string, options?: TransportOptions): Promise<T>
   /** Runs attempts of any request until one succeeds, its error is final, or `retriesMax` is reached. */
   retrying<T>(attempt: (retry: number) => Promise<T>, options: RetryOptions): Promise<T>
-  /** What the service last said of its limit. */
+  /** The rate limit as of the latest answer. */
   rateWindow(): RateWindow | undefined
   /** Tasks that are polled now; they share the limit. */
   readonly polls: { open: number }

@@ -40,7 +40,7 @@ it('reads every manifest that a crash has cut, at any byte', () => {
   expect(sizes.filter((size) => size === 0).length).toBeGreaterThanOrEqual(header.length)
 })
 
-it('continues on a line of its own after a torn one', async () => {
+it('continues on a new line after a torn one', async () => {
   const store = memoryStore(header + lineOf(entry('a')) + lineOf(entry('b')).slice(0, 20))
   const manifest = await openManifest(store)
   expect(manifest.find('b', 'print')).toBeUndefined()

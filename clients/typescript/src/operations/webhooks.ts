@@ -22,7 +22,7 @@ const root = '/open/developer/webhooks'
 const one = `${root}/{id}`
 
 export const createWebhookOperations = ({ request }: Transport) => ({
-  /** The answer alone has the endpoint's `signingSecret`. */
+  /** Only this answer has the `signingSecret`. A retry after a lost answer lacks it; `rotateSecret` makes another. */
   create: (body: WebhookRequest, options?: CallOptions): Promise<NewWebhookEndpoint> =>
     request('POST', root, { ...options, body }),
 
@@ -37,11 +37,8 @@ export const createWebhookOperations = ({ request }: Transport) => ({
 
   delete: (id: string, options?: CallOptions): Promise<Deleted> => request('DELETE', one, { ...options, path: { id } }),
 
-  rotateSecret: (
-    id: string,
-    body: RotateRequest = {},
-    options?: CallOptions,
-  ): Promise<RotatedWebhookEndpoint> => request('POST', `${one}/rotate-secret`, { ...options, path: { id }, body }),
+  rotateSecret: (id: string, body: RotateRequest = {}, options?: CallOptions): Promise<RotatedWebhookEndpoint> =>
+    request('POST', `${one}/rotate-secret`, { ...options, path: { id }, body }),
 
   /** Sends `test.webhook`. The answer has the recorded attempt. */
   test: (id: string, options?: CallOptions): Promise<WebhookDelivery> =>

@@ -36,7 +36,8 @@ export async function verifyWebhook(
   if (schemes.length === 0) return refuse('The request has no valid X-Service-Signature or webhook-signature header.')
   const matching: Signed[] = []
   for (const signed of schemes) if (await isSignedByAny(signed, secrets, body)) matching.push(signed)
-  if (matching.length === 0) return refuse('No secret matches the signature. Check it, and pass the body as it arrived.')
+  if (matching.length === 0)
+    return refuse('No secret matches the signature. Check it, and pass the body as it arrived.')
   const isFresh = ({ seconds }: Signed) => Math.abs(now() / 1_000 - seconds) <= toleranceSeconds
   if (!matching.some(isFresh)) {
     return refuse(`The signature is more than ${toleranceSeconds} s old or ahead. Check the clock of this machine.`)
