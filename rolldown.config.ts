@@ -73,7 +73,7 @@ const inventory: Plugin = {
     const bundled = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []))
     const dirs = new Set([...withDependencies(apart), fontPackage].map((name) => `node_modules/${name}`))
     for (const id of bundled) {
-      // A workspace may have another version of a package in a node_modules folder of its own.
+      // A workspace may have another version of a package in its node_modules folder.
       const dir = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(relative('.', id))?.[0]
       if (dir !== undefined) dirs.add(dir)
     }

@@ -1,6 +1,6 @@
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 /** Folders of tests against real servers. `make test` excludes files named .faults.test.ts. */
 const behaviour = '{api,app,controller,core,dispatcher,local,models}'
@@ -41,6 +41,8 @@ export default defineConfig({
             'test/cluster/{account,page}/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',
           ],
+          // These start the command line as a process, dozens of times.
+          exclude: [...configDefaults.exclude, 'clients/**/*.wire.test.ts'],
           testTimeout: 10_000,
           isolate: false,
         },
@@ -66,7 +68,7 @@ export default defineConfig({
         test: {
           ...onServers,
           name: 'clients',
-          include: ['clients/conformance/**/*.test.ts'],
+          include: ['clients/conformance/**/*.test.ts', 'clients/cli/**/*.wire.test.ts'],
           exclude: [clientsCore],
         },
       },

@@ -1,5 +1,5 @@
-// Builds dist/, the package as its registry takes it. Everything is bundled, so `npx matte-cli` fetches one package; the
-// server for assistants is a chunk of its own, which other commands do not load.
+// Builds dist/, the package as its registry takes it. It is bundled, so `npx matte-cli` fetches one package. The server
+// for assistants is a separate chunk, which other commands do not load.
 import { chmodSync, copyFileSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'

@@ -1,5 +1,5 @@
-// Builds dist/, the package as npm takes it: bundled modules, types, and another package.json. Inside this repository the
-// sources run unbuilt.
+// Builds dist/, the package as npm takes it: bundled modules, types, and another package.json. Inside this repository
+// the sources run unbuilt.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

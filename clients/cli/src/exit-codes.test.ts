@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { exitCodeOf, isEndOfRun } from './exit-codes.ts'
+import { exitCodeMeanings, exitCodeOf, isEndOfRun } from './exit-codes.ts'
 
 describe('exit codes by cause', () => {
   it.each([
@@ -27,5 +28,11 @@ describe('exit codes by cause', () => {
     expect(isEndOfRun({ code: 'CLIENT_CONNECTION' })).toBe(true)
     expect(isEndOfRun({ code: 'INPUT_UNREADABLE' })).toBe(false)
     expect(isEndOfRun({ code: 'TASK_FILE_SIZE_EXCEEDED' })).toBe(false)
+  })
+
+  it('are those of the README', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const rows = [...readme.matchAll(/^\| (\d+) \| (.+) \|$/gm)].map(([, code, cause]) => `${code} ${cause}`)
+    expect(rows).toEqual(exitCodeMeanings.map(([code, meaning]) => `${code} ${meaning}`))
   })
 })

@@ -1,4 +1,4 @@
-// What every command that calls the service begins with: output, credential, client.
+// Beginning of every command that calls the service: output, credential, client.
 import type { Command } from 'commander'
 import { Matte } from 'matte-client'
 import { exitCodes } from './exit-codes.ts'

@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from './bundle.fixtures.ts'
 import { png, result, startService } from './service.fixtures.ts'
 
-const executablePath = '/usr/bin/chromium'
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-describe.skipIf(!existsSync(executablePath))('a browser (skipped without /usr/bin/chromium)', () => {
+describe.skipIf(!existsSync(executablePath))('a browser (skipped without /usr/bin/chromium or CHROMIUM)', () => {
   it('uploads a Blob with its progress, and downloads the result', async () => {
     const code = await bundle('*')
     const service = await startService(({ seen, response }) => {

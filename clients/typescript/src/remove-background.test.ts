@@ -185,6 +185,18 @@ it('repeats a download that is cut short, and names the task when it gives up', 
   expect(service.paths('GET').filter((path) => path.startsWith('/results/'))).toHaveLength(2)
 })
 
+it('compares a download with its Content-Length, which not every fetch does', async () => {
+  const service = await given()
+  const isResult = (url: unknown) => String(url).includes('/results/')
+  const short = () => new Response('RIFF', { headers: { 'content-length': '99' } })
+  const lenient: typeof fetch = async (url, init) => (isResult(url) ? short() : fetch(url, init))
+  const removing = service.matte({ fetch: lenient, retriesMax: 0 }).removeBackground(png)
+  await expect(removing).rejects.toMatchObject({
+    code: 'CLIENT_CONNECTION',
+    message: expect.stringMatching(/cut short/),
+  })
+})
+
 it('cancels a task that is queued when the signal aborts, and names it', async () => {
   const aborting = new AbortController()
   const service = await given(({ seen }) => {

@@ -65,7 +65,7 @@ export function buildRequest(options: RemoveOptions): Omit<TaskRequest, 'imageUr
 type Cancelable<T> = {
   readonly signal: AbortSignal | undefined
   /** Finds the id of a task whose creation may have arrived: the same key gives the same task. */
-  readonly findId: (signal: AbortSignal) => Promise<string>
+  readonly findId: (signal: AbortSignal) => Promise<string | undefined>
   readonly run: (onTask: (id: string) => void) => Promise<T>
 }
 

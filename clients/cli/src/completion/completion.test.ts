@@ -10,7 +10,7 @@ import { readTree, walk } from './tree.ts'
 const tree = readTree(buildProgram())
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined
 
-/** What a real bash offers for this line, whose last word is completed. */
+/** Offers of a real bash for this line, whose last word is completed. */
 function completeInBash(...words: string[]): string[] {
   const folder = newFolder()
   writeFileSync(join(folder, 'photo.jpg'), '')

@@ -12,7 +12,7 @@ import { plural } from '../print/format.ts'
 import { createOutput, type Output } from '../print/output.ts'
 import { type CommonOptions, connect, interruptible, withCommon } from '../session.ts'
 import { keyOf, openManifest, type ResultManifest, readResults } from './manifest-file.ts'
-import { commonFolder, formatOfName, formats, type Job, outputOf, planJobs, resultSuffix, type Target } from './plan.ts'
+import { commonFolder, formatOfName, formats, type Job, outputOf, planJobs, type Target } from './plan.ts'
 import { createReport, type Report } from './report.ts'
 import { decide, hashOptions, type ResultLine, sizeOfFile } from './results.ts'
 import { runJobs } from './run-jobs.ts'
@@ -93,7 +93,7 @@ const isExistingFolder = (path: string): boolean => existsSync(path) && statSync
 async function cut(images: readonly string[], options: CutOptions): Promise<ExitCode> {
   if (images.includes('-')) return cutPipe(images, options)
   if (options.watch) return cutFolders(images, options)
-  const sources = await findSources(images, searchOf(options))
+  const sources = await findSources(images, { outDir: options.out })
   if (options.output === '-') return cutToStdout(sources, options)
   const planned = planJobs(sources, targetOf(options))
   const folder = manifestFolder(planned, options)
@@ -105,11 +105,6 @@ async function cut(images: readonly string[], options: CutOptions): Promise<Exit
   )
   return report.end(stopped)
 }
-
-const searchOf = ({ out, output }: CutOptions) => ({
-  resultSuffix: out === undefined && output === undefined ? resultSuffix : undefined,
-  outDir: out,
-})
 
 const targetOf = ({ out, output, format = 'png', keepExtension = false }: CutOptions): Target => ({
   dir: out,
@@ -170,7 +165,7 @@ async function cutFolders(folders: readonly string[], options: CutOptions): Prom
   if (options.output !== undefined) throw usageError('-o names one file.', 'Use --out with --watch.')
   const target = targetOf(options)
   const { matte, out } = await connect(options)
-  const watching = await watchFolders(folders, searchOf(options))
+  const watching = await watchFolders(folders, { outDir: options.out })
   const report = createReport(out, undefined)
   const watched: Report = {
     ...report,

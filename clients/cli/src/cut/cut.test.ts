@@ -56,13 +56,18 @@ describe('images of a folder', () => {
     ['a.JPG', true],
     ['a.webp', true],
     ['a.gif', false],
-    ['a-cutout.png', false],
+    ['paper-cutout.png', true],
   ])('%s is taken: %s', (path, isTaken) => {
-    expect(isWanted(path, '-cutout')).toBe(isTaken)
+    expect(isWanted(path, () => false)).toBe(isTaken)
   })
 
-  it('takes results of earlier runs if the results go to another folder', () => {
-    expect(isWanted('a-cutout.png', undefined)).toBe(true)
+  it('leaves out the result of an image beside it', () => {
+    const exists = (path: string): boolean => path === 'x/a.jpg'
+    expect(['x/a-cutout.png', 'x/a.jpg-cutout.png', 'x/b-cutout.png'].map((path) => isWanted(path, exists))).toEqual([
+      false,
+      false,
+      true,
+    ])
   })
 
   it.each([

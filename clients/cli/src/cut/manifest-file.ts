@@ -49,7 +49,7 @@ export async function openManifest(folder: string): Promise<ResultManifest> {
 export const keyOf = (folder: string, file: string): string =>
   relative(resolve(folder), resolve(file)).split(sep).join('/')
 
-/** What is known without a run; empty if there is no manifest. */
+/** Results of earlier runs; empty if there is no manifest. */
 export async function readResults(folder: string): Promise<Map<string, ResultLine>> {
   return parseResults(await readFile(join(folder, manifestName), 'utf8').catch(() => ''))
 }

@@ -1,7 +1,7 @@
 // Decides where each result is written: a pure function of sources and options.
 import { dirname, extname, join, resolve } from 'node:path'
 import { usageError } from '../cli-error.ts'
-import { isUrl, type Source } from './sources.ts'
+import { isUrl, resultSuffix, type Source } from './sources.ts'
 
 export type Target = {
   /** `-o`: the file of a single result. */
@@ -16,8 +16,6 @@ export type Job = Source & { readonly output: string }
 
 export const formats = ['png', 'webp', 'jpeg'] as const
 type Format = (typeof formats)[number]
-
-export const resultSuffix = '-cutout'
 
 /** File name extensions of formats. */
 export const extensionOf: Readonly<Record<string, string>> = { png: 'png', webp: 'webp', jpeg: 'jpg' }

@@ -8,7 +8,7 @@ import { renderProgress } from '../print/progress-line.ts'
 export type Outcome = {
   readonly input: string
   readonly output: string
-  /** Of the input. */
+  /** Size of the input. */
   readonly sizeBytes?: number | undefined
 } & (
   | {
@@ -56,7 +56,8 @@ export function createReport(out: Output, total: number | undefined): Report {
       bar?.end()
       if (!out.json && total !== 1) out.note(summarize(counts, performance.now() - startedMs))
       if (stopped) {
-        process.stderr.write(`${renderError(showError(stopped.by))}\n`)
+        const error = showError(stopped.by)
+        process.stderr.write(`${out.json ? JSON.stringify({ error }) : renderError(error)}\n`)
         return exitCodeOfError(stopped.by)
       }
       return exitCodeOfRun(counts, failures)

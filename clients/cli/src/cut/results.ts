@@ -1,4 +1,4 @@
-// What the manifest of a folder says about results. The client writes its own lines into the same file: they name the
+// Results that the manifest of a folder records. The client writes its own lines into the same file: they name the
 // tasks, so no image is paid twice. The lines here name the files, so a finished image is not even read again.
 //
 // `saving`  written before the file gets its name, so a later run knows that the file is its own.

@@ -18,7 +18,7 @@ export type RunOptions = {
   readonly concurrency: number | 'auto'
   readonly overwrite: boolean
   readonly signal: AbortSignal
-  /** Ends jobs that have no end of their own. The client waits for its input before it stops. */
+  /** Ends jobs that would never end. The client waits for its input before it stops. */
   readonly endJobs?: () => void
 }
 
@@ -46,10 +46,12 @@ export async function runJobs(
       if (each === undefined) continue
       pending.delete(result.key)
       if (result.error) {
+        if (isEndOfRun(result.error)) {
+          endJobs()
+          return { by: result.error }
+        }
         report.add({ ...describe(each.job), status: 'failed', error: result.error })
-        if (!isEndOfRun(result.error)) continue
-        endJobs()
-        return { by: result.error }
+        continue
       }
       await keep(each, result, context)
     }
@@ -107,7 +109,10 @@ async function keep({ job, replace, sha256 }: Pending, { key, cutout, resumed }:
   const line = { result: key, input, stamp, sha256, options: optionsHash, resultBytes, taskId }
   try {
     await manifest?.record({ ...line, state: 'saving' })
-    await saveResult(output, await cutout.bytes(), { overwrite: replace })
+    await saveResult(output, await cutout.bytes(), {
+      overwrite: replace,
+      isLocked: manifest !== undefined,
+    })
     await manifest?.record({ ...line, state: 'saved' })
     const { width, height } = task
     report.add({ ...describe(job), status: 'succeeded', taskId, resumed, resultBytes, width, height })

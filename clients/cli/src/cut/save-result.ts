@@ -8,19 +8,23 @@ import { usageError } from '../cli-error.ts'
 /** Names that a crash can leave behind begin with it; readers of folders skip hidden files. */
 const temporaryPrefix = '.matte-'
 
+export type SaveOptions = {
+  readonly overwrite: boolean
+  /** No other process writes this result, so what a killed run left of it is replaced. */
+  readonly isLocked?: boolean
+}
+
 /**
  * Writes to a temporary name beside the target and renames it, so a killed run leaves no half file.
  * @throws CliError when the file exists and may not be replaced
  */
-export async function saveResult(path: string, bytes: Uint8Array, { overwrite }: { overwrite: boolean }) {
+export async function saveResult(path: string, bytes: Uint8Array, { overwrite, isLocked = false }: SaveOptions) {
   const folder = dirname(path)
   await mkdir(folder, { recursive: true })
-  const temporary = join(
-    folder,
-    `${temporaryPrefix}${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.part`,
-  )
+  const unique = isLocked ? '' : `.${randomBytes(6).toString('hex')}`
+  const temporary = join(folder, `${temporaryPrefix}${basename(path).slice(0, 100)}${unique}.part`)
   try {
-    const file = await open(temporary, 'wx')
+    const file = await open(temporary, isLocked ? 'w' : 'wx')
     try {
       await file.writeFile(bytes)
       await file.sync()

@@ -1,4 +1,5 @@
 // Finds the images that arguments of `matte cut` name: files, folders, patterns and URLs.
+import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { glob, isDynamicPattern } from 'tinyglobby'
@@ -19,13 +20,18 @@ const extensions = ['png', 'jpg', 'jpeg', 'webp']
 const isImageName = new RegExp(String.raw`\.(${extensions.join('|')})$`, 'i')
 export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text)
 
-/** Whether a file of a folder is an image to cut, and no result of an earlier run. */
-export const isWanted = (path: string, resultSuffix: string | undefined): boolean =>
-  isImageName.test(path) && !(resultSuffix !== undefined && new RegExp(`${resultSuffix}\\.[a-z]+$`, 'i').test(path))
+/** End of the names of results that are written beside their images. */
+export const resultSuffix = '-cutout'
+const isResultName = new RegExp(String.raw`^(.+)${resultSuffix}\.[a-z]+$`, 'i')
+
+/** Whether a file of a folder is an image to cut, and no result of an earlier run beside its image. */
+export function isWanted(path: string, exists: (path: string) => boolean = existsSync): boolean {
+  if (!isImageName.test(path)) return false
+  const [, stem] = isResultName.exec(path) ?? []
+  return stem === undefined || ![stem, ...extensions.map((extension) => `${stem}.${extension}`)].some(exists)
+}
 
 export type SearchOptions = {
-  /** End of result names without extension, if results are written beside their images. */
-  readonly resultSuffix?: string | undefined
   /** Folder of results, which is not searched. */
   readonly outDir?: string | undefined
 }
@@ -56,7 +62,7 @@ async function findOne(arg: string, options: SearchOptions): Promise<Source[]> {
   return search(arg.slice(base.length).replace(/^\/+/, ''), base || '.', options)
 }
 
-async function search(pattern: string, folder: string, { resultSuffix, outDir }: SearchOptions): Promise<Source[]> {
+async function search(pattern: string, folder: string, { outDir }: SearchOptions): Promise<Source[]> {
   const paths = await glob(pattern, {
     cwd: folder,
     onlyFiles: true,
@@ -66,7 +72,7 @@ async function search(pattern: string, folder: string, { resultSuffix, outDir }:
   const out = outDir === undefined ? undefined : resolve(outDir)
   const wanted = paths
     .map((path) => ({ path, input: join(folder, path) }))
-    .filter(({ path, input }) => isWanted(path, resultSuffix) && !(out !== undefined && isBelow(resolve(input), out)))
+    .filter(({ input }) => isWanted(input) && !(out !== undefined && isBelow(resolve(input), out)))
     .sort((a, b) => (a.path < b.path ? -1 : 1))
   if (wanted.length === 0) {
     throw usageError(

@@ -17,10 +17,7 @@ export type Watching = {
 const settledMs = 500
 
 /** @throws CliError unless all are folders */
-export async function watchFolders(
-  folders: readonly string[],
-  { resultSuffix, outDir }: SearchOptions,
-): Promise<Watching> {
+export async function watchFolders(folders: readonly string[], { outDir }: SearchOptions): Promise<Watching> {
   for (const folder of folders) {
     const isFolder = await stat(folder).then(
       (entry) => entry.isDirectory(),
@@ -35,7 +32,7 @@ export async function watchFolders(
     awaitWriteFinish: { stabilityThreshold: settledMs, pollInterval: 100 },
   })
   const add = (path: string): void => {
-    if (isWanted(path, resultSuffix)) queue.add(join(path))
+    if (isWanted(path)) queue.add(join(path))
   }
   watcher.on('add', add).on('change', add)
   return {

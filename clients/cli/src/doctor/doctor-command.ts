@@ -126,7 +126,8 @@ async function reach({ baseUrl, apiKey }: Credential): Promise<Answer | Finding>
       signal: AbortSignal.timeout(answerMsMax),
     })
     const receivedMs = Date.now()
-    const { request_id: requestId, error } = (await response.json().catch(() => ({}))) as Envelope // or anything; see below
+    // Any JSON may come; `isService` below is the check.
+    const { request_id: requestId, error } = (await response.json().catch(() => ({}))) as Envelope
     return {
       status: response.status,
       headers: response.headers,

@@ -14,7 +14,7 @@ describe('the clock', () => {
     expect(clockSkewMs({ date, sentMs, receivedMs: sentMs + tookMs })).toBe(skewMs)
   })
 
-  it('cannot be judged without a Date header', () => {
+  it('is unknown without a Date header', () => {
     expect(judgeClock(clockSkewMs({ date: null, sentMs: 0, receivedMs: 0 })).status).toBe('skipped')
   })
 

@@ -1,11 +1,11 @@
-// What doctor concludes from what it measured: pure functions.
+// Conclusions of doctor from its measurements: pure functions.
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 
 export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly text: string
-  /** What to do; on warnings and failures. */
+  /** Remedy; on warnings and failures. */
   readonly advice?: string | undefined
   readonly requestId?: string | undefined
   readonly exitCode?: ExitCode
@@ -48,6 +48,7 @@ export function clockSkewMs({ date, sentMs, receivedMs }: Exchange): number | un
 
 export function judgeClock(skewMs: number | undefined): Finding {
   if (skewMs === undefined) return skipped('clock', 'the answer has no Date header')
+  if (skewMs === 0) return ok('clock', 'agrees with the service')
   const seconds = Math.round(Math.abs(skewMs) / 1_000)
   if (Math.abs(skewMs) < skewWarningMs) return ok('clock', `${seconds} s from the clock of the service`)
   const text = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of the service`
@@ -88,7 +89,7 @@ export function judgeCertificate(daysLeft: number, protocol: string): Finding {
   return warning('tls', text, 'Tell the operator of the service to renew the certificate.')
 }
 
-/** What to do about a request that got no answer, by the code of Node. */
+/** Cause and remedy of a request without an answer, by the code of Node. */
 export function explainConnection(code: string | undefined, { host, hostname }: URL): readonly [string, string] {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return [`the name ${hostname} has no address`, 'Check the base URL, and the DNS of this machine.']

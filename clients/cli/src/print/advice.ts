@@ -1,4 +1,4 @@
-// What a person can do about an error, by its code.
+// Remedies of errors, by code.
 
 type Failure = { readonly code: string; readonly details?: Readonly<Record<string, unknown>> | undefined }
 
@@ -46,11 +46,15 @@ function scopeAdvice(required: unknown): string {
   return `Make a key with ${scope} in the developer settings of your workspace, then run: matte login`
 }
 
+/** `/body/output/background` is `background`. */
+const nameOf = (path: unknown): unknown =>
+  typeof path === 'string' ? path.replace(/^\/(body|querystring)\/(output\/)?/, '') : path
+
 /** The service names the fields that it rejects. */
 function issueAdvice(issues: unknown): string | undefined {
   if (!Array.isArray(issues)) return undefined
   const texts = issues.map((issue: { path?: unknown; message?: unknown }) =>
-    [issue.path, issue.message].filter((part) => typeof part === 'string').join(': '),
+    [nameOf(issue.path), issue.message].filter((part) => typeof part === 'string').join(' '),
   )
   return texts.length === 0 ? undefined : texts.join('; ')
 }

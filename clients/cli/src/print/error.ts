@@ -20,7 +20,8 @@ export function showError(error: unknown): ShownError {
   const advice = adviceFor(error)
   return {
     code: error.code,
-    message: error.message,
+    // The advice lists the issues that the message of the service points to.
+    message: error.code === 'INVALID_PARAMS' && advice ? 'The service rejects these values.' : error.message,
     ...(advice !== undefined && { advice }),
     ...(error.requestId !== undefined && { requestId: error.requestId }),
     ...(error.taskId !== undefined && { taskId: error.taskId }),

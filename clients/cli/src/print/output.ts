@@ -1,4 +1,4 @@
-// Where commands print: records to stdout, everything else for people to stderr.
+// Output of commands: records to stdout, everything else for people to stderr.
 import { type Column, renderRecord, renderTable } from './table.ts'
 
 export type OutputOptions = { readonly json?: boolean | undefined; readonly quiet?: boolean | undefined }

@@ -18,6 +18,8 @@ export type CliOptions = {
 
 export type StartedCli = { readonly process: ChildProcess; readonly ended: Promise<CliRun> }
 
+const compileCache = join(tmpdir(), 'matte-compile-cache')
+
 /** A fresh folder below that of the run. */
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'matte-cli-'))
 
@@ -25,7 +27,7 @@ export function startCli(args: readonly string[], { env = {}, cwd = newFolder(),
   const { PATH = '', TMPDIR = tmpdir() } = process.env
   const child = spawn(process.execPath, [mainPath, ...args], {
     cwd,
-    env: { PATH, TMPDIR, HOME: cwd, XDG_CONFIG_HOME: join(cwd, '.config'), ...env },
+    env: { PATH, TMPDIR, HOME: cwd, XDG_CONFIG_HOME: join(cwd, '.config'), NODE_COMPILE_CACHE: compileCache, ...env },
     stdio: 'pipe',
   })
   child.stdin.on('error', () => undefined).end(input)

@@ -3,7 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { MatteError } from 'matte-client'
 import { list } from '../arguments.ts'
-import { defined } from '../defined.ts'
+import { CliError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { showError } from '../print/error.ts'
 import { formatDuration } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
@@ -12,6 +13,7 @@ import { type CommonOptions, connect, interruptible, withCommon } from '../sessi
 import { type Answer, forward, readTarget, type SignedEvent } from './forward.ts'
 import { openStream, type StreamPosition } from './open-stream.ts'
 import { isPermanent, reconnectDelayMs } from './reconnect.ts'
+import { printDelivery } from './webhook-commands.ts'
 
 type ListenOptions = CommonOptions & {
   readonly forwardTo?: string
@@ -74,6 +76,7 @@ async function stayConnected(credential: { apiKey: string; baseUrl: string }, li
       if (!signal.aborted) out.note('The stream ended. Connecting again.')
     } catch (error) {
       if (signal.aborted) return
+      if (error instanceof MatteError && error.status === 404) throw noStream()
       if (!isTransient(error, listening.secret !== undefined)) throw error
       retryAfterMs = error instanceof MatteError ? error.retryAfterMs : undefined
       out.note(`${showError(error).message} Connecting again.`)
@@ -83,6 +86,13 @@ async function stayConnected(credential: { apiKey: string; baseUrl: string }, li
     await wait(delayMs, undefined, { signal }).catch(() => undefined)
   }
 }
+
+const noStream = () =>
+  new CliError(
+    exitCodes.refused,
+    'The service has no stream of events.',
+    'Update the service, or check that the base URL ends in /api/v1: matte doctor',
+  )
 
 /** A wrong address should end the command; an outage later should not. */
 function isTransient(error: unknown, wasConnected: boolean): boolean {
@@ -135,13 +145,16 @@ function describe(answer: Answer | undefined): string {
     : `not delivered: ${answer.problem}`
 }
 
-async function trigger(event: string, options: CommonOptions & { readonly webhook?: string }): Promise<void> {
-  const { webhook, ...common } = options
+type TriggerOptions = CommonOptions & { readonly webhook?: string }
+
+async function trigger(event: string, { webhook, ...common }: TriggerOptions): Promise<void> {
   const { matte, out } = await connect(common)
-  const path = webhook === undefined ? 'trigger' : '{webhook}/samples'
-  const sample = await matte.request<{ id: string }>('POST', `/open/developer/webhooks/${path}`, {
-    ...defined({ path: webhook === undefined ? undefined : { webhook } }),
-    body: { event },
-  })
-  out.result(sample, `sample of ${toPlain(event)} sent: ${sample.id}`)
+  const body = { event }
+  if (webhook === undefined) {
+    const sample = await matte.request<{ id: string }>('POST', '/open/developer/webhooks/trigger', { body })
+    out.result(sample, `sample of ${toPlain(event)} sent: ${sample.id}`)
+    return
+  }
+  const path = { webhook }
+  printDelivery(await matte.request('POST', '/open/developer/webhooks/{webhook}/samples', { path, body }), out)
 }

@@ -2,7 +2,7 @@
 import { MatteError } from 'matte-client'
 import { parseEventStream } from './event-stream.ts'
 
-/** Where to continue; changed while events are read. */
+/** Position in the stream; changed while events are read. */
 export type StreamPosition = { lastId: string | undefined; retryMs: number | undefined }
 
 export type StreamRequest = {

@@ -1,6 +1,6 @@
 // matte webhooks: endpoints, deliveries, and the secrets that sign them.
 import { type Command, Option } from 'commander'
-import type { WebhookDelivery, WebhookEndpoint, WebhookRequest } from 'matte-client'
+import type { WebhookDelivery, WebhookEndpoint, WebhookRecovery, WebhookRequest } from 'matte-client'
 import { duration, integer, list, timeOrAgo } from '../arguments.ts'
 import { usageError } from '../cli-error.ts'
 import { defined } from '../defined.ts'
@@ -96,6 +96,9 @@ function addDeliveryCommands(add: (name: string, description: string) => Command
   add('recover', 'send again everything that failed or was paused since a time')
     .argument('<id>')
     .requiredOption('--since <time>', 'a date, a time, or a time ago such as 2h', (text) => timeOrAgo(text))
+    .option('--until <time>', 'only what failed, or happened, until then', (text) => timeOrAgo(text))
+    .option('--events <names>', 'only these events, separated by commas, such as task.*', list)
+    .option('--status <names>', 'only these statuses: exhausted, pending, paused', list)
     .option('--dry-run', 'only count')
     .action(recover)
   add('signing-secret', 'show the secret that signs what goes to callback URLs').action(showSigningSecret)
@@ -192,11 +195,21 @@ async function redeliver(ids: readonly string[], common: CommonOptions): Promise
   }
 }
 
-type RecoverOptions = CommonOptions & { readonly since: string; readonly dryRun?: boolean }
+type RecoverOptions = CommonOptions & {
+  readonly since: string
+  readonly until?: string
+  readonly events?: string[]
+  readonly status?: string[]
+  readonly dryRun?: boolean
+}
 
-async function recover(id: string, { since, dryRun = false, ...common }: RecoverOptions): Promise<void> {
+async function recover(id: string, options: RecoverOptions): Promise<void> {
+  const { since, until, events, status, dryRun = false, ...common } = options
   const { matte, out } = await connect(common)
-  const recovery = await matte.webhooks.recover(id, { since, dryRun })
+  const recovery = await matte.request<WebhookRecovery>('POST', '/open/developer/webhooks/{id}/recover', {
+    path: { id },
+    body: defined({ since, until, eventTypes: events, statuses: status, dryRun }),
+  })
   const count = plural(recovery.count, 'delivery', 'deliveries')
   const text = dryRun ? `${count} would be sent again` : `${count} ${recovery.count === 1 ? 'is' : 'are'} sent again`
   out.result(recovery, text)
@@ -209,7 +222,7 @@ async function showSigningSecret(common: CommonOptions): Promise<void> {
   out.result(secret, secret.signingSecret)
 }
 
-function printDelivery(delivery: WebhookDelivery, out: Output): void {
+export function printDelivery(delivery: WebhookDelivery, out: Output): void {
   const last = delivery.attempts.at(-1)
   out.fields(delivery, [
     ['id', delivery.id],

@@ -56,8 +56,12 @@ export async function openManifestFile(path: string): Promise<ManifestStore> {
   return {
     read: () => readFile(path, 'utf8'),
     append: async (text) => {
-      await handle.appendFile(text)
-      await handle.datasync()
+      try {
+        await handle.appendFile(text)
+        await handle.datasync()
+      } catch (cause) {
+        throw inputError(`The manifest ${path} cannot be written: ${(cause as NodeJS.ErrnoException).code}.`, cause)
+      }
     },
     close: () => handle.close(),
   }

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { ManifestStore, NamedInput, RemoveManyOptions } from '../options.ts'
 import { type Breaks, png, sendError, startService } from '../service.fixtures.ts'
 import { parseManifest } from './manifest.ts'
@@ -123,6 +123,18 @@ it('makes no second task after a crash at any byte of the manifest', async () =>
   }
 })
 
+it('records the key before the creation is sent', async () => {
+  const { store, text } = memoryStore()
+  const recorded: boolean[] = []
+  const service = await given(({ seen }) => {
+    const key = seen.headers['idempotency-key']
+    if (key !== undefined) recorded.push(text().includes(String(key)))
+    return false
+  })
+  await runAll(service, named(3), { manifest: store })
+  expect(recorded).toEqual([true, true, true])
+})
+
 it('sends the creation of a crashed run again with its key and body', async () => {
   const service = await given()
   const { store, text } = memoryStore()
@@ -190,6 +202,27 @@ it.each(['abort', 'break'])('cancels what is queued when the caller leaves by %s
   const states = [...service.tasks.values()].map(({ status }) => status)
   expect(states.filter((status) => status === 'canceled').length).toBeGreaterThanOrEqual(2)
   expect(states).not.toContain('queued')
+})
+
+it('creates no task that was refused before, only to cancel it', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const aborting = new AbortController()
+  let refusals = 0
+  const service = await given(({ seen, response }) => {
+    const isCreation = seen.method === 'POST' && seen.path.endsWith('/tasks')
+    if (!isCreation || service.tasks.size === 0 || aborting.signal.aborted) return false
+    sendError(response, 400, 'TASK_CONCURRENT_LIMIT')
+    // By now each of the three others was refused, and they ask again one by one.
+    if (++refusals === 9) aborting.abort()
+    return true
+  })
+  Object.assign(service.settings, { status: 'queued', pollsUntilEnd: Number.POSITIVE_INFINITY })
+  const running = runAll(service, named(4), { concurrency: 4, signal: aborting.signal })
+  await expect(running).rejects.toMatchObject({ code: 'CLIENT_ABORTED' })
+  // The creation in flight is an exception: the client cannot know that it was refused.
+  expect(service.tasks.size).toBeLessThanOrEqual(2)
+  expect([...service.tasks.values()].map(({ status }) => status)).not.toContain('queued')
 })
 
 it('rejects with the error of the inputs', async () => {

@@ -62,12 +62,21 @@ type Request = { readonly request: Omit<TaskRequest, 'imageUrl'> }
 async function createAndFinish(deps: OneDeps, entry: Entry, options: RemoveOptions & Request) {
   const { transport, manifest, inTurn } = deps
   const { signal, onProgress } = options
-  const create = (isContended: boolean, signal: AbortSignal | undefined) =>
-    sendCreation(transport, entry, { request: options.request, signal, waitSeconds: isContended ? 0 : waitSeconds })
+  let mayExist = false
+  const create = async (isContended: boolean, signal: AbortSignal | undefined) => {
+    const wanted = { request: options.request, signal, waitSeconds: isContended ? 0 : waitSeconds }
+    mayExist = true
+    try {
+      return await sendCreation(transport, entry, wanted)
+    } catch (error) {
+      if (error instanceof MatteError && error.status !== undefined) mayExist = false
+      throw error
+    }
+  }
   onProgress?.({ state: 'queued', loadedBytes: 0, totalBytes: undefined })
   return cancelingOnAbort(transport, {
     signal,
-    findId: async (signal) => (await create(true, signal)).id,
+    findId: async (signal) => (mayExist ? (await create(true, signal)).id : undefined),
     run: async (onTask) => {
       const task = await inTurn((isContended) => create(isContended, signal))
       onTask(task.id)

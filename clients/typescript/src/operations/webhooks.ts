@@ -22,7 +22,7 @@ const root = '/open/developer/webhooks'
 const one = `${root}/{id}`
 
 export const createWebhookOperations = ({ request }: Transport) => ({
-  /** The answer alone has the endpoint's `signingSecret`. */
+  /** Only this answer has the `signingSecret`. A retry after a lost answer lacks it; `rotateSecret` makes another. */
   create: (body: WebhookRequest, options?: CallOptions): Promise<NewWebhookEndpoint> =>
     request('POST', root, { ...options, body }),
 

@@ -1,9 +1,11 @@
 // `matte cut` as a process against a service over HTTP.
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeService, png, startFakeService } from '../testing/fake-service.fixtures.ts'
-import { newFolder, parseLines, runCli, startCli } from '../testing/run-cli.fixtures.ts'
+import { mainPath, newFolder, parseLines, runCli, startCli } from '../testing/run-cli.fixtures.ts'
 import { until } from '../testing/until.fixtures.ts'
 
 const timeout = { timeout: 60_000 }
@@ -157,7 +159,7 @@ describe('matte cut', timeout, () => {
     expect(stderr).toContain('The workspace has no credits left. [CREDITS_INSUFFICIENT]')
     expect(stderr).toContain('Buy credits, then run the same command again.')
     expect(stderr).toContain('request req-error')
-    expect(stderr).toContain('3 images cut, 1 failed, 16 not processed')
+    expect(stderr).toContain('3 images cut, 17 not processed')
   })
 
   it('exits with 1 when some images failed, and goes on with the others', async () => {
@@ -213,6 +215,22 @@ describe('matte cut', timeout, () => {
     expect((await matte('cut', 'photos', '--out', 'cut')).code).toBe(0)
     expect(cutFiles().filter((name) => name.endsWith('.png'))).toHaveLength(3)
   })
+
+  it.skipIf(spawnSync('script', ['--version']).error)(
+    'draws a bar on a terminal, and wipes it at the end',
+    async () => {
+      givenPhotos(...Array.from({ length: 5 }, (_, index) => `photos/${index}.jpg`))
+      const command = `stty cols 100; '${process.execPath}' '${mainPath}' cut photos --out cut`
+      const env = { ...process.env, ...service.env, HOME: cwd }
+      const terminal = spawn('script', ['-qec', command, '/dev/null'], { cwd, env })
+      const shown = await text(terminal.stdout)
+      const frames = shown.split('\r\u001b[2K')
+      expect(frames).toContainEqual(
+        expect.stringMatching(/^[█░]{20} \d\/5 images {2}\d+ % .* left .* images\/s .* B\/s$/),
+      )
+      expect(frames.at(-1)).toMatch(/^5 images cut in .*\r\n$/)
+    },
+  )
 
   it('watches a folder: existing, new and changed photos, until Ctrl-C', async () => {
     givenPhotos('photos/a.jpg')
