@@ -74,6 +74,7 @@ function bodyOf({ requestBody }: Operation): Record<string, unknown> | undefined
 /** Sends the request; the document must declare status and headers of the response. */
 async function send(operation: Operation, apiKey: string | undefined, body: unknown) {
   const { method, path } = operation
+  const ending = new AbortController()
   const response = await fetch(`${world.api.url}${fill(path)}`, {
     method,
     headers: {
@@ -81,9 +82,13 @@ async function send(operation: Operation, apiKey: string | undefined, body: unkn
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    signal: ending.signal,
   })
   expectDocumentedHeaders(operation, response)
-  const text = await response.text()
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  // An event stream never ends: its start is the response.
+  const text = isStream ? '{}' : await response.text()
+  if (isStream) ending.abort()
   const { error } = JSON.parse(text) as { error?: { code: string; details: object } }
   return { status: response.status, code: error?.code, details: error?.details, headers: response.headers, text }
 }
