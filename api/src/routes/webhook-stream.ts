@@ -11,7 +11,7 @@ import { streamedWebhookSchema, streamReadySchema, triggeredSchema, triggerReque
 import { eventStreamHeaders } from '../stream/event-stream.ts'
 import type { WebhookStreams } from '../stream/webhook-streams.ts'
 
-export type WebhookStreamDeps = {
+type WebhookStreamDeps = {
   readonly db: Db
   readonly nudge: Pick<Nudge, 'change'>
   readonly webhookStreams: Pick<WebhookStreams, 'open'>

@@ -24,9 +24,13 @@ export const streamedWebhookSchema = named(
   {
     event: Type.String(),
     body: Type.String({ description: 'The exact body to send.' }),
-    headers: Type.Record(Type.String(), Type.String(), {
-      description: 'The headers to send, with the signatures. A sample has `X-Matte-Sample: true`.',
-    }),
+    headers: Type.Object(
+      {},
+      {
+        additionalProperties: Type.String(),
+        description: 'The headers to send, with the signatures. A sample has `X-Matte-Sample: true`.',
+      },
+    ),
   },
   {
     event: 'task.succeeded',

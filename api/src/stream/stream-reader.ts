@@ -20,7 +20,7 @@ type Place = { readonly workspaceId: string; readonly after: number }
 type Entry = { readonly position: number }
 
 /** Server-sent events, and their number. */
-export type Page = { readonly text: string; readonly count: number }
+type Page = { readonly text: string; readonly count: number }
 
 export type StreamSource<Of extends StreamOf, E extends Entry> = {
   /** Streams whose credential still permits them. */
@@ -31,7 +31,7 @@ export type StreamSource<Of extends StreamOf, E extends Entry> = {
   render(entries: readonly E[]): (of: Of) => Page
 }
 
-export type StreamReader = Service & {
+type StreamReader = Service & {
   look(workspaceId: string): void
   added(workspaceId: string): void
 }
