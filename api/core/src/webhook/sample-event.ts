@@ -12,6 +12,9 @@ type SampledField = { readonly format?: string; readonly example: string | numbe
 /** The body of a sample: the bytes to sign and send, like `buildEventBody`. */
 export function buildSampleEvent(event: WebhookEvent): string {
   const fields: Readonly<Record<string, SampledField>> = eventCatalog[event].fields
-  const values = Object.entries(fields).map(([name, { format, example }]) => [name, format === 'uuid' ? nilId : example])
+  const values = Object.entries(fields).map(([name, { format, example }]) => [
+    name,
+    format === 'uuid' ? nilId : example,
+  ])
   return JSON.stringify({ event, ...Object.fromEntries(values) })
 }
