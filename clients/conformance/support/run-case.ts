@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Case, Expected } from '../cases.ts'
-import { type BreakingProxy, startBreakingProxy } from './breaking-proxy.ts'
+import { type BreakingProxy, type Route, startBreakingProxy } from './breaking-proxy.ts'
 import {
   type Call,
   type ClientOptions,
@@ -112,7 +112,7 @@ async function check(expected: Expected, outcome: Outcome, run: Run): Promise<vo
   if (expected.count !== undefined) expect(outcome.count, say).toBe(expected.count)
   const { tasks, spent } = expected
   expect(await service.settle(workspace.id), say).toEqual({ tasks, spent, held: 0, succeeded: spent })
-  const counted = Object.keys(expected.requests ?? {}).map((route) => [route, proxy.count(route as never)])
+  const counted = Object.keys(expected.requests ?? {}).map((route) => [route, proxy.count(route as Route)])
   expect(Object.fromEntries(counted), say).toEqual(expected.requests ?? {})
   if (expected.pauseMs) {
     const [first, second] = proxy.seen.filter(({ route }) => route === expected.pauseMs?.route)

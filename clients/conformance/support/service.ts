@@ -1,6 +1,5 @@
 // The service of a test file: PostgreSQL, NATS, object store, API, worker and dispatcher, all real. Its model servers
 // are fake Tritons, so a test chooses whether a task ends at once, after a while or never.
-import { writeSetting } from '@matte/core/setting/setting-queries'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
@@ -12,8 +11,8 @@ import { until } from '@matte/test/support/until.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll } from 'vitest'
 
-/** Models of the service by what happens to their tasks. */
-export const models = { usual: 'service-v2', slow: 'slow', absent: 'absent' } as const
+/** Models of the service: `slow` takes seconds, and `absent` has no model server. */
+const models = { usual: 'service-v2', slow: 'slow', absent: 'absent' } as const
 
 /** Long enough that a test meets the task while it is processed. */
 const slowMs = 4_000
@@ -43,7 +42,7 @@ export type Service = {
   untilTask(workspaceId: string, status: 'queued' | 'processing'): Promise<string>
   /** Waits until every task of the workspace has ended, and counts. */
   settle(workspaceId: string): Promise<Account>
-  /** SHA-256 of the stored result of a task. */
+  /** Stored result of a task. */
   readResult(taskId: string): Promise<Buffer>
 }
 
@@ -125,7 +124,3 @@ async function readResult({ db, bucket }: Stack, taskId: string): Promise<Buffer
   if (key === null) throw new Error(`task ${taskId} has no result`)
   return bucket.get(key, { maxBytes: 50 * 1_048_576 })
 }
-
-/** Lets tasks of all workspaces wait in the queue, or go on. It reaches every process within 5 s. */
-export const pauseDispatch = ({ db }: Stack, paused: boolean): Promise<unknown> =>
-  writeSetting(db, 'dispatchPaused', paused)
