@@ -9,7 +9,8 @@ Visitor.prototype.visitStatement = function (node) {
   return visitStatement.call(this, isUsing ? { ...node, type: 'VariableDeclaration', declarations: node.decls } : node)
 }
 
-const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|^(vitest|rolldown)\.config\.ts$`
+const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^clients/(typescript/|cli/)?build\.ts$`
+const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|${builds}`
 const packages =
   '^(api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|local|protos|test)/'
 
@@ -37,7 +38,7 @@ const programs = [
   'api/src/invoice/pdf-worker',
   'controller/src/worker/image/cut-out-worker',
   'local/src/(admin|demo|down|logs|up|install/missing-packages|models/(add|fetch-isnet))',
-  'clients/(typescript/src/index|cli/src/main)',
+  'clients/(typescript/src/(index|files/none)|cli/src/main)',
   'docs/generate/(generate|lint-contract|check-references|chart/package|mails/show)',
 ].map((path) => String.raw`^${path}\.ts$`)
 
@@ -118,6 +119,7 @@ export default {
     // dependency-cruiser cannot call TypeScript 7, so swc parses. Type imports count.
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^clients/[a-z]+/dist/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node'] },
   },
 }

@@ -1,7 +1,7 @@
-# One image, five commands: api, worker, operator, dispatcher, admin. Builds with docker (with and without BuildKit),
-# buildah and podman, for every platform that Node and sharp support: `docker build -t matte .`. Runs as any user id,
-# with a read-only root file system. Both stages use one base by digest, so only Debian's packages can change between
-# builds. For a mirror: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
+# One image: api, worker, operator, dispatcher, admin, and the command line of callers. Builds with docker (with and
+# without BuildKit), buildah and podman, for every platform that Node and sharp support: `docker build -t matte .`. Runs
+# as any user id, with a read-only root file system. Both stages use one base by digest, so only Debian's packages can
+# change between builds. For a mirror: --build-arg NODE_IMAGE=registry.example.com/node@sha256:…
 ARG NODE_DIGEST=sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim@${NODE_DIGEST}
 
@@ -31,6 +31,8 @@ COPY protos protos
 COPY api api
 COPY controller controller
 COPY dispatcher dispatcher
+COPY clients/typescript clients/typescript
+COPY clients/cli clients/cli
 COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
 RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
 # npm reports success even if it could not fetch an optional package, such as a binary for this platform.
@@ -48,7 +50,7 @@ RUN { apt-get update -qq \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /usr/local/share/doc \
  && ln -s "$(find /usr/lib -name libjemalloc.so.2)" /usr/local/lib/libjemalloc.so.2
 COPY --from=build /app /app
-COPY charts/image/matte charts/image/matte-admin /usr/local/bin/
+COPY charts/image/matte charts/image/matte-admin charts/image/matte-cli /usr/local/bin/
 COPY charts/image/write-sbom.ts charts/image/debian-licences.json /tmp/sbom/
 RUN node /tmp/sbom/write-sbom.ts && rm -rf /tmp/sbom /app/packages.json
 

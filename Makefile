@@ -12,7 +12,7 @@ version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down logs demo admin model-add model-fetch-isnet check unit int gen verify house
 .PHONY: test test-faults test-cluster test-clients test-all smoke e2e e2e-full sim sim-full bench quality memory soak
-.PHONY: images chart sbom dashboards mails
+.PHONY: images clients chart sbom dashboards mails
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } \
@@ -114,6 +114,9 @@ soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compa
 images: ## build the two container images with docker, or CONTAINER_TOOL=podman
 	@$(or $(CONTAINER_TOOL),docker) build -t localhost/matte/matte:$(version) .
 	@$(or $(CONTAINER_TOOL),docker) build -t localhost/matte/triton:$(version) -f models/Dockerfile .
+
+clients: $(installed) ## build the client packages into clients/*/dist
+	@node clients/build.ts
 
 chart: $(installed) ## lint and test the chart, also on the cluster of the kube context, and package it into dist/
 	@vitest run --project chart --project chart-on-cluster $(ARGS)

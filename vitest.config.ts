@@ -1,12 +1,15 @@
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 /** Folders of tests against real servers. `make test` excludes files named .faults.test.ts. */
 const behaviour = '{api,app,controller,core,dispatcher,local,models}'
 const faults = '**/*.faults.test.ts'
 /** Tests of the chart that need an API server. */
 const chartOnCluster = ['test/chart/restricted.test.ts', 'test/chart/lint/conform.test.ts']
+
+/** The part of the clients' conformance suite in `make test`. */
+const clientsCore = 'clients/conformance/core.test.ts'
 
 const onServers = {
   globalSetup: 'test/support/global-setup.ts',
@@ -38,6 +41,8 @@ export default defineConfig({
             'test/cluster/{account,page}/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',
           ],
+          // These start the command line as a process, dozens of times.
+          exclude: [...configDefaults.exclude, 'clients/**/*.wire.test.ts'],
           testTimeout: 10_000,
           isolate: false,
         },
@@ -52,7 +57,7 @@ export default defineConfig({
         test: {
           ...onServers,
           name: 'int',
-          include: [`test/${behaviour}/**/*.test.ts`],
+          include: [`test/${behaviour}/**/*.test.ts`, clientsCore],
           exclude: [faults],
           ...shared,
         },
@@ -60,7 +65,12 @@ export default defineConfig({
       {
         extends: true,
         // Clients of both languages and the command line against a running service.
-        test: { ...onServers, name: 'clients', include: ['clients/conformance/**/*.test.ts'] },
+        test: {
+          ...onServers,
+          name: 'clients',
+          include: ['clients/conformance/**/*.test.ts', 'clients/cli/**/*.wire.test.ts'],
+          exclude: [clientsCore],
+        },
       },
       {
         extends: true,

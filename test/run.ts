@@ -23,6 +23,7 @@ const sourceFolders = 'api charts clients controller dispatcher docs local model
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
     toolPhase('types', 'tsc', ['--noEmit']),
+    toolPhase('types of clients', 'tsc', ['--noEmit', '-p', 'clients/typescript']),
     toolPhase('lint and format', 'biome', ['ci', '--error-on-warnings', colors]),
     toolPhase('unused code', 'knip', ['--no-progress']),
     toolPhase('code for tests only', 'knip', ['--no-progress', '--production', '--include', 'exports,types']),
@@ -38,7 +39,11 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
   sim: [toolPhase('scaling rule', 'node', ['test/sim/main.ts'])],
   int: [tests('int')],
   render: [tests('chart')],
-  clients: [tests('clients')],
+  clients: [
+    toolPhase('client packages', 'node', ['clients/build.ts']),
+    toolPhase('Python client', 'node', ['clients/python/check.ts']),
+    tests('clients'),
+  ],
   faults: [
     tests('faults'),
     findSystemPostgres(15) ? tests('postgres-15') : skippedPhase('postgres-15 tests', noPostgres15),

@@ -47,9 +47,11 @@ import { jwksRoutes } from './routes/jwks.ts'
 import { legacyTaskRoutes } from './routes/legacy-tasks.ts'
 import { createInspectionGate } from './routes/shared/batches.ts'
 import { sharedRoutes } from './routes/shared/shared-routes.ts'
+import { webhookStreamRoutes } from './routes/webhook-stream.ts'
 import { gatewayLinks, presignedLinks } from './schemas/result-links.ts'
 import { serializersOnDemand } from './serialization.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
+import type { WebhookStreams } from './stream/webhook-streams.ts'
 
 export type App = FastifyInstance
 
@@ -67,6 +69,7 @@ type AppDeps = {
   readonly attempts: Pick<AttemptWaits, 'wait' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
+  readonly webhookStreams: Pick<WebhookStreams, 'open'>
   readonly oldestWaitMs: () => number
   readonly readiness: Readiness
   readonly stopping: AbortSignal
@@ -120,6 +123,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength, limiter }
   const routeDeps = { ...common, masterKeys, inspectionGate }
   await app.register(sharedRoutes, { ...routeDeps, surface: developerSurface })
+  await app.register(webhookStreamRoutes, routeDeps)
   if (config.legacyEnabled) {
     const { publicUrl, legacySunset: sunset } = config
     await app.register(legacyTaskRoutes, { publicUrl, sunset, ...routeDeps })

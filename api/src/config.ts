@@ -107,6 +107,22 @@ const streamSettings = {
     min: 1,
     max: 100_000,
   }),
+  webhookStreamsMax: int('WEBHOOK_STREAMS_MAX', {
+    description:
+      'open streams of webhooks (`matte webhooks listen`) per process, a quarter of them per workspace; more get 429 ' +
+      'with details.limit capacity. Each uses one of MAX_CONNECTIONS',
+    default: 100,
+    min: 1,
+    max: 100_000,
+  }),
+  webhookStreamKeptMinutes: int('WEBHOOK_STREAM_KEPT_MINUTES', {
+    description:
+      'minutes that a webhook is stored for streams that reconnect, and that a workspace’s webhooks are stored after ' +
+      'its last stream; at most 10,000 per workspace',
+    default: 60,
+    min: 1,
+    max: 1_440,
+  }),
 } as const satisfies Schema
 
 /** All environment variables of the API process; `.env` files are not read. */

@@ -29,6 +29,7 @@ import { attemptWaits, taskWaits } from './long-poll.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskStreams } from './stream/task-streams.ts'
+import { webhookStreams } from './stream/webhook-streams.ts'
 
 type Services = { readonly logger: Logger; readonly app: App; readonly services: readonly Service[] }
 
@@ -43,7 +44,9 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const schema = schemaAtStart(database, { logger, roles: ['api'] })
   const stopping = new AbortController()
   const shared = sharedLoops({ db, bucket, logger })
-  const people = peopleLoops({ config, db, bus, registry, logger, stopping: stopping.signal })
+  const streamDeps = { config, db, bus, registry, logger, stopping: stopping.signal }
+  const people = peopleLoops(streamDeps)
+  const listening = listeningLoops(streamDeps)
   const ready = readiness({
     ...schema.checks,
     http: () => (stopping.signal.aborted ? 'stopping' : app.server.listening ? undefined : 'not listening'),
@@ -56,6 +59,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
     nudge: createNudge(bus, logger),
     ...shared,
     ...people,
+    ...listening,
     readiness: ready,
     stopping: stopping.signal,
     registry,
@@ -73,6 +77,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       schema,
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       ...Object.values(shared),
+      ...Object.values(listening),
       ...(config.accountsEnabled ? [...Object.values(people), addressKeys(db, logger)] : []),
       signInCleaner(db, logger), // also without accounts: personal data keeps its retention
       windowCleaner(db, logger),
@@ -97,7 +102,7 @@ function sharedLoops({ db, bucket, logger }: SharedDeps) {
   }
 }
 
-type PeopleDeps = {
+type StreamDeps = {
   readonly config: Config
   readonly db: Db
   readonly bus: Bus
@@ -107,13 +112,19 @@ type PeopleDeps = {
 }
 
 /** Same for the App API; started only with accounts. */
-function peopleLoops({ config, db, bus, registry, stopping, logger }: PeopleDeps) {
+function peopleLoops({ config, db, bus, registry, stopping, logger }: StreamDeps) {
   const { streamsMax } = config
   return {
     signingKeys: signingKeysCache(db, config.masterKeys, logger),
     accountRequests: accountRequests(db, config, logger),
     streams: taskStreams({ db, bus, streamsMax, stopping, registry, logger }),
   }
+}
+
+/** Started with and without accounts: its callers have API keys. */
+function listeningLoops({ config, ...deps }: StreamDeps) {
+  const { webhookStreamsMax: streamsMax, webhookStreamKeptMinutes: keptMinutes, masterKeys, plans } = config
+  return { webhookStreams: webhookStreams({ ...deps, streamsMax, keptMinutes, masterKeys, plans }) }
 }
 
 function openEdges(config: Config, metrics: EdgeMetrics, logger: Logger) {

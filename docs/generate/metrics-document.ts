@@ -4,7 +4,7 @@ import { signInMetrics } from '@matte/api/auth/sign-in-metrics'
 import { httpMetrics } from '@matte/api/http/metrics'
 import { capacityMetrics } from '@matte/api/limit/capacity'
 import { sampleMetrics } from '@matte/api/samples/sample-metrics'
-import { streamMetrics } from '@matte/api/stream/stream-metrics'
+import { taskStreamMetrics, webhookStreamMetrics } from '@matte/api/stream/stream-metrics'
 import { clusterMetrics, leaderMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
 import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
@@ -35,8 +35,8 @@ type Process = 'api' | 'worker' | 'operator' | 'dispatcher'
 export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
   api: [
-    ...[httpMetrics, capacityMetrics, sampleMetrics, streamMetrics, dueMetrics, storeMetrics, endingMetrics],
-    ...[signInMetrics, paymentMetrics],
+    ...[httpMetrics, capacityMetrics, sampleMetrics, taskStreamMetrics, webhookStreamMetrics, dueMetrics],
+    ...[storeMetrics, endingMetrics, signInMetrics, paymentMetrics],
   ],
   worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],
   operator: [clusterMetrics, leaderMetrics, poolMetrics, valuesPoolMetrics, startMetrics],

@@ -76,6 +76,8 @@ describe('GET /api/v1/openapi.json', () => {
         `POST ${prefix}/webhooks/{webhookId}/recover`,
         `GET ${prefix}/webhooks/{webhookId}/deliveries`,
         `GET ${prefix}/webhooks/callback-deliveries`,
+        `GET ${prefix}/webhooks/stream`,
+        `POST ${prefix}/webhooks/trigger`,
         `POST ${prefix}/webhooks/deliveries/{deliveryId}/redeliver`,
         `GET ${prefix}/signing-secret`,
         `GET ${prefix}/api-keys`,
@@ -134,7 +136,7 @@ describe('GET /api/v1/openapi.json', () => {
       for (const [status, { description, content }] of Object.entries(responses)) {
         if (content['application/pdf'] !== undefined) continue
         if (Object.hasOwn(content, 'text/event-stream')) {
-          expect(operationId).toBe('streamTaskChanges')
+          expect(operationId).toMatch(/^stream/)
         } else if (Number(status) >= 400) {
           expect(Object.keys(content['application/json']?.examples ?? {})).toEqual(description.split(', '))
         }

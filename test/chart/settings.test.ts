@@ -39,7 +39,7 @@ const values = {
   },
   referral: { rewardCredits: 25, autoApprove: true },
   audit: { retentionDays: 90 },
-  api: { passwordHashesMax: 4, streamsMax: 200 },
+  api: { passwordHashesMax: 4, streamsMax: 200, webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
 }
 
 type Env = Readonly<Record<string, string>>
@@ -74,6 +74,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   it('reach the API', () => {
     expect(readApi(api)).toMatchObject({
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
+      ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       auditRetentionDays: 90,
       verificationMailsPerMinute: 30,

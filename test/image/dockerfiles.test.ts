@@ -36,7 +36,7 @@ describe('the images', () => {
   })
 
   it('have executable programs: COPY keeps their mode', () => {
-    for (const name of ['matte', 'matte-admin']) {
+    for (const name of ['matte', 'matte-admin', 'matte-cli']) {
       expect(statSync(join(rootDir, 'charts/image', name)).mode & 0o111, name).toBe(0o111)
     }
   })

@@ -5,36 +5,34 @@ import type { EndReason } from './stream-metrics.ts'
 
 export type StreamOf = {
   readonly workspaceId: string
-  readonly sessionId: string
   readonly holders: readonly string[]
-  readonly tokenEndsAtMs: number
-  readonly after: number
+  /** Expiry of the access token; absent for an API key. */
+  readonly tokenEndsAtMs?: number
   /** The response, whose buffer counts as unsent. */
   readonly outgoing: Pick<ServerResponse, 'writableLength' | 'on'>
+}
+
+/** `x-accel-buffering` disables buffering in nginx and other proxies. */
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'x-accel-buffering': 'no',
 }
 
 /** Buffered bytes at which reads pause, without the kernel's buffers. */
 const waitingMax = 16 * 1_024
 
-export class EventStream extends Readable {
-  readonly workspaceId: string
-  readonly sessionId: string
-  readonly holders: readonly string[]
-  readonly tokenEndsAtMs: number
+export class EventStream<Of extends StreamOf = StreamOf> extends Readable {
+  readonly of: Of
+  /** Position: the last event that was sent or filtered out. */
   after: number
   endReason: EndReason | undefined
-  readonly #outgoing: StreamOf['outgoing']
   #stuckSinceMs: number | undefined
   #sentAtMs = 0
 
-  constructor({ workspaceId, sessionId, holders, tokenEndsAtMs, after, outgoing }: StreamOf) {
+  constructor(of: Of, after: number) {
     super({ highWaterMark: waitingMax })
-    this.workspaceId = workspaceId
-    this.sessionId = sessionId
-    this.holders = holders
-    this.tokenEndsAtMs = tokenEndsAtMs
+    this.of = of
     this.after = after
-    this.#outgoing = outgoing
   }
 
   get takes(): boolean {
@@ -42,7 +40,7 @@ export class EventStream extends Readable {
   }
 
   get #waiting(): number {
-    return this.readableLength + this.#outgoing.writableLength
+    return this.readableLength + this.of.outgoing.writableLength
   }
 
   send(text: string, nowMs: number): void {

@@ -3,7 +3,7 @@ import { until } from '../until.ts'
 
 export type Event = { readonly id: string; readonly event: string; readonly data: Record<string, unknown> }
 
-export type EventReader = {
+export type StreamReader = {
   readonly status: number
   readonly headers: Headers
   /** Events so far, without comments and events without data. */
@@ -12,24 +12,32 @@ export type EventReader = {
   /** Last event id, as a client keeps it for `Last-Event-ID`. */
   lastId(): string
   hasEnded(): boolean
+  close(): Promise<void>
+}
+
+/** A reader of `GET /app/tasks/stream`. */
+export type EventReader = StreamReader & {
   /** Waits for an event of this type for the task. */
   untilType(taskId: string, type: string): Promise<Event>
-  close(): Promise<void>
 }
 
 type Options = { readonly lastEventId?: string; readonly headers?: Record<string, string> }
 
 export async function readEvents(origin: string, token: string, options: Options = {}): Promise<EventReader> {
-  const leaving = new AbortController()
   const { lastEventId, headers = {} } = options
-  const response = await fetch(`${origin}/api/v1/app/tasks/stream`, {
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
-      ...headers,
-    },
-    signal: leaving.signal,
+  const reader = await readStream(`${origin}/api/v1/app/tasks/stream`, {
+    authorization: `Bearer ${token}`,
+    ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    ...headers,
   })
+  const find = (taskId: string, type: string) =>
+    reader.events.find(({ data }) => data.taskId === taskId && data.event_type === type)
+  return { ...reader, untilType: (taskId, type) => until(`the stream says ${type}`, () => find(taskId, type)) }
+}
+
+export async function readStream(url: string, headers: Record<string, string>): Promise<StreamReader> {
+  const leaving = new AbortController()
+  const response = await fetch(url, { headers, signal: leaving.signal })
   const events: Event[] = []
   const comments: string[] = []
   let [lastId, ended] = ['', false]
@@ -61,8 +69,6 @@ export async function readEvents(origin: string, token: string, options: Options
     .finally(() => {
       ended = true
     })
-  const find = (taskId: string, type: string) =>
-    events.find(({ data }) => data.taskId === taskId && data.event_type === type)
   return {
     status: response.status,
     headers: response.headers,
@@ -70,7 +76,6 @@ export async function readEvents(origin: string, token: string, options: Options
     comments,
     lastId: () => lastId,
     hasEnded: () => ended,
-    untilType: (taskId, type) => until(`the stream says ${type}`, () => find(taskId, type)),
     close: async () => {
       leaving.abort()
       await reading

@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { buildTaskBody, type TaskOutcome } from './event-fields.ts'
+import { keepForStream, type Occurrence } from './stream/keep-event.ts'
 import { portOf } from './target/target-url.ts'
 
 export type TaskDeliveries = TaskOutcome & {
@@ -11,12 +12,6 @@ export type TaskDeliveries = TaskOutcome & {
   readonly callbackUrl: string | null
   readonly traceparent: string | null
 }
-
-/** Identifies an event, so that a repeated insert is a no-op. */
-type Occurrence =
-  | { readonly taskId: string; readonly run: number }
-  /** `key` identifies the occurrence, such as a batch's id or a day. */
-  | { readonly key: string; readonly batchId?: string }
 
 type EventDeliveries = {
   readonly workspaceId: string
@@ -35,9 +30,12 @@ export function toDeliveries(task: TaskDeliveries): EventDeliveries {
   return { workspaceId, event, body: buildTaskBody(task), callbackUrl, traceparent, of: { taskId, run } }
 }
 
-/** Inserts the deliveries of an event in one statement. */
+/** Inserts the deliveries of an event in one statement, and the event itself for a stream. */
 export async function createEventDeliveries(db: Db, event: EventDeliveries): Promise<void> {
-  await insertDeliveries(event, sql`true`).execute(db)
+  const always = sql<boolean>`true`
+  await sql`
+    with streamed as (${keepForStream(event, always)}), delivery as (${insertDeliveries(event, always)})
+    select`.execute(db)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import type { Scope } from './scope.ts'
 
 export type Caller = {
   readonly apiKeyId: string
@@ -15,17 +16,29 @@ export type Caller = {
  * disabled; for an operator's key the owner of the personal workspace counts as creator.
  */
 export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
-  return db
+  return liveKeys(db)
+    .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes', 'k.created_by as userId'])
+    .where('k.hash', '=', hash)
+    .executeTakeFirst()
+}
+
+/** Live keys among these that have the scope, with the plans of their workspaces. */
+export function findLiveKeys(db: Db, ids: readonly string[], scope: Scope) {
+  return liveKeys(db)
+    .select(['k.id as apiKeyId', 'w.plan'])
+    .where('k.id', 'in', [...ids])
+    .where(sql<boolean>`${scope} = any(k.scopes)`)
+    .execute()
+}
+
+const liveKeys = (db: Db) =>
+  db
     .selectFrom('api_key as k')
     .innerJoin('workspace as w', 'w.id', 'k.workspace_id')
     .leftJoin('app_user as u', (join) => join.on('u.id', '=', sql<string>`coalesce(k.created_by, w.personal_of)`))
-    .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes', 'k.created_by as userId'])
-    .where('k.hash', '=', hash)
     .where('k.revoked_at', 'is', null)
     .where('u.disabled_at', 'is', null)
     .where((eb) => eb.or([eb('k.expires_at', 'is', null), eb('k.expires_at', '>', sql<Date>`now()`)]))
-    .executeTakeFirst()
-}
 
 /** Sets the time of last use to now, unless another replica recorded a later one. */
 export async function touchApiKeys(db: Db, ids: readonly string[]): Promise<void> {

@@ -22,6 +22,8 @@ export async function closeWorkspace(tx: Db, id: string): Promise<void> {
   await sql`
     update delivery set status = 'canceled', completed_at = now(), claim = null, claimed_until = null
      where workspace_id = ${id} and status = 'pending'`.execute(tx)
+  await tx.deleteFrom('streamed_event').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('webhook_stream').where('workspace_id', '=', id).execute()
   await sql`
     update webhook_endpoint
        set deleted_at = coalesce(deleted_at, now()), secret_sealed = '', previous_secret_sealed = null,

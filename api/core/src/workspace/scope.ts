@@ -7,6 +7,7 @@ export const scopes = [
   'batches:write',
   'webhooks:read',
   'webhooks:write',
+  'webhooks:listen',
   'api-keys:read',
   'usage:read',
 ] as const

@@ -11,6 +11,7 @@ import { Type } from 'typebox'
 import { downloadSchema, taskChangeSchema, taskEventSchema, toTaskEventView } from '../../schemas/app/task-event.ts'
 import { type ResultLinks, timedLink } from '../../schemas/result-links.ts'
 import { memberResponses, oneOf, refer, success, withDefault } from '../../schemas/schema.ts'
+import { eventStreamHeaders } from '../../stream/event-stream.ts'
 import type { TaskStreams } from '../../stream/task-streams.ts'
 import { isUuid } from '../../uuid.ts'
 import { findTaskIn } from '../shared/tasks.ts'
@@ -123,9 +124,6 @@ const streamSchema = {
   ),
 }
 
-/** `x-accel-buffering` disables buffering in nginx and other proxies. */
-const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
-
 export const taskStreamRoutes: FastifyPluginAsyncTypebox<StreamRouteDeps> = async (app, { streams }) => {
   app.route({
     method: 'GET',
@@ -139,7 +137,7 @@ export const taskStreamRoutes: FastifyPluginAsyncTypebox<StreamRouteDeps> = asyn
       const { holders, tokenEndsAtMs } = request
       const of = { workspaceId, sessionId, holders, tokenEndsAtMs, outgoing: reply.raw }
       const stream = await streams.open({ ...of, after: position ? Number(position) : undefined })
-      return reply.headers(headers).send(stream)
+      return reply.headers(eventStreamHeaders).send(stream)
     },
   })
 }

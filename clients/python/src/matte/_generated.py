@@ -12,6 +12,7 @@ Scope = Literal[
     "batches:write",
     "webhooks:read",
     "webhooks:write",
+    "webhooks:listen",
     "api-keys:read",
     "usage:read",
 ]
@@ -426,6 +427,41 @@ class WebhookEndpoint(_WebhookEndpointOptional):
     """
 
 
+class WebhookStreamReady(TypedDict):
+    secret: str
+    """Key of the signatures on this stream. No endpoint uses it."""
+    since: str
+    """Time of the service when the stream began."""
+    eventTypes: list[EventName]
+    """The filter; empty means all events."""
+    complete: bool
+    """False: some of the events after `Last-Event-ID` are no longer stored."""
+
+
+class StreamedWebhookHeaders(TypedDict):
+    """
+    The headers to send, with the signatures. A sample has `X-Matte-Sample: true`.
+    """
+
+    pass
+
+
+class StreamedWebhook(TypedDict):
+    event: str
+    body: str
+    """The exact body to send."""
+    headers: StreamedWebhookHeaders
+    """
+    The headers to send, with the signatures. A sample has `X-Matte-Sample: true`.
+    """
+
+
+class TriggeredWebhook(TypedDict):
+    id: str
+    """The header `webhook-id` of the sample."""
+    event: EventName
+
+
 class TaskSucceededEvent(TypedDict):
     event: Literal["task.succeeded"]
     task_id: str
@@ -728,6 +764,11 @@ class RecoverWebhookRequest(_RecoverWebhookRequestOptional):
     failed since, and paused deliveries of events since. `pausedSince` of the endpoint
     selects all paused ones.
     """
+
+
+class TriggerWebhookRequest(TypedDict):
+    event: EventName
+    """The event to send a sample of."""
 
 
 class OutputRoi(TypedDict):

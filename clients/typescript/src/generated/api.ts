@@ -414,6 +414,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/open/developer/webhooks/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the webhooks of your workspace
+         * @description Server-sent events. `ready` comes first, with the secret that signs this stream. Each `webhook` is one event, with the body and the headers to send to a receiver, signed as for an endpoint. `matte webhooks listen` forwards them to a local server.
+         *
+         *     The stream may end at any time. Open it again with the last `id` in `Last-Event-ID` to resume; `complete` in `ready` is false if events in between are no longer stored. They are stored for an hour (a setting), at most 10,000. An event may arrive twice, with the same `webhook-id`. An `id` may come without an event, after 15 s of silence. The stream needs no endpoint, and changes nothing for endpoints.
+         *
+         *     Needs the scope `webhooks:listen`.
+         */
+        get: operations["streamWebhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/open/developer/webhooks/trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a sample of an event to the open streams
+         * @description The sample has example values, nil ids, and the header `X-Matte-Sample: true`. It goes to streams of your workspace whose filter has the event, and to no endpoint. `CONFLICT` if no stream is open.
+         *
+         *     Needs the scope `webhooks:write`.
+         */
+        post: operations["triggerWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -985,6 +1031,64 @@ export interface components {
                 role: "owner" | "admin" | "billing" | "member" | null;
             } | null;
         };
+        /**
+         * @example {
+         *       "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
+         *       "since": "2026-11-21T09:30:00.000Z",
+         *       "eventTypes": [],
+         *       "complete": true
+         *     }
+         */
+        WebhookStreamReady: {
+            /** @description Key of the signatures on this stream. No endpoint uses it. */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Time of the service when the stream began.
+             */
+            since: string;
+            /** @description The filter; empty means all events. */
+            eventTypes: components["schemas"]["EventName"][];
+            /** @description False: some of the events after `Last-Event-ID` are no longer stored. */
+            complete: boolean;
+        };
+        /**
+         * @example {
+         *       "event": "task.succeeded",
+         *       "body": "{\"event\":\"task.succeeded\",\"task_id\":\"0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1\",\"message\":\"The cut-out is ready.\"}",
+         *       "headers": {
+         *         "Content-Type": "application/json",
+         *         "User-Agent": "Matte-Webhook/1",
+         *         "X-Service-Signature": "t=1795253400,v1=6f1c0b1a9f0e4d0f8a53b2d7c9e14a77d0b6f0b7f3a1c5e2948d6b7a0c1e2f34",
+         *         "webhook-id": "1c4b5f0e-6a53-4c6e-8a0e-2f4f7a1f9a77",
+         *         "webhook-timestamp": "1795253400",
+         *         "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+         *       }
+         *     }
+         */
+        StreamedWebhook: {
+            event: string;
+            /** @description The exact body to send. */
+            body: string;
+            /** @description The headers to send, with the signatures. A sample has `X-Matte-Sample: true`. */
+            headers: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * @example {
+         *       "id": "1c4b5f0e-6a53-4c6e-8a0e-2f4f7a1f9a77",
+         *       "event": "task.succeeded"
+         *     }
+         */
+        TriggeredWebhook: {
+            /**
+             * Format: uuid
+             * @description The header `webhook-id` of the sample.
+             */
+            id: string;
+            event: components["schemas"]["EventName"];
+        };
         TaskSucceededEvent: {
             /** @constant */
             event: "task.succeeded";
@@ -1411,8 +1515,16 @@ export interface components {
             request_id: string;
             data: components["schemas"]["ModelPage"];
         };
+        TriggerWebhookRequest: {
+            /** @description The event to send a sample of. */
+            event: components["schemas"]["EventName"];
+        };
+        TriggeredWebhookResponse: {
+            request_id: string;
+            data: components["schemas"]["TriggeredWebhook"];
+        };
         /** @enum {string} */
-        Scope: "uploads:write" | "tasks:read" | "tasks:write" | "batches:read" | "batches:write" | "webhooks:read" | "webhooks:write" | "api-keys:read" | "usage:read";
+        Scope: "uploads:write" | "tasks:read" | "tasks:write" | "batches:read" | "batches:write" | "webhooks:read" | "webhooks:write" | "webhooks:listen" | "api-keys:read" | "usage:read";
         /**
          * @description The events of webhooks.
          * @enum {string}
@@ -1503,6 +1615,9 @@ export type NewWebhookEndpoint = components['schemas']['NewWebhookEndpoint'];
 export type RotatedWebhookEndpoint = components['schemas']['RotatedWebhookEndpoint'];
 export type SigningSecret = components['schemas']['SigningSecret'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+export type WebhookStreamReady = components['schemas']['WebhookStreamReady'];
+export type StreamedWebhook = components['schemas']['StreamedWebhook'];
+export type TriggeredWebhook = components['schemas']['TriggeredWebhook'];
 export type TaskSucceededEvent = components['schemas']['TaskSucceededEvent'];
 export type TaskFailedEvent = components['schemas']['TaskFailedEvent'];
 export type TaskRetentionCleanupEvent = components['schemas']['TaskRetentionCleanupEvent'];
@@ -1555,6 +1670,8 @@ export type ApiKeyPageResponse = components['schemas']['ApiKeyPageResponse'];
 export type UsageResponse = components['schemas']['UsageResponse'];
 export type ModelPage = components['schemas']['ModelPage'];
 export type ModelPageResponse = components['schemas']['ModelPageResponse'];
+export type TriggerWebhookRequest = components['schemas']['TriggerWebhookRequest'];
+export type TriggeredWebhookResponse = components['schemas']['TriggeredWebhookResponse'];
 export type Scope = components['schemas']['Scope'];
 export type EventName = components['schemas']['EventName'];
 export type FailureReason = components['schemas']['FailureReason'];
@@ -2313,6 +2430,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelPageResponse"];
+                };
+            };
+        };
+    };
+    streamWebhooks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Names of events, separated by commas. Without it, all events.
+                 * @example task.succeeded,task.failed
+                 */
+                eventTypes?: string;
+            };
+            header?: {
+                /**
+                 * @description The last `id` that you have.
+                 * @example 42
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    triggerWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "task.succeeded"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TriggerWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The sample. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggeredWebhookResponse"];
                 };
             };
         };

@@ -108,6 +108,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   },
   setting: { api: change, worker: read, operator: read, dispatcher: read },
   signing_key: { api: change },
+  streamed_event: { api: all, worker: { insert: true }, dispatcher: { insert: true } },
   subscription: { api: change, dispatcher: change },
   subscription_period: { api: change, dispatcher: change },
   task: { api: all, worker: { select: true, update: true, delete: true }, operator: read, dispatcher: read },
@@ -125,6 +126,11 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
       ],
     },
     dispatcher: { select: true, update: true },
+  },
+  webhook_stream: {
+    api: all,
+    worker: { select: ['workspace_id', 'kept_until'] },
+    dispatcher: { select: ['workspace_id', 'kept_until'] },
   },
   workspace: {
     api: change,

@@ -47,7 +47,13 @@ import type {
 import type { ObjectDeletionTable, RetentionNoticeTable, SettingTable } from './setting.ts'
 import type { BatchTable, TaskEventTable, TaskTable, UploadTable, UsageDayTable } from './task.ts'
 import type { MemberCreditMonthTable, ReferralCodeTable, ReferralTable, TeamInviteTable } from './team.ts'
-import type { DeliveryAttemptTable, DeliveryTable, WebhookEndpointTable } from './webhook.ts'
+import type {
+  DeliveryAttemptTable,
+  DeliveryTable,
+  StreamedEventTable,
+  WebhookEndpointTable,
+  WebhookStreamTable,
+} from './webhook.ts'
 import type {
   ApiKeyTable,
   IdempotencyRecordTable,
@@ -107,6 +113,7 @@ export type Tables = {
   session: SessionTable
   setting: SettingTable
   signing_key: SigningKeyTable
+  streamed_event: StreamedEventTable
   subscription: SubscriptionTable
   subscription_period: SubscriptionPeriodTable
   task: TaskTable
@@ -116,5 +123,6 @@ export type Tables = {
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
+  webhook_stream: WebhookStreamTable
   workspace: WorkspaceTable
 }

@@ -75,3 +75,31 @@ export type DeliveryAttemptTable = {
   /** First 16 KiB of the latest response; never for targets that need an `allowedTargets` entry. */
   response_body: string | null
 }
+
+/** The stream of a workspace's events; one row for all its readers. */
+export type WebhookStreamTable = {
+  workspace_id: string
+  /** A stream is open or was a moment ago. */
+  open_until: Date
+  /** Events are stored until then. */
+  kept_until: Date
+  /** Position of the newest numbered event. */
+  position: Generated<number>
+  /** All events after this position are stored. */
+  complete_after: Generated<number>
+}
+
+export type StreamedEventTable = {
+  /** Sent as `webhook-id`. */
+  id: Generated<string>
+  workspace_id: string
+  event: string
+  /** Occurrence of the event; unique per event. */
+  event_key: string
+  /** Body as signed and sent, byte for byte. */
+  body: string
+  is_sample: Generated<boolean>
+  /** Null until a reader numbers it. */
+  position: number | null
+  created_at: Generated<Date>
+}

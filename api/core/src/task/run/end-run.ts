@@ -7,6 +7,7 @@ import type { Db } from '../../db/database.ts'
 import { isDeadlock } from '../../db/fail-fast-pool.ts'
 import type { Foreground } from '../../db/tables/task.ts'
 import { insertDeliveries, toDeliveries } from '../../webhook/create-deliveries.ts'
+import { keepForStream } from '../../webhook/stream/keep-event.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { announceBatch, countEndedChildren } from '../batch-progress.ts'
 import { type FailureReason, failureMessages } from '../failure.ts'
@@ -121,7 +122,7 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
     ), moment as materialized (
       -- Not the statement's time: the statement may have waited for a lock past a lot's expiry.
       select clock_timestamp() as at from moved
-    ), ${credit}, ${recordParts(ending)}, delivery as (${deliveryPart(run, ending)})
+    ), ${credit}, ${recordParts(ending)}, ${announceParts(run, ending)}
     select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
            (select coalesce(sum(amount), 0) from hold) as credits
       from moved`.execute(db)
@@ -179,18 +180,15 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
     )`
 }
 
-/** One row per delivery; none for a cancel. */
-function deliveryPart({ id: taskId, ...run }: RunRef, ending: Ending): RawBuilder<unknown> {
-  if (ending.status === 'canceled') return sql`select id from moved where false`
+/** One row per delivery, and one for a stream; none for a cancel. */
+function announceParts({ id: taskId, ...run }: RunRef, ending: Ending): RawBuilder<unknown> {
+  if (ending.status === 'canceled') return sql`delivery as (select id from moved where false)`
   const common = { ...run, taskId }
-  const deliveries =
+  const event = toDeliveries(
     ending.status === 'succeeded'
-      ? toDeliveries({ ...common, event: 'task.succeeded', message: 'The cut-out is ready.' })
-      : toDeliveries({
-          ...common,
-          event: 'task.failed',
-          reason: ending.reason,
-          message: failureMessages[ending.reason],
-        })
-  return sql`${insertDeliveries(deliveries, sql`exists (select from moved)`)} returning id`
+      ? { ...common, event: 'task.succeeded', message: 'The cut-out is ready.' }
+      : { ...common, event: 'task.failed', reason: ending.reason, message: failureMessages[ending.reason] },
+  )
+  const moved = sql<boolean>`exists (select from moved)`
+  return sql`streamed as (${keepForStream(event, moved)}), delivery as (${insertDeliveries(event, moved)} returning id)`
 }

@@ -109,6 +109,8 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   'batch.workspace_id': workspace(section('batches', batchColumns, 'created_at id', 'created_by'), swept),
   'upload.workspace_id': workspace('source images of tasks', swept),
   'delivery.workspace_id': workspace('copies of events', swept),
+  'streamed_event.workspace_id': workspace('copies of events, deleted after an hour', closed),
+  'webhook_stream.workspace_id': workspace('position of a stream of events', closed),
   'webhook_endpoint.workspace_id': workspace(
     section(
       'webhooks',

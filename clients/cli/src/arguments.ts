@@ -1,0 +1,38 @@
+// Parsers of option values. Commander prints their message with the name of the option.
+import { InvalidArgumentError } from 'commander'
+
+/** @throws InvalidArgumentError for anything but an integer within the bounds */
+export const integer =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`Give an integer from ${min} to ${max.toLocaleString('en')}.`)
+  }
+
+/** `auto`, or a number of images at once. */
+export const jobs = (text: string): number | 'auto' => (text === 'auto' ? 'auto' : integer(1, 256)(text))
+
+const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+
+/** `90s`, `30m`, `2h`, `1d` as seconds. */
+export function duration(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const seconds = Number(count) * (secondsOf[unit] ?? Number.NaN)
+  if (Number.isInteger(seconds) && count !== '') return seconds
+  throw new InvalidArgumentError('Give a number and a unit, such as 90s, 30m, 2h or 1d.')
+}
+
+/** An ISO date or time, or a time ago such as `2h`. */
+export function timeOrAgo(text: string, nowMs = Date.now()): string {
+  if (/^\d{1,6}[smhd]$/.test(text)) return new Date(nowMs - duration(text) * 1_000).toISOString()
+  if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text))) return text
+  throw new InvalidArgumentError('Give a date such as 2026-11-01, an ISO time, or a time ago such as 2h.')
+}
+
+/** Comma-separated names; none for an empty text. */
+export const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')

@@ -1,0 +1,125 @@
+// Cuts images, many at once, and writes each result as it arrives.
+import { readFile } from 'node:fs/promises'
+import { type Cutout, type Matte, MatteError, type NamedInput, type RemoveManyOptions } from 'matte-client'
+import { isEndOfRun } from '../exit-codes.ts'
+import type { ResultManifest } from './manifest-file.ts'
+import type { Job } from './plan.ts'
+import type { Report } from './report.ts'
+import { decide, hashOf, hashOptions, isSameImage, sizeOfFile } from './results.ts'
+import { saveResult } from './save-result.ts'
+import { isUrl, nameOfUrl } from './sources.ts'
+
+export type RunOptions = {
+  readonly matte: Pick<Matte, 'removeBackgrounds'>
+  readonly manifest: ResultManifest | undefined
+  readonly report: Report
+  /** Options that change the result. */
+  readonly remove: RemoveManyOptions
+  readonly concurrency: number | 'auto'
+  readonly overwrite: boolean
+  readonly signal: AbortSignal
+  /** Ends jobs that would never end. The client waits for its input before it stops. */
+  readonly endJobs?: () => void
+}
+
+/** A job on its way to the client. */
+type Pending = { readonly job: Job; readonly replace: boolean; readonly sha256: string | undefined }
+
+/** Returns the error that ended the run early, if any. */
+export async function runJobs(
+  jobs: Iterable<Job> | AsyncIterable<Job>,
+  options: RunOptions,
+): Promise<{ readonly by: unknown } | undefined> {
+  const { matte, manifest, report, remove, concurrency, signal, endJobs = () => undefined } = options
+  const pending = new Map<string, Pending>()
+  const context = { ...options, pending, optionsHash: hashOptions(remove) }
+  signal.addEventListener('abort', endJobs)
+  try {
+    const results = matte.removeBackgrounds(selectInputs(jobs, context), {
+      ...remove,
+      concurrency,
+      signal,
+      ...(manifest && { manifest: manifest.store, done: 'download' as const }),
+    })
+    for await (const result of results) {
+      const each = pending.get(result.key)
+      if (each === undefined) continue
+      pending.delete(result.key)
+      if (result.error) {
+        if (isEndOfRun(result.error)) {
+          endJobs()
+          return { by: result.error }
+        }
+        report.add({ ...describe(each.job), status: 'failed', error: result.error })
+        continue
+      }
+      await keep(each, result, context)
+    }
+    return undefined
+  } catch (error) {
+    return { by: error }
+  } finally {
+    signal.removeEventListener('abort', endJobs)
+  }
+}
+
+type Context = RunOptions & { readonly pending: Map<string, Pending>; readonly optionsHash: string }
+
+/** Inputs that need work, read one by one as the client has room for them. */
+async function* selectInputs(jobs: Iterable<Job> | AsyncIterable<Job>, context: Context): AsyncGenerator<NamedInput> {
+  const { manifest, pending, report, overwrite, optionsHash } = context
+  for await (const job of jobs) {
+    const key = manifest?.keyOf(job.output) ?? job.output
+    const known = manifest?.find(key)
+    const wanted = { path: job.output, stamp: job.stamp, options: optionsHash, overwrite }
+    const decision = decide(known, wanted, sizeOfFile(job.output))
+    if (decision.action === 'skip') {
+      report.add({ ...describe(job), status: 'skipped', reason: decision.reason })
+      continue
+    }
+    const { replace } = decision
+    if (isUrl(job.input)) {
+      pending.set(key, { job, replace, sha256: undefined })
+      yield { key, input: job.input, fileName: nameOfUrl(job.input) }
+      continue
+    }
+    const bytes = await readFile(job.input).catch((error: unknown) => {
+      report.add({ ...describe(job), status: 'failed', error })
+      return undefined
+    })
+    if (bytes === undefined) continue
+    const sha256 = hashOf(bytes)
+    if (!overwrite && isSameImage(known, sha256, optionsHash) && sizeOfFile(job.output) === known?.resultBytes) {
+      report.add({ ...describe(job), status: 'skipped', reason: 'done' })
+      continue
+    }
+    pending.set(key, { job, replace, sha256 })
+    yield { key, input: bytes, fileName: job.relative.split('/').at(-1) ?? job.relative }
+  }
+}
+
+const describe = ({ input, output, stamp }: Job) => ({ input, output, sizeBytes: stamp?.sizeBytes })
+
+type Arrived = { readonly key: string; readonly cutout: Cutout; readonly resumed: boolean }
+
+async function keep({ job, replace, sha256 }: Pending, { key, cutout, resumed }: Arrived, context: Context) {
+  const { manifest, report, optionsHash } = context
+  const { taskId, sizeBytes: resultBytes, task } = cutout
+  const { input, output, stamp } = job
+  const line = { result: key, input, stamp, sha256, options: optionsHash, resultBytes, taskId }
+  try {
+    await manifest?.record({ ...line, state: 'saving' })
+    await saveResult(output, await cutout.bytes(), {
+      overwrite: replace,
+      isLocked: manifest !== undefined,
+    })
+    await manifest?.record({ ...line, state: 'saved' })
+    const { width, height } = task
+    report.add({ ...describe(job), status: 'succeeded', taskId, resumed, resultBytes, width, height })
+  } catch (cause) {
+    // The task is paid, so its id matters more than ever.
+    const { message } = cause as Error
+    const error = new MatteError('OUTPUT_NOT_WRITTEN', `The result could not be written: ${message}`, { taskId, cause })
+    report.add({ ...describe(job), status: 'failed', error })
+  }
+}

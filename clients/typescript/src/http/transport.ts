@@ -1,0 +1,122 @@
+// Requests to the service: credential, deadline, retries, errors. Requests to the store do not use `request`, so the
+// API key cannot reach it.
+import type { Config } from '../config.ts'
+import { MatteError } from '../error.ts'
+import type { RequestOptions } from '../options.ts'
+import { aborted, connectionError, foreign, readEnvelope, toServiceError } from './answer-errors.ts'
+import { sleep, withDeadline } from './deadline.ts'
+import { type RateWindow, retryDelayMs } from './retry.ts'
+
+export type Transport = {
+  readonly config: Config
+  request<T>(method: string, path: string, options?: TransportOptions): Promise<T>
+  /** Runs attempts of any request until one succeeds, its error is final, or `retriesMax` is reached. */
+  retrying<T>(attempt: (retry: number) => Promise<T>, options: RetryOptions): Promise<T>
+  /** The rate limit as of the latest answer. */
+  rateWindow(): RateWindow | undefined
+  /** Tasks that are polled now; they share the limit. */
+  readonly polls: { open: number }
+}
+
+export type RetryOptions = {
+  /** Named in the error of a failed connection. */
+  readonly url: string
+  readonly signal?: AbortSignal | undefined
+  /** Called for each refusal that asks to slow down. */
+  readonly onThrottled?: ((retryAfterMs: number | undefined) => void) | undefined
+  /** False: an attempt may have had its effect, so only a refusal is retried. */
+  readonly repeatable?: boolean | undefined
+}
+
+export type TransportOptions = RequestOptions & Pick<RetryOptions, 'onThrottled'>
+
+/** POST requests that create or charge. The service remembers their Idempotency-Key for 24 hours. */
+const keyed = /^\/open\/developer\/(tasks|tasks\/[^/]+\/retry|batch-tasks|webhooks)$/
+/** POST requests whose repetition does no harm. */
+const harmless = /\/presign$/
+
+export function createTransport(config: Config): Transport {
+  let seen: { readonly remaining: number; readonly resetAtMs: number } | undefined
+
+  async function request<T>(method: string, path: string, options: TransportOptions = {}): Promise<T> {
+    const url = buildUrl(config.baseUrl, path, options)
+    const key = options.idempotencyKey ?? (method === 'POST' && keyed.test(path) ? crypto.randomUUID() : undefined)
+    const init = { method, headers: buildHeaders(config, options, key), ...bodyOf(options.body) }
+    const repeatable = method !== 'POST' || key !== undefined || harmless.test(path)
+    return retrying(() => send<T>(url, init, options.signal), { ...options, url, repeatable })
+  }
+
+  async function send<T>(url: string, init: RequestInit, outer: AbortSignal | undefined): Promise<T> {
+    return withDeadline(config.timeoutMs, outer, async ({ signal }) => {
+      // A redirect is not followed: it would carry the API key to another host.
+      const response = await config.fetch(url, { ...init, signal, redirect: 'manual' })
+      seen = readRateWindow(response.headers) ?? seen
+      const text = await response.text()
+      if (!response.ok) throw toServiceError(response, text, config.baseUrl)
+      const { data } = readEnvelope(text)
+      if (data === undefined) throw isCut(text) ? new TypeError('the answer was cut short') : foreign(response.status)
+      return data as T // as the operation's schema says
+    })
+  }
+
+  async function retrying<T>(attempt: (retry: number) => Promise<T>, options: RetryOptions): Promise<T> {
+    const { url, signal, onThrottled, repeatable = true } = options
+    for (let retry = 0; ; retry++) {
+      try {
+        if (signal?.aborted) throw signal.reason
+        return await attempt(retry)
+      } catch (cause) {
+        if (signal?.aborted) throw aborted(cause)
+        const error = cause instanceof MatteError ? cause : connectionError(cause, url)
+        if (error.status === 429) onThrottled?.(error.retryAfterMs)
+        const mayRepeat = repeatable || error.status === 429 || error.status === 503
+        const delayMs = error.retryable && mayRepeat ? retryDelayMs(retry, error.retryAfterMs) : undefined
+        if (delayMs === undefined || retry >= config.retriesMax) throw error
+        await sleep(delayMs, signal).catch((reason) => Promise.reject(aborted(reason)))
+      }
+    }
+  }
+
+  return {
+    config,
+    request,
+    retrying,
+    polls: { open: 0 },
+    rateWindow: () => seen && { remaining: seen.remaining, resetMs: Math.max(0, seen.resetAtMs - Date.now()) },
+  }
+}
+
+function buildUrl(baseUrl: string, path: string, { path: values = {}, query = {} }: RequestOptions): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name]
+    // An empty id would turn the path of one record into the path of the list.
+    if (!value) throw new MatteError('CLIENT_INPUT', `The value of ${name} is missing.`)
+    return encodeURIComponent(value)
+  })
+  const url = new URL(baseUrl + filled)
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+  return url.href
+}
+
+function buildHeaders({ apiKey, userAgent }: Config, { headers, body }: RequestOptions, key: string | undefined) {
+  return {
+    accept: 'application/json',
+    'x-api-key': apiKey,
+    ...(userAgent !== undefined && { 'user-agent': userAgent }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(key !== undefined && { 'idempotency-key': key }),
+    ...headers,
+  }
+}
+
+const bodyOf = (body: unknown): { body?: string } => (body === undefined ? {} : { body: JSON.stringify(body) })
+
+function readRateWindow(headers: Headers) {
+  // `RateLimit` counts from now, so the clocks of both sides do not matter.
+  const [, remaining, seconds] = /;r=(\d+);t=(\d+)/.exec(headers.get('ratelimit') ?? '') ?? []
+  if (remaining === undefined) return undefined
+  return { remaining: Number(remaining), resetAtMs: Date.now() + Number(seconds) * 1_000 }
+}
+
+/** JSON without its end; a page of HTML is no answer of the service. */
+const isCut = (text: string): boolean => text === '' || text.trimStart().startsWith('{')

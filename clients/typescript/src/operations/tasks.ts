@@ -1,0 +1,35 @@
+import type { Cutout } from '../cutout.ts'
+import { downloadResult } from '../download.ts'
+import type { Transport } from '../http/transport.ts'
+import type { CallOptions, WaitOptions } from '../options.ts'
+import type { Page, Task, TaskQuery, TaskRequest } from '../schema.ts'
+import { waitForTask } from '../wait.ts'
+import { listing } from './listing.ts'
+import { cancelTask, createTask, getTask, taskRoot } from './task-requests.ts'
+
+export const createTaskOperations = (transport: Transport) => ({
+  /** Creates a task for an uploaded image. `waitSeconds`: the answer waits so long for the task to end. */
+  create: (body: TaskRequest, options?: CallOptions & { waitSeconds?: number }): Promise<Task> =>
+    createTask(transport, body, options),
+
+  get: (id: string, options?: CallOptions): Promise<Task> => getTask(transport, id, options),
+
+  list: (query: TaskQuery = {}, options?: CallOptions) =>
+    listing((page) => transport.request<Page<Task>>('GET', taskRoot, { ...options, query: page }), query),
+
+  /** Cancels a task that is still queued. */
+  cancel: (id: string, options?: CallOptions): Promise<Task> => cancelTask(transport, id, options),
+
+  /** Queues a failed task again. It is charged like a new one. */
+  retry: (id: string, options?: CallOptions): Promise<Task> =>
+    transport.request('POST', `${taskRoot}/{id}/retry`, { ...options, path: { id } }),
+
+  /** Resolves with the succeeded task; rejects with the failure's reason as code. */
+  wait: (id: string, options?: WaitOptions): Promise<Task> => waitForTask(transport, id, options),
+
+  /** Downloads the result of a succeeded task. */
+  download: async (idOrTask: string | Task, options?: Omit<WaitOptions, 'waitMs'>): Promise<Cutout> => {
+    const task = typeof idOrTask === 'string' ? await getTask(transport, idOrTask, options) : idOrTask
+    return downloadResult(transport, task, options)
+  },
+})
