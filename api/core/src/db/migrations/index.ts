@@ -35,6 +35,7 @@ import { up as freeCredits } from './0034-free-credits.ts'
 import { up as personalIdempotency } from './0035-personal-idempotency.ts'
 import { up as pausedDeliveries } from './0036-paused-deliveries.ts'
 import { up as pausedIndex } from './0037-paused-index.ts'
+import { up as webhookRecords } from './0039-webhook-records.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -74,4 +75,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0035-personal-idempotency': { up: personalIdempotency },
   '0036-paused-deliveries': { up: pausedDeliveries },
   '0037-paused-index': { up: pausedIndex },
+  '0039-webhook-records': { up: webhookRecords },
 }

@@ -126,6 +126,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
     },
     dispatcher: { select: true, update: true },
   },
+  webhook_endpoint_hour: { api: { select: true, delete: true }, dispatcher: change },
   workspace: {
     api: change,
     worker: {

@@ -47,7 +47,7 @@ import type {
 import type { ObjectDeletionTable, RetentionNoticeTable, SettingTable } from './setting.ts'
 import type { BatchTable, TaskEventTable, TaskTable, UploadTable, UsageDayTable } from './task.ts'
 import type { MemberCreditMonthTable, ReferralCodeTable, ReferralTable, TeamInviteTable } from './team.ts'
-import type { DeliveryAttemptTable, DeliveryTable, WebhookEndpointTable } from './webhook.ts'
+import type { DeliveryAttemptTable, DeliveryTable, WebhookEndpointHourTable, WebhookEndpointTable } from './webhook.ts'
 import type {
   ApiKeyTable,
   IdempotencyRecordTable,
@@ -116,5 +116,6 @@ export type Tables = {
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
+  webhook_endpoint_hour: WebhookEndpointHourTable
   workspace: WorkspaceTable
 }
