@@ -35,7 +35,7 @@ async function attemptAll(outcome: AttemptOutcome, ago = 0): Promise<void> {
   }
 }
 
-type Detailed = Delivery & { readonly attempts: readonly Record<string, unknown>[] }
+type Detailed = Omit<Delivery, 'attempts'> & { readonly attempts: readonly Record<string, unknown>[] }
 type Event = { readonly id: string; readonly event: string; readonly deliveries: readonly Delivery[] }
 type Counts = Readonly<Record<'totalAttempts' | 'succeededAttempts' | 'failedAttempts', number>> & {
   readonly successRate: number | null

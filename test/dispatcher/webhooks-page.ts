@@ -18,7 +18,7 @@ export type Language = {
   readonly build?: readonly string[]
   readonly run: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Exits with 0 if the language can be had here. */
+  /** Exits with 0 if the language is installed. */
   readonly probe: readonly string[]
 }
 

@@ -119,7 +119,7 @@ export const deliveryDetailsSchema = named(
 )
 
 export const webhookEventSchema = named(
-  'WebhookEvent',
+  'WebhookEventDeliveries',
   {
     id: uuid('The `webhook-id` that you asked for.'),
     event: fields.event,

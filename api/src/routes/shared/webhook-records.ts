@@ -1,4 +1,4 @@
-// What the service knows about webhooks that it sent: one delivery, one event, counts per hour, and its own addresses.
+// Records of sent webhooks: one delivery, one event, counts per hour, and the addresses that they come from.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { findEvent } from '@matte/core/webhook/delivery/find-event'

@@ -1,5 +1,5 @@
-// An event with all its deliveries. An event has no id of its own: receivers know it by the `webhook-id` header, which is
-// the id of one delivery, so the id of any of its deliveries names it.
+// An event with all its deliveries. It has no separate id: any `webhook-id` header of it, which is the id of one delivery,
+// names it.
 import type { Db } from '../../db/database.ts'
 import { deliveryColumns, type ShownDelivery, withAttempts } from './read-delivery.ts'
 

@@ -7,8 +7,8 @@ const pausedAtOnce = 2_000
 
 /**
  * Pauses deliveries that wait for a disabled endpoint, and cancels tests and samples. An attempt in flight is recorded;
- * its retry is paused when it is claimed. Parts keep each statement short. If this process dies, a dispatcher pauses the
- * rest. Enabling the endpoint ends the loop.
+ * its retry is paused when it is claimed. Parts keep each statement short. If this process dies, a dispatcher pauses
+ * the rest. Enabling the endpoint ends the loop.
  */
 export async function pauseEndpointDeliveries(db: Db, endpointId: string): Promise<void> {
   for (let paused = pausedAtOnce; paused === pausedAtOnce; ) {
