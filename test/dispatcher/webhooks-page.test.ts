@@ -4,6 +4,7 @@ import { rootDir } from '@matte/local/paths'
 import { describe } from 'vitest'
 import { testLanguage } from './webhooks-page.ts'
 
+const importClient = "import * as client from 'matte-client';"
 const pythonPath = [join(rootDir, 'clients/python/src'), process.env.PYTHONPATH].filter(Boolean).join(delimiter)
 
 describe('the receiver of docs/webhooks.md', () => {
@@ -24,7 +25,7 @@ console.log(event?.event === 'task.succeeded' ? 'genuine' : 'forged')
 `,
     },
     run: [process.execPath, 'main.mjs'],
-    probe: [process.execPath, '--version'],
+    probe: [process.execPath, '--input-type=module', '-e', `${importClient} process.exit('Matte' in client ? 0 : 1)`],
   })
 
   testLanguage('in Python', {
@@ -45,9 +46,9 @@ except matte.SignatureError:
 `,
     },
     run: ['python3', 'main.py'],
-    // The client needs httpx.
     env: { PYTHONPATH: pythonPath },
-    probe: ['python3', '-c', 'import httpx'],
+    // The client needs httpx.
+    probe: ['python3', '-c', 'import httpx, importlib.util as u, sys; sys.exit(u.find_spec("matte") is None)'],
   })
 
   testLanguage('in Ruby', {

@@ -18,7 +18,7 @@ export type Language = {
   readonly build?: readonly string[]
   readonly run: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Exits with 0 if the language is installed. */
+  /** Exits with 0 if the language, and the client that the snippet uses, are installed. */
   readonly probe: readonly string[]
 }
 
@@ -96,7 +96,7 @@ export function testLanguage(name: string, language: Language): void {
   const missing = isMissing(language)
   let dir: string | undefined
   for (const [what, { header, body: sent = body, isGenuine }] of Object.entries(cases)) {
-    it.skipIf(missing)(`${name}${missing ? ` (skipped: ${language.probe[0]} is missing here)` : ''} ${what}`, () => {
+    it.skipIf(missing)(`${name}${missing ? ` (skipped: its tools are not installed)` : ''} ${what}`, () => {
       dir ??= writeProgram(language)
       const [command = '', ...args] = language.run
       const answer = execute(language, [command, ...args, header(), secret], dir, sent)
