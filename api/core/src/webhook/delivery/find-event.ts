@@ -1,5 +1,4 @@
-// An event with all its deliveries. It has no separate id: any `webhook-id` header of it, which is the id of one delivery,
-// names it.
+// An event with all its deliveries. Any of their ids names it: receivers know an event by the `webhook-id` header only.
 import type { Db } from '../../db/database.ts'
 import { deliveryColumns, type ShownDelivery, withAttempts } from './read-delivery.ts'
 

@@ -121,4 +121,7 @@ export async function deleteEndpoints(tx: Db, workspaceId: string): Promise<void
        set deleted_at = now(), secret_sealed = '', previous_secret_sealed = null, previous_until = null,
            headers_sealed = null, headers_masked = null
      where workspace_id = ${workspaceId} and deleted_at is null`.execute(tx)
+  await sql`
+    delete from webhook_endpoint_hour
+     where endpoint_id in (select id from webhook_endpoint where workspace_id = ${workspaceId})`.execute(tx)
 }
