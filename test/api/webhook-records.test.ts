@@ -87,9 +87,9 @@ describe.each(surfaces)('records of webhooks on the surface %s', (surface) => {
       .where('delivery_id', '=', id)
       .orderBy('attempt')
       .execute()
-    expect(rows.map((row) => [row.attempt, row.response_headers])).toEqual([
-      [1, null],
-      [21, { n: '21' }],
+    expect(rows.map((row) => [row.attempt, row.request_headers, row.response_headers])).toEqual([
+      [1, null, null],
+      [21, requestHeaders, { n: '21' }],
     ])
   })
 

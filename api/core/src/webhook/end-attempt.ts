@@ -26,6 +26,7 @@ export async function recordAttempt(
   const delayMs = outcome.error === null ? undefined : retryDelayMs(scheduledAttempt, policy)
   const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'
   const endedAt = sql`now() - ${outcome.endedAgoMs} * interval '1 ms'`
+  const isShown = sql`a.attempt > ${attempt - attemptsShownMax}::int`
   // Errors of the dispatcher say nothing about the endpoint.
   const isCounted = outcome.error === null || !ownErrors.includes(outcome.error)
   const endpoint = sql`select id from shown where ${isCounted}::boolean`
@@ -59,12 +60,11 @@ export async function recordAttempt(
     ), forgotten as (
       -- Keeps only the latest body, and the headers of the attempts that are shown, so a receiver cannot fill the disk.
       update delivery_attempt a
-         set response_body = null,
-             response_headers = case when a.attempt > ${attempt - attemptsShownMax}::int then a.response_headers end
+         set response_body = null, request_headers = case when ${isShown} then a.request_headers end,
+             response_headers = case when ${isShown} then a.response_headers end
         from ended
        where a.delivery_id = ended.id and a.attempt < ${attempt}::int
-         and (a.response_body is not null
-              or a.response_headers is not null and a.attempt <= ${attempt - attemptsShownMax}::int)
+         and (a.response_body is not null or a.request_headers is not null and not ${isShown})
     )
     select status from ended`.execute(db)
   return rows[0]?.status

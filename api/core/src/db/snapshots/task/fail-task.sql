@@ -86,26 +86,27 @@ with slot as materialized (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $23 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $23 = any(event_types)
+           or $24 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $24 and deleted_at is null and exists (select from moved)
+   where workspace_id = $25 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $25::text and status = 'pending'
+  select id from live where target_href = $26::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $26::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $27::text)
   union all
-  select null, $27::text, $28::text, 'pending'
-   where $29::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $28::text, $29::text, 'pending'
+   where $30::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $30::uuid, $31::uuid, $32::int,
-       $33::uuid, $34::text, $35, id, target_url, target_host,
-       $36, $37::text, status,
+select $31::uuid, $32::uuid, $33::int,
+       $34::uuid, $35::text, $36, id, target_url, target_host,
+       $37, $38::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)
