@@ -115,13 +115,13 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   serveDocument(app)
   await app.register(docsRoutes, { publicUrl: config.publicUrl })
   const models = modelCache(db)
-  const deniedNetworks = config.webhookDeniedNetworks
+  const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config
   const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
   const inspectionGate = createInspectionGate()
   const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength, limiter }
-  const routeDeps = { ...common, masterKeys, inspectionGate }
+  const routeDeps = { ...common, masterKeys, inspectionGate, egressAddresses }
   await app.register(sharedRoutes, { ...routeDeps, surface: developerSurface })
   await app.register(webhookStreamRoutes, routeDeps)
   if (config.legacyEnabled) {

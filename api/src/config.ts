@@ -18,7 +18,7 @@ import {
 } from '@matte/core/runtime/env'
 import { parseMasterKeys } from '@matte/core/runtime/seal'
 import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
-import { parseNetworks } from '@matte/core/webhook/target/address'
+import { parseNetworks, parseSources } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { accountsSetting, checkPayments, paymentSettings } from '@matte/people/payment/settings'
@@ -230,6 +230,14 @@ export const configSchema = {
       default: [],
     },
     parseNetworks,
+  ),
+  webhookEgressAddresses: parsed(
+    'WEBHOOK_EGRESS_ADDRESSES',
+    {
+      description: 'source addresses or networks of webhooks, shown to owners of receivers; empty means unknown',
+      default: [],
+    },
+    parseSources,
   ),
   trustedProxyHops: int('TRUSTED_PROXY_HOPS', {
     description: 'number of proxies in front whose X-Forwarded-For is trusted',

@@ -9,6 +9,8 @@ import { type RetryPolicy, retryDelayMs } from '@matte/core/webhook/backoff'
 import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
 import { giveBackDelivery, type RecordedStatus, recordAttempt, setAsideDelivery } from '@matte/core/webhook/end-attempt'
 import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
+import { maskEchoes, maskHeaders, type OwnHeaders } from '@matte/core/webhook/endpoint/own-headers'
+import { sampleHeader } from '@matte/core/webhook/sample-event'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecrets } from '@matte/core/workspace/callback-secret'
 import type { Logger } from 'pino'
@@ -86,11 +88,17 @@ function countEnd(
   else if (status !== 'pending' && status !== 'paused') metrics.ended.inc({ event, outcome: status })
 }
 
-type Target = { readonly targetUrl: string; readonly secret: string; readonly previousSecret?: string | undefined }
+type Target = {
+  readonly targetUrl: string
+  readonly secret: string
+  readonly previousSecret?: string | undefined
+  /** Headers of the endpoint's owner. */
+  readonly ownHeaders?: OwnHeaders
+}
 
 /**
- * Current target and secrets of the endpoint, or the callback URL with the workspace's secrets (D62). Undefined: the
- * endpoint is disabled or deleted. Returns an UnsealError if the secret cannot be opened.
+ * Current target, secrets and headers of the endpoint, or the callback URL with the workspace's secrets (D62).
+ * Undefined: the endpoint is disabled or deleted. Returns an UnsealError if the secret cannot be opened.
  */
 async function readTarget(
   { db, masterKeys }: DeliverDeps,
@@ -120,7 +128,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<PostResult> {
   const { clock, http } = deps
-  const { targetUrl, ...secrets } = target
+  const { targetUrl, ownHeaders = {}, ...secrets } = target
   const { delivery } = assignment
   // Also true if the process was suspended: another dispatcher may hold the delivery by now.
   if (clock.monotonicMs() > assignment.beginBeforeMs) throw new Error('the claim is too old to begin')
@@ -128,19 +136,37 @@ async function attempt(
   // Database time, advanced by the monotonic clock, so pod clock skew does not matter (D82).
   const nowMs = delivery.claimedAtMs + clock.monotonicMs() - assignment.claimedAtMs
   const traceparent = currentTraceparent()
-  return http.post({
+  const ours = {
+    'Content-Type': 'application/json',
+    'User-Agent': 'Matte-Webhook/1',
+    Accept: '*/*',
+    ...(traceparent && { traceparent }),
+    ...(delivery.sample && sampleHeader),
+    ...signatureHeaders({ ...secrets, id: delivery.id, timestamp: Math.floor(nowMs / 1_000), body: delivery.body }),
+  }
+  const result = await http.post({
     url: targetUrl,
-    headers: {
-      'Content-Type': 'application/json',
-      'User-Agent': 'Matte-Webhook/1',
-      Accept: '*/*',
-      ...(traceparent && { traceparent }),
-      ...signatureHeaders({ ...secrets, id: delivery.id, timestamp: Math.floor(nowMs / 1_000), body: delivery.body }),
-    },
+    headers: { ...ownHeaders, ...ours },
     body: delivery.body,
     allowedTargets: deps.allowedTargets(),
     signal,
   })
+  return { ...maskAnswer(result, ownHeaders), requestHeaders: { ...maskHeaders(ownHeaders), ...ours } }
+}
+
+/** A receiver may repeat the owner's headers, as an echo server does; their values are not stored. */
+function maskAnswer(result: PostResult, ownHeaders: OwnHeaders): PostResult {
+  const { responseBody, responseHeaders } = result
+  const mask = (text: string): string => maskEchoes(text, ownHeaders)
+  return {
+    ...result,
+    responseBody: responseBody && mask(responseBody),
+    ...(responseHeaders && {
+      responseHeaders: Object.fromEntries(
+        Object.entries(responseHeaders).map(([name, value]) => [name, mask(value)] as const),
+      ),
+    }),
+  }
 }
 
 type Made = { readonly result: PostResult; readonly endedAtMs: number; readonly signal: AbortSignal }

@@ -3,6 +3,7 @@
 import { httpStatus } from '@matte/api/errors/http-status'
 import { eventCatalog, testEvent } from '@matte/core/webhook/event-catalog'
 import { webhookEvents } from '@matte/core/webhook/events'
+import { sampleHeader } from '@matte/core/webhook/sample-event'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { roles } from '@matte/core/workspace/role'
 import { describe, expect, it } from 'vitest'
@@ -139,7 +140,7 @@ describe('the webhooks', () => {
     })
     for (const { post } of Object.values(webhooks)) {
       const named = (post.parameters as unknown as { $ref: string }[]).map(({ $ref }) => $ref.split('/').at(-1))
-      expect(named).toEqual(Object.keys(sent))
+      expect(named).toEqual(Object.keys({ ...sent, ...sampleHeader }))
     }
   })
 })

@@ -26,14 +26,14 @@ describe('matte-admin secrets reseal', () => {
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const both = `${fresh},${old}`
 
-  /** A callback secret and an endpoint during a rotation, encrypted under the old key. */
+  /** A callback secret, and an endpoint with a header during a rotation, encrypted under the old key. */
   async function givenSecrets() {
     const { db } = database
     const keys = parseMasterKeys(old)
     const { id: workspaceId } = await givenWorkspace(db)
     const targetUrl = 'https://receiver.example/hook'
     const wanted = { workspaceId, targetUrl, url: new URL(targetUrl), eventTypes: [], description: null }
-    const { id } = await createEndpoint(db, keys, wanted)
+    const { id } = await createEndpoint(db, keys, { ...wanted, headers: { 'X-Token': 'a-secret-token-1234' } })
     await rotateEndpointSecret(db, keys, { workspaceId, id, overlapSeconds: 3_600 })
     await getCallbackSecrets(db, keys, workspaceId)
     await rotateCallbackSecret(db, keys, { workspaceId, overlapSeconds: 3_600 })
@@ -47,7 +47,7 @@ describe('matte-admin secrets reseal', () => {
   it('makes the former key removable and changes no secret', async () => {
     const { before, read } = await givenSecrets()
     await expect(read(fresh)).rejects.toThrow(/master key old is not configured/)
-    expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 4, sealedBy: 'fresh' })
+    expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 5, sealedBy: 'fresh' })
     expect(await read(fresh)).toEqual(before)
     expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: both })).toEqual({ resealed: 0, sealedBy: 'fresh' })
   })
@@ -58,10 +58,10 @@ describe('matte-admin secrets reseal', () => {
     const result = await refused(['secrets', 'reseal'], { MASTER_KEYS: `${other},${fresh}` })
     expect(result).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/4 were not: .*master key old is not configured/),
+      stderr: expect.stringMatching(/5 were not: .*master key old is not configured/),
     })
     expect(await admin(['secrets', 'reseal'], { MASTER_KEYS: `${other},${old},${fresh}` })).toMatchObject({
-      resealed: 4,
+      resealed: 5,
     })
     await read(other)
   })

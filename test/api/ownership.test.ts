@@ -36,6 +36,7 @@ type Things = {
   readonly batchId: string
   readonly webhookId: string
   readonly deliveryId: string
+  readonly eventId: string
   readonly objectKey: string
 }
 /** No dispatcher runs here. */
@@ -54,7 +55,11 @@ beforeAll(async () => {
   const webhookId = await make('/webhooks', { targetUrl: 'https://93.184.216.34/' })
   const { id: deliveryId } = (await client.call<{ id: string }>('POST', `/webhooks/${webhookId}/test`, noWait)).data
   const signingSecret = await client.signingSecret()
-  victim = { ...caller, signingSecret, things: { taskId, batchId, webhookId, deliveryId, objectKey } }
+  victim = {
+    ...caller,
+    signingSecret,
+    things: { taskId, batchId, webhookId, deliveryId, eventId: deliveryId, objectKey },
+  }
 })
 
 /** The path with the victim's ids. @throws Error for an unknown parameter */

@@ -52,7 +52,7 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
     const { endpointId, exhausted, waiting, ...others } = await givenStates(keeper)
     const before = await Promise.all(Object.values(others).map(rowOf))
     const dry = await recover(keeper, endpointId, { since: long, dryRun: true })
-    expect(dry).toEqual({ since: '2026-01-01T00:00:00.000Z', dryRun: true, count: 2, more: false })
+    expect(dry).toEqual({ since: '2026-01-01T00:00:00.000Z', until: null, dryRun: true, count: 2, more: false })
     expect(await rowOf(exhausted)).toMatchObject({ status: 'exhausted' })
     expect(await recover(keeper, endpointId, { since: long })).toMatchObject({ dryRun: false, count: 2, more: false })
     for (const id of [exhausted, waiting]) {
@@ -72,6 +72,47 @@ describe.each(surfaces)('POST /webhooks/{id}/recover on the surface %s', (surfac
     const { later, earlier } = rows[0] ?? { later: new Date(), earlier: new Date() }
     expect((await recover(keeper, endpointId, { since: later.toISOString(), dryRun: true })).count).toBe(0)
     expect((await recover(keeper, endpointId, { since: earlier.toISOString(), dryRun: true })).count).toBe(2)
+  })
+
+  it('selects by the end of the time range, status and event, in a dry run and in earnest', async () => {
+    const keeper = await world.keeper(surface)
+    const { endpointId, exhausted, waiting } = await givenStates(keeper)
+    const { rows } = await sql<{ at: Date }>`select now() - interval '61 minutes' as at`.execute(world.db)
+    const until = (rows[0]?.at ?? new Date()).toISOString()
+    const count = async (body: object) =>
+      (await recover(keeper, endpointId, { since: long, dryRun: true, ...body })).count
+    expect(await count({ until })).toBe(0)
+    expect(await count({ until: '2999-01-01' })).toBe(2)
+    expect(await count({ statuses: ['exhausted'] })).toBe(1)
+    expect(await count({ statuses: ['pending', 'pending'] })).toBe(1)
+    expect(await count({ statuses: ['paused'] })).toBe(0)
+    expect(await count({ eventTypes: ['task.*', 'payment.failed'] })).toBe(0)
+    expect(await count({ eventTypes: ['welcome'] })).toBe(2)
+    expect(await count({ eventTypes: [] })).toBe(2)
+    const answer = await recover(keeper, endpointId, { since: long, until: '2999-01-01', statuses: ['exhausted'] })
+    expect(answer).toMatchObject({ count: 1, until: '2999-01-02T00:00:00.000Z' })
+    expect([(await rowOf(exhausted)).attempts_before, (await rowOf(waiting)).attempts_before]).toEqual([1, 0])
+  })
+
+  it('sends no sample again', async () => {
+    const keeper = await world.keeper(surface)
+    const { endpointId, exhausted } = await givenStates(keeper)
+    await world.db.updateTable('delivery').set({ sample: true }).where('id', '=', exhausted).execute()
+    expect(await recover(keeper, endpointId, { since: long })).toMatchObject({ count: 1 })
+    expect(await rowOf(exhausted)).toMatchObject({ status: 'exhausted' })
+  })
+
+  it.each([
+    ['an end that is no time', { until: 'tomorrow' }, '/body/until'],
+    ['an end before the start', { until: '2025-12-31' }, '/body/until'],
+    ['an unknown event', { eventTypes: ['task.done'] }, '/body/eventTypes/0'],
+    ['a status that cannot be sent again', { statuses: ['canceled'] }, '/body/statuses/0'],
+    ['no status', { statuses: [] }, '/body/statuses'],
+  ])('rejects %s', async (_what, body, path) => {
+    const keeper = await world.keeper(surface)
+    const { id } = await world.endpoint(keeper.workspaceId)
+    const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [{ path }] } }
+    await expect(recover(keeper, id, { since: long, ...body })).rejects.toMatchObject(refused)
   })
 
   it('handles many in parts, each once, with concurrent requests', async () => {

@@ -58,6 +58,7 @@ describe.each(surfaces)('GET /webhooks/{id}/deliveries on the surface %s', (surf
       nextAttemptAt: null,
       createdAt: expect.any(String),
       completedAt: expect.any(String),
+      sample: false,
       attempts: [
         {
           attempt: 1,

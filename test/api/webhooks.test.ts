@@ -32,6 +32,7 @@ describe('POST /webhooks', () => {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       targetUrl,
       eventTypes: ['task.failed'],
+      headers: {},
       status: 'enabled',
       disabledReason: null,
       description: null,
@@ -63,6 +64,16 @@ describe('POST /webhooks', () => {
     expect((await create(caller, { targetUrl, eventTypes: webhookEvents })).data.eventTypes).toHaveLength(20)
   })
 
+  it('subscribes to a pattern, and shows it without the events that it covers', async () => {
+    const caller = await world.caller()
+    const { data } = await create(caller, { targetUrl, eventTypes: ['task.failed', 'payment.*', 'task.*', 'welcome'] })
+    expect(data.eventTypes).toEqual(['payment.*', 'task.*', 'welcome'])
+    expect((await patch(caller, data.id, { eventTypes: ['task.*'] })).eventTypes).toEqual(['task.*'])
+    // A release without patterns matches names.
+    expect((await rowOf(data.id)).event_types).toContain('task.succeeded')
+    expect((await patch(caller, data.id, { eventTypes: ['task.failed'] })).eventTypes).toEqual(['task.failed'])
+  })
+
   it('returns the target as given', async () => {
     const caller = await world.caller()
     const { data } = await create(caller, { targetUrl: 'HTTPS://93.184.216.34' })
@@ -75,6 +86,9 @@ describe('POST /webhooks', () => {
 
   it.each([
     ['an unknown event', { targetUrl, eventTypes: ['task.succeeded', 'task.done'] }, '/body/eventTypes/1'],
+    ['a pattern that matches no event', { targetUrl, eventTypes: ['tasks.*'] }, '/body/eventTypes/0'],
+    ['a pattern of all events', { targetUrl, eventTypes: ['*'] }, '/body/eventTypes/0'],
+    ['a pattern of an event without a prefix', { targetUrl, eventTypes: ['welcome.*'] }, '/body/eventTypes/0'],
     ['the test event', { targetUrl, eventTypes: ['test.webhook'] }, '/body/eventTypes/0'],
     ['events that are no list', { targetUrl, eventTypes: 'task.failed' }, '/body/eventTypes'],
     ['no target', {}, '/body/targetUrl'],

@@ -44,6 +44,8 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['PATCH /webhooks/{webhookId}', 'DELETE /webhooks/{webhookId}', 'POST /webhooks/{webhookId}/test'],
     ...['POST /webhooks/{webhookId}/rotate-secret', 'GET /webhooks/{webhookId}/deliveries'],
     ...['POST /webhooks/{webhookId}/recover', 'POST /webhooks/deliveries/{deliveryId}/redeliver'],
+    ...['POST /webhooks/{webhookId}/samples', 'GET /webhooks/{webhookId}/stats', 'GET /webhooks/events/{eventId}'],
+    ...['GET /webhooks/deliveries/{deliveryId}', 'GET /webhooks/egress-addresses'],
     ...['GET /signing-secret', 'POST /signing-secret/rotate', 'GET /usage', 'GET /event-catalog', 'GET /models'],
   ],
 }

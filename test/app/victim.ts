@@ -31,6 +31,15 @@ async function row(
   return (rows as { id: string }[])[0]?.id ?? ''
 }
 
+const delivery: Make = (team) =>
+  row(
+    team,
+    ({ w }) => sql`
+      insert into delivery (workspace_id, event, event_key, target_url, target_host, body)
+      values (${w}, 'welcome', gen_random_uuid()::text, 'https://93.184.216.34/', '93.184.216.34:443', '{}')
+      returning id`,
+  )
+
 const order: Make = (team) =>
   row(
     team,
@@ -55,13 +64,8 @@ export const makers: Readonly<Record<string, Make>> = {
   },
   batchId: (team) => post(team, '/batch-tasks', { imageUrls: [team.objectKey] }),
   webhookId: (team) => post(team, '/webhooks', { targetUrl: 'https://93.184.216.34/' }),
-  deliveryId: (team) =>
-    row(
-      team,
-      ({ w }) => sql`
-        insert into delivery (workspace_id, event, event_key, target_url, target_host, body)
-        values (${w}, 'welcome', 'victim', 'https://93.184.216.34/', '93.184.216.34:443', '{}') returning id`,
-    ),
+  deliveryId: delivery,
+  eventId: delivery,
   inviteId: (team) =>
     row(
       team,

@@ -40,6 +40,7 @@ const values = {
   referral: { rewardCredits: 25, autoApprove: true },
   audit: { retentionDays: 90 },
   api: { passwordHashesMax: 4, streamsMax: 200, webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
+  dispatcher: { egressAddresses: ['203.0.113.7', '2001:db8::/64'] },
 }
 
 type Env = Readonly<Record<string, string>>
@@ -78,6 +79,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       auditRetentionDays: 90,
       verificationMailsPerMinute: 30,
+      webhookEgressAddresses: ['203.0.113.7', '2001:db8::/64'],
       ...{ databasePooler: 'transaction', databaseDirectUrl: 'postgresql://matte:secret@direct/matte' },
       ...{ paymentsProvider: 'stripe', stripeSecretKey: 'rk_live_secret', stripeWebhookSecret: 'whsec_secret' },
       ...{ creditPacks: [pack], planPrices: [price], invoiceSeller: { name: 'Example Ltd' } },

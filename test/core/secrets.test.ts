@@ -76,26 +76,32 @@ describe('the secrets of a webhook endpoint', () => {
   const database = useDatabase()
   const keys = parseMasterKeys(newKey('k1'))
 
-  it('are erased with the endpoint, the previous one of a rotation too', async () => {
+  it('are erased with the endpoint, the previous one of a rotation and its headers too', async () => {
     const { db } = database
     const { id: workspaceId } = await givenWorkspace(db)
     const targetUrl = 'https://receiver.example/hook'
     const url = new URL(targetUrl)
-    const endpoint = { workspaceId, targetUrl, url, eventTypes: [], description: null }
+    const headers = { 'X-Token': 'a-secret-token-1234' }
+    const endpoint = { workspaceId, targetUrl, url, eventTypes: [], description: null, headers }
     const { id } = await createEndpoint(db, keys, endpoint)
     await rotateEndpointSecret(db, keys, { workspaceId, id, overlapSeconds: 3_600 })
     const secrets = () =>
       db
         .selectFrom('webhook_endpoint')
-        .select(['secret_sealed', 'previous_secret_sealed', 'previous_until'])
+        .select(['secret_sealed', 'previous_secret_sealed', 'previous_until', 'headers_sealed', 'headers_masked'])
         .where('id', '=', id)
         .executeTakeFirstOrThrow()
     expect(await secrets()).toEqual({
       secret_sealed: expect.stringContaining('k1.'),
       previous_secret_sealed: expect.stringContaining('k1.'),
       previous_until: expect.any(Date),
+      headers_sealed: expect.stringContaining('k1.'),
+      headers_masked: { 'X-Token': '••••1234' },
     })
     await deleteEndpoint(db, workspaceId, id)
-    expect(await secrets()).toEqual({ secret_sealed: '', previous_secret_sealed: null, previous_until: null })
+    expect(await secrets()).toEqual({
+      ...{ secret_sealed: '', previous_secret_sealed: null, previous_until: null },
+      ...{ headers_sealed: null, headers_masked: null },
+    })
   })
 })

@@ -7,7 +7,7 @@ import { recordAttempt } from '@matte/core/webhook/end-attempt'
 import { changeEndpoint, createEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
-import type { WebhookEvent } from '@matte/core/webhook/events'
+import type { EventType } from '@matte/core/webhook/event-types'
 import { serviceSignature, signatureHeaders } from '@matte/core/webhook/signature'
 import { sql } from 'kysely'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ const target = 'https://receiver.example/hook'
 const givenEndpoint = (
   db: Db,
   workspaceId: string,
-  { url = target, events = [] }: { url?: string; events?: WebhookEvent[] } = {},
+  { url = target, events = [] }: { url?: string; events?: EventType[] } = {},
 ) =>
   createEndpoint(db, masterKeys, {
     workspaceId,
@@ -75,6 +75,16 @@ describe('createEventDeliveries', () => {
     expect(await targets()).toEqual([
       [all.id, 'https://a.example/'],
       [named.id, 'https://b.example/'],
+    ])
+  })
+
+  it('creates a delivery for an endpoint that subscribes by a pattern, also to an event that it did not cover', async () => {
+    const { id } = await givenEndpoint(db, workspaceId, { events: ['security.*'] })
+    await givenEndpoint(db, workspaceId, { url: 'https://b.example/', events: ['task.*', 'welcome'] })
+    for (const event of ['security.mfa_enabled', 'security.later']) await announce(db, workspaceId, { event })
+    expect(await targets()).toEqual([
+      [id, target],
+      [id, target],
     ])
   })
 

@@ -1,4 +1,5 @@
 import type { Issue } from '@matte/core/invalid-params'
+import { headerNameWords } from '@matte/core/webhook/endpoint/own-headers'
 import type { FastifySchemaValidationError } from 'fastify'
 import { patternWords } from '../schemas/patterns.ts'
 
@@ -21,7 +22,7 @@ export function toIssues(errors: readonly FastifySchemaValidationError[], contex
 function issuesOf({ keyword, params, message = 'is invalid' }: FastifySchemaValidationError, path: string): Issue[] {
   const each = (names: readonly unknown[], words: string): Issue[] =>
     names.slice(0, issuesMax).map((name) => ({ path: `${path}/${escapePointer(String(name))}`, message: words }))
-  const { requiredProperties, allowedValues, additionalProperties, pattern } = params
+  const { requiredProperties, allowedValues, additionalProperties, propertyNames, pattern } = params
   if (keyword === 'required' && Array.isArray(requiredProperties)) return each(requiredProperties, 'is required')
   if (keyword === 'enum' && Array.isArray(allowedValues)) {
     return [{ path, message: `must be one of ${allowedValues.filter((value) => value !== null).join(', ')}` }]
@@ -29,6 +30,7 @@ function issuesOf({ keyword, params, message = 'is invalid' }: FastifySchemaVali
   if (keyword === 'additionalProperties' && Array.isArray(additionalProperties)) {
     return each(additionalProperties, 'is not known here')
   }
+  if (keyword === 'propertyNames' && Array.isArray(propertyNames)) return each(propertyNames, headerNameWords)
   if (keyword === 'pattern') return [{ path, message: patternWords[String(pattern)] ?? message }]
   return [{ path, message }]
 }

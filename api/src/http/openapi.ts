@@ -23,6 +23,7 @@ import * as upload from '../schemas/upload.ts'
 import * as usage from '../schemas/usage.ts'
 import * as webhook from '../schemas/webhook.ts'
 import * as webhookStream from '../schemas/webhook-stream.ts'
+import * as webhookStats from '../schemas/webhook-stats.ts'
 import { type ApiDocument, idempotentMark } from './document/api-document.ts'
 import { completeDocument } from './document/complete-document.ts'
 import { completeErrorCodes } from './document/declared-errors.ts'
@@ -33,7 +34,7 @@ const appModules = [auth, credit, developer, notification, payment, referral, ta
 
 /** Every exported schema with an `$id`. */
 const namedSchemas = (ofApp: readonly object[]) =>
-  [apiKey, ...ofApp, batch, delivery, model, base, task, upload, usage, webhook, webhookStream].flatMap((module) =>
+  [apiKey, ...ofApp, batch, delivery, model, base, task, upload, usage, webhook, webhookStats, webhookStream].flatMap((module) =>
     Object.values(module).filter((value: unknown) => typeof value === 'object' && value !== null && '$id' in value),
   )
 

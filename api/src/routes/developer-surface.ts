@@ -70,6 +70,31 @@ export const developerSurface: ApiSurface = {
       operationId: 'recoverWebhook',
       ...writeWebhooks,
     },
+    sendWebhookSample: {
+      url: '/api/v1/open/developer/webhooks/:webhookId/samples',
+      operationId: 'sendWebhookSample',
+      ...writeWebhooks,
+    },
+    getWebhookStats: {
+      url: '/api/v1/open/developer/webhooks/:webhookId/stats',
+      operationId: 'getWebhookStats',
+      ...readWebhooks,
+    },
+    getWebhookDelivery: {
+      url: '/api/v1/open/developer/webhooks/deliveries/:deliveryId',
+      operationId: 'getWebhookDelivery',
+      ...readWebhooks,
+    },
+    getWebhookEvent: {
+      url: '/api/v1/open/developer/webhooks/events/:eventId',
+      operationId: 'getWebhookEvent',
+      ...readWebhooks,
+    },
+    getWebhookEgressAddresses: {
+      url: '/api/v1/open/developer/webhooks/egress-addresses',
+      operationId: 'getWebhookEgressAddresses',
+      ...readWebhooks,
+    },
     getSigningSecret: {
       url: '/api/v1/open/developer/signing-secret',
       operationId: 'getSigningSecret',

@@ -1,4 +1,5 @@
 import { addressPattern } from '@matte/core/address'
+import { headerNamePattern, headerValuePattern, headerValueWords } from '@matte/core/webhook/endpoint/own-headers'
 import { plainNamePattern } from '@matte/people/mail/plain-name'
 
 export const patterns = {
@@ -13,6 +14,8 @@ export const patterns = {
   storable: '^[^\\u0000]*$',
   /** A name in mails: no line breaks, markup, web or mail addresses. */
   plainName: plainNamePattern,
+  headerName: headerNamePattern,
+  headerValue: headerValuePattern,
 } as const
 
 /** Messages that replace a pattern in errors. */
@@ -25,5 +28,6 @@ export const patternWords: Readonly<Record<string, string>> = {
   [patterns.email]: 'must be an e-mail address',
   [patterns.storable]: 'must not hold the character U+0000',
   [patterns.emailOrEmpty]: 'must be an e-mail address or empty',
+  [patterns.headerValue]: headerValueWords,
   [patterns.plainName]: 'must begin with no space and hold no control character and none of < > / \\ @',
 }

@@ -1,6 +1,7 @@
 import type { ShownMaker } from '@matte/core/webhook/endpoint/endpoint-maker'
 import type { EndpointRow } from '@matte/core/webhook/endpoint/endpoint-queries'
-import { webhookEvents } from '@matte/core/webhook/events'
+import { headerNameLengthMax, headerValueLengthMax, ownHeadersMax } from '@matte/core/webhook/endpoint/own-headers'
+import { collapseEventTypes, eventTypes as subscribable } from '@matte/core/webhook/event-types'
 import { roles } from '@matte/core/workspace/role'
 import { type Static, Type } from 'typebox'
 import { patterns } from './patterns.ts'
@@ -13,7 +14,14 @@ const overlapSecondsMax = 7 * 24 * 60 * 60
 const fields = {
   id: uuid(),
   targetUrl: Type.String({ description: 'As you wrote it.' }),
-  eventTypes: Type.Array(oneOf(webhookEvents), { description: 'Subscribed events; empty means all.' }),
+  eventTypes: Type.Array(oneOf(subscribable), {
+    description: 'Subscribed events and patterns such as `task.*`; empty means all.',
+  }),
+  headers: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Your own headers of each request. Values are masked: at most the last four characters are shown.',
+  }),
   status: oneOf(['enabled', 'disabled'], {
     description: 'Deliveries to a disabled endpoint are `paused`.',
   }),
@@ -52,6 +60,7 @@ const example = {
   id: '6f1a5f0e-0a53-4c6e-8a0e-2f4f7a1f9a11',
   targetUrl: 'https://example.com/hooks/matte',
   eventTypes: ['task.succeeded', 'task.failed'],
+  headers: { 'X-Token': '••••1234' },
   status: 'enabled',
   disabledReason: null,
   description: 'Shop',
@@ -103,11 +112,30 @@ const targetUrl = Type.String({
 })
 // Allows each event twice; repeats are subscribed once.
 const eventTypes = nullable(
-  Type.Array(oneOf(webhookEvents), {
-    maxItems: 2 * webhookEvents.length,
-    description: 'Events to subscribe to; an empty list means all.',
+  Type.Array(oneOf(subscribable), {
+    maxItems: 2 * subscribable.length,
+    description:
+      'Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions.',
   }),
 )
+const headers = (maxProperties: number, description: string) =>
+  Type.Optional(
+    Type.Unsafe<Record<string, string | null> | null>({
+      type: ['object', 'null'],
+      maxProperties,
+      propertyNames: { maxLength: headerNameLengthMax, pattern: patterns.headerName },
+      additionalProperties: {
+        type: ['string', 'null'],
+        maxLength: headerValueLengthMax,
+        pattern: patterns.headerValue,
+      },
+      description,
+    }),
+  )
+const headerRules =
+  `At most ${ownHeadersMax}, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: ` +
+  'headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and ' +
+  '`Proxy-*`. Values are stored encrypted and never shown again.'
 const description = Type.Optional(
   nullable(
     Type.String({
@@ -119,18 +147,34 @@ const description = Type.Optional(
 )
 
 export const webhookRequest = Type.Object(
-  { targetUrl, eventTypes: withDefault(eventTypes, []), description },
-  { examples: [{ targetUrl: example.targetUrl, eventTypes: example.eventTypes }] },
+  {
+    targetUrl,
+    eventTypes: withDefault(eventTypes, []),
+    headers: headers(ownHeadersMax, `Your own headers of each request. ${headerRules}`),
+    description,
+  },
+  {
+    examples: [
+      {
+        ...{ targetUrl: example.targetUrl, eventTypes: ['task.*', 'batch.completed'] },
+        headers: { 'X-Token': 'a-secret-token-1234' },
+      },
+    ],
+  },
 )
 
 export const webhookPatch = Type.Object(
   {
     targetUrl: Type.Optional(nullable(targetUrl)),
     eventTypes: Type.Optional(eventTypes),
+    headers: headers(
+      2 * ownHeadersMax,
+      `Your own headers to add or replace; null removes one, and the others stay. ${headerRules}`,
+    ),
     description,
     status: Type.Optional(nullableOneOf(['enabled', 'disabled'])),
   },
-  { examples: [{ eventTypes: [], status: 'enabled' }] },
+  { examples: [{ eventTypes: [], headers: { 'X-Token': null }, status: 'enabled' }] },
 )
 
 export const rotateRequest = Type.Object(
@@ -161,7 +205,8 @@ type WebhookView = Static<typeof webhookEndpointSchema>
 export const toWebhookView = (endpoint: EndpointRow, createdBy?: ShownMaker | null): WebhookView => ({
   id: endpoint.id,
   targetUrl: endpoint.target_url,
-  eventTypes: endpoint.event_types as WebhookView['eventTypes'], // only known events are stored
+  eventTypes: collapseEventTypes(endpoint.event_types),
+  headers: endpoint.headers_masked ?? {},
   status: endpoint.status,
   disabledReason: endpoint.disabled_reason,
   description: endpoint.description,

@@ -161,6 +161,12 @@
 {{- end }}
 {{- end -}}
 
+{{- define "matte.env.egressAddresses" -}}
+{{- with .Values.dispatcher.egressAddresses }}
+- { name: WEBHOOK_EGRESS_ADDRESSES, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- define "matte.egressProxyEnabled" -}}
 {{- if or .Values.dispatcher.egressProxy.url .Values.dispatcher.egressProxy.existingSecret.name }}true{{ end -}}
 {{- end -}}

@@ -4,6 +4,7 @@ import { orAborted } from '@matte/core/runtime/race'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { request } from 'undici'
 import { classifyFailure } from './attempt-failure.ts'
+import { keepHeaders } from './kept-headers.ts'
 import { type RouteOptions, receiverRoutes } from './receiver-routes.ts'
 
 type Post = {
@@ -37,20 +38,23 @@ export function createHttpClient(options: RouteOptions): HttpClient {
     using deadline = deadlineWithin(timeoutMs, signal)
     let statusCode: number | null = null
     let responseBody: string | null = null
+    let responseHeaders: Record<string, string> | undefined
     const outcome = (rest: Pick<PostResult, 'error' | 'cause'>): PostResult => ({
       ...rest,
       statusCode,
       responseBody,
+      ...(responseHeaders && { responseHeaders }),
       durationMs: performance.now() - startedAt,
     })
     try {
-      const { url, agent, keepBody } = await orAborted(routeTo(text, allowedTargets), deadline.signal)
+      const { url, agent, keepAnswer } = await orAborted(routeTo(text, allowedTargets), deadline.signal)
       const sending = request(url, { dispatcher: agent, method: 'POST', headers, body, signal: deadline.signal })
       // undici rejects an abort during connect only once the connection is made or has failed.
       const response = await orAborted(sending, deadline.signal)
       statusCode = response.statusCode
+      if (keepAnswer) responseHeaders = keepHeaders(response.headers)
       const bytes = await readAtMost(response.body, bodyKeptBytes)
-      if (keepBody && bytes.length > 0) responseBody = toText(bytes)
+      if (keepAnswer && bytes.length > 0) responseBody = toText(bytes)
       return outcome({ error: statusCode >= 200 && statusCode <= 299 ? null : 'STATUS' })
     } catch (error) {
       signal.throwIfAborted()

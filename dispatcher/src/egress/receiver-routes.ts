@@ -25,7 +25,7 @@ export type RouteOptions = {
   readonly ca?: string
 }
 
-type Route = { readonly url: URL; readonly agent: Dispatcher; readonly keepBody: boolean }
+type Route = { readonly url: URL; readonly agent: Dispatcher; readonly keepAnswer: boolean }
 
 type ReceiverRoutes = {
   /** @throws AttemptFailure if the target is forbidden */
@@ -63,11 +63,11 @@ export function receiverRoutes(options: RouteOptions): ReceiverRoutes {
           () => true,
           () => false,
         ))
-      if (!isPublic) return { url, agent: open, keepBody: false }
+      if (!isPublic) return { url, agent: open, keepAnswer: false }
     } else if (refusal !== undefined) {
       throw new AttemptFailure('TARGET_REFUSED', new Error(refusal))
     }
-    return { url, agent: strict, keepBody: true }
+    return { url, agent: strict, keepAnswer: true }
   }
 
   return {

@@ -37,8 +37,9 @@ describe('retention', () => {
   const givenEndpoint = (workspaceId: string, eventTypes: readonly WebhookEvent[] = []) => {
     const href = 'http://receiver.example/all'
     const target = { text: href, href, host: 'receiver.example:80' }
-    const secret = { description: null, secretSealed: 'sealed', createdBy: null }
-    return insertEndpoint(database.db, { id: randomUUID(), workspaceId, target, eventTypes, ...secret })
+    const secrets = { secretSealed: 'sealed', headers: { sealed: null, masked: null } }
+    const rest = { description: null, createdBy: null, ...secrets }
+    return insertEndpoint(database.db, { id: randomUUID(), workspaceId, target, eventTypes, ...rest })
   }
 
   it('keeps a finished task for 30 days, and its objects for 8 days more', async () => {

@@ -34,7 +34,10 @@ RULES_BEYOND_SCHEMAS = {
     r"/body/expiresAt": r"must be in the future",
     # Schemas cannot check membership in the team of the path.
     r"/body/limits/\d+/userId": r"must (be a member|not be named twice)",
-    r"/body/since": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
+    r"/body/(since|until)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
+    r"/body/until": r"must not be before since",
+    r"/body/headers": r"must be at most 10 headers",
+    r"/body/headers/.*": r"is set by the service or the connection; .*",
 }
 
 

@@ -28,6 +28,7 @@ import { createEventDeliveries } from '../webhook/create-deliveries.ts'
 import { recoverDeliveries } from '../webhook/delivery/recover-deliveries.ts'
 import { readDueState } from '../webhook/delivery-queries.ts'
 import { recordAttempt } from '../webhook/end-attempt.ts'
+import { readAttemptHours } from '../webhook/endpoint/attempt-hours.ts'
 import { takeChildSlots } from '../workspace/limit/child-slots.ts'
 import { takeSingleSlot } from '../workspace/limit/single-slot.ts'
 import { defaultPlans, type Plan } from '../workspace/plan.ts'
@@ -127,6 +128,7 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) =>
       createEventDeliveries(db, { workspaceId, event: 'e', body: '{}', callbackUrl: null, of: { key: 'key' } }),
   },
+  'webhook/read-attempt-hours': { send: (db) => readAttemptHours(db, 'endpoint') },
   'webhook/read-due-state': { send: (db) => readDueState(db, 1_000) },
   'webhook/record-attempt': {
     send: (db) =>

@@ -29,4 +29,8 @@ export type AttemptOutcome = {
   readonly durationMs: number
   /** At most 16 KiB of UTF-8; null if there was none or it must not be stored. */
   readonly responseBody: string | null
+  /** With masked values of the owner's own headers; absent if nothing could be sent. */
+  readonly requestHeaders?: Readonly<Record<string, string>>
+  /** A bounded part; absent if there was no response or it must not be stored. */
+  readonly responseHeaders?: Readonly<Record<string, string>>
 }

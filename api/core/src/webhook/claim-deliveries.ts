@@ -30,6 +30,8 @@ export type ClaimedDelivery = ClaimRef & {
   readonly workspaceId: string
   readonly taskId: string | null
   readonly event: string
+  /** Requested by the owner of the endpoint. */
+  readonly sample: boolean
   /** Null for a callback URL. */
   readonly endpointId: string | null
   /** For a callback URL; an endpoint's current target is read before sending. */
@@ -196,7 +198,7 @@ const claimStatement = (workspaceIds: readonly string[], options: ClaimOptions) 
            claimed_until = clock_timestamp() + ${claimMs} * interval '1 ms'
       from picked where d.id = picked.id
     returning d.id, d.claim, d.attempt, d.attempt - d.attempts_before as "scheduledAttempt",
-              d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
+              d.workspace_id as "workspaceId", d.task_id as "taskId", d.event, d.sample,
               d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
               d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs",
               picked.lapsed as "takenOver"`

@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { buildTaskBody, type TaskOutcome } from './event-fields.ts'
+import { patternOf } from './event-types.ts'
 import { keepForStream, type Occurrence } from './stream/keep-event.ts'
 import { portOf } from './target/target-url.ts'
 
@@ -54,7 +55,8 @@ export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolea
     with live as (
       select id, target_href, target_host, created_at,
              case status when 'enabled' then 'pending' else 'paused' end as status,
-             cardinality(event_types) = 0 or ${event.event} = any(event_types) as subscribed
+             cardinality(event_types) = 0 or ${event.event} = any(event_types)
+               or ${patternOf(event.event)} = any(event_types) as subscribed
         from webhook_endpoint
        where workspace_id = ${workspaceId} and deleted_at is null and ${when}
     ), same as (

@@ -4,6 +4,8 @@ import type { Db } from '../db/database.ts'
 import type { AttemptError, AttemptOutcome } from './attempt-outcome.ts'
 import { type RetryPolicy, retryDelayMs } from './backoff.ts'
 import type { ClaimedDelivery, ClaimRef } from './claim-deliveries.ts'
+import { attemptsShownMax } from './delivery/read-delivery.ts'
+import { countAttempt } from './endpoint/attempt-hours.ts'
 import { testEvent } from './event-catalog.ts'
 
 export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
@@ -24,6 +26,10 @@ export async function recordAttempt(
   const delayMs = outcome.error === null ? undefined : retryDelayMs(scheduledAttempt, policy)
   const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'
   const endedAt = sql`now() - ${outcome.endedAgoMs} * interval '1 ms'`
+  const isShown = sql`a.attempt > ${attempt - attemptsShownMax}::int`
+  // Errors of the dispatcher say nothing about the endpoint.
+  const isCounted = outcome.error === null || !ownErrors.includes(outcome.error)
+  const endpoint = sql`select id from shown where ${isCounted}::boolean`
   const { rows } = await sql<{ status: RecordedStatus }>`
     with ended as (
       update delivery
@@ -41,19 +47,30 @@ export async function recordAttempt(
              ${failingColumns(outcome.error, endedAt)}
         from ended
        where e.id = ended.endpoint_id
+      returning e.id
+    ), counted as (
+      ${countAttempt({ endpoint, endedAt, succeeded: outcome.error === null, durationMs: outcome.durationMs })}
     ), recorded as (
-      insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
+      insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body,
+                                    request_headers, response_headers)
       select id, ${attempt}::int, ${endedAt}, ${Math.round(outcome.durationMs)}::int, ${outcome.statusCode}::int,
-             ${outcome.error}::text, ${outcome.responseBody}::text
+             ${outcome.error}::text, ${outcome.responseBody}::text, ${toJson(outcome.requestHeaders)}::jsonb,
+             ${toJson(outcome.responseHeaders)}::jsonb
         from ended
     ), forgotten as (
-      -- Keeps only the latest response of a delivery, so a receiver cannot fill the disk.
-      update delivery_attempt a set response_body = null
-        from ended where a.delivery_id = ended.id and a.attempt < ${attempt}::int and a.response_body is not null
+      -- Keeps only the latest body, and the headers of the attempts that are shown, so a receiver cannot fill the disk.
+      update delivery_attempt a
+         set response_body = null, request_headers = case when ${isShown} then a.request_headers end,
+             response_headers = case when ${isShown} then a.response_headers end
+        from ended
+       where a.delivery_id = ended.id and a.attempt < ${attempt}::int
+         and (a.response_body is not null or a.request_headers is not null and not ${isShown})
     )
     select status from ended`.execute(db)
   return rows[0]?.status
 }
+
+const toJson = (headers: Readonly<Record<string, string>> | undefined) => (headers ? JSON.stringify(headers) : null)
 
 /** Errors of the dispatcher, not of the receiver. */
 const ownErrors: readonly AttemptError[] = ['SECRET_UNREADABLE', 'INTERNAL']
@@ -92,9 +109,9 @@ export function giveBackDelivery(db: Db, { id, claim, attempt }: ClaimRef) {
 /**
  * Ends the claim of a delivery whose endpoint is disabled or deleted, without counting an attempt: pauses it for a
  * disabled endpoint (D90), cancels it for a deleted one, and leaves it due if the endpoint was enabled meanwhile. A
- * test is canceled instead of paused. Undefined: the claim was lost.
+ * test or sample is canceled instead of paused. Undefined: the claim was lost.
  */
-export async function setAsideDelivery(db: Db, { id, claim, attempt, event, endpointId }: SetAside) {
+export async function setAsideDelivery(db: Db, { id, claim, attempt, event, sample, endpointId }: SetAside) {
   const { rows } = await sql<{ status: 'paused' | 'canceled' | 'pending' }>`
     update delivery d
        set status = s.status, completed_at = case when s.status = 'pending' then null else now() end,
@@ -102,10 +119,11 @@ export async function setAsideDelivery(db: Db, { id, claim, attempt, event, endp
       from webhook_endpoint e
      cross join lateral (
         select case when e.deleted_at is not null then 'canceled' when e.status = 'enabled' then 'pending'
-                    when ${event}::text = ${testEvent} then 'canceled' else 'paused' end as status) s
+                    when ${event}::text = ${testEvent} or ${sample}::boolean then 'canceled'
+                    else 'paused' end as status) s
      where d.id = ${id} and d.claim = ${claim} and d.attempt = ${attempt} and e.id = ${endpointId}
     returning d.status`.execute(db)
   return rows[0]
 }
 
-type SetAside = ClaimRef & Pick<ClaimedDelivery, 'event' | 'endpointId'>
+type SetAside = ClaimRef & Pick<ClaimedDelivery, 'event' | 'sample' | 'endpointId'>

@@ -23,3 +23,12 @@ export const webhookEvents = [
 ] as const
 
 export type WebhookEvent = (typeof webhookEvents)[number]
+
+type PatternOf<E> = E extends `${infer Prefix}.${string}` ? `${Prefix}.*` : never
+
+/** Every event with the same first word. */
+export type EventPattern = PatternOf<WebhookEvent>
+
+export const eventPatterns = [
+  ...new Set(webhookEvents.flatMap((event) => (event.includes('.') ? [`${event.split('.', 1)[0]}.*`] : []))),
+] as EventPattern[] // the type derives them from the same names

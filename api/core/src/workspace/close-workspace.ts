@@ -27,8 +27,12 @@ export async function closeWorkspace(tx: Db, id: string): Promise<void> {
   await sql`
     update webhook_endpoint
        set deleted_at = coalesce(deleted_at, now()), secret_sealed = '', previous_secret_sealed = null,
-           previous_until = null, description = null, target_url = ${nowhere}, target_href = ${nowhere}
+           previous_until = null, headers_sealed = null, headers_masked = null, description = null,
+           target_url = ${nowhere}, target_href = ${nowhere}
      where workspace_id = ${id}`.execute(tx)
+  await sql`
+    delete from webhook_endpoint_hour
+     where endpoint_id in (select id from webhook_endpoint where workspace_id = ${id})`.execute(tx)
 }
 
 /** A name that never resolves (RFC 2606). */

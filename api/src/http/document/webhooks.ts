@@ -32,6 +32,15 @@ const signatureHeaders = {
   },
 } as const
 
+/** Absent unless the owner of an endpoint asked for a sample. */
+const sampleHeaders = {
+  'X-Matte-Sample': {
+    description: '`true` on samples: example values and nil ids. Absent on events.',
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
+} as const
+
 const receiverResponses = {
   EventReceived: { description: 'The event is delivered. Respond within 15 seconds.' },
   EventNotReceived: { description: 'The attempt failed, like a redirect. The event is sent again.' },
@@ -44,7 +53,10 @@ const events = [
 
 export function describeWebhooks(components: ApiDocument['components']): Record<string, unknown> {
   components.parameters = Object.fromEntries(
-    Object.entries(signatureHeaders).map(([name, header]) => [name, { name, in: 'header', required: true, ...header }]),
+    Object.entries({ ...signatureHeaders, ...sampleHeaders }).map(([name, header]) => [
+      name,
+      { name, in: 'header', required: Object.hasOwn(signatureHeaders, name), ...header },
+    ]),
   )
   components.responses = { ...receiverResponses }
   return Object.fromEntries(
@@ -70,7 +82,9 @@ const receiverOperation = ({ name, description, bodyName, example }: Received) =
   description,
   tags: ['Webhooks'],
   security: [],
-  parameters: Object.keys(signatureHeaders).map((header) => ({ $ref: `#/components/parameters/${header}` })),
+  parameters: Object.keys({ ...signatureHeaders, ...sampleHeaders }).map((header) => ({
+    $ref: `#/components/parameters/${header}`,
+  })),
   requestBody: {
     required: true,
     content: { 'application/json': { schema: { $ref: `${schemaPrefix}${bodyName}` }, example } },

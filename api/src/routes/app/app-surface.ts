@@ -55,6 +55,31 @@ export const appSurface: ApiSurface = {
       operationId: 'appRecoverWebhook',
       ...centre,
     },
+    sendWebhookSample: {
+      url: '/api/v1/app/developer/webhooks/:webhookId/samples',
+      operationId: 'appSendWebhookSample',
+      ...centre,
+    },
+    getWebhookStats: {
+      url: '/api/v1/app/developer/webhooks/:webhookId/stats',
+      operationId: 'appGetWebhookStats',
+      ...centre,
+    },
+    getWebhookDelivery: {
+      url: '/api/v1/app/developer/webhooks/deliveries/:deliveryId',
+      operationId: 'appGetWebhookDelivery',
+      ...centre,
+    },
+    getWebhookEvent: {
+      url: '/api/v1/app/developer/webhooks/events/:eventId',
+      operationId: 'appGetWebhookEvent',
+      ...centre,
+    },
+    getWebhookEgressAddresses: {
+      url: '/api/v1/app/developer/webhooks/egress-addresses',
+      operationId: 'appGetWebhookEgressAddresses',
+      ...centre,
+    },
     getSigningSecret: {
       url: '/api/v1/app/developer/signing-secret',
       operationId: 'appGetSigningSecret',

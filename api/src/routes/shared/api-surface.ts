@@ -28,6 +28,8 @@ type SharedOperation =
   | 'rotateWebhookSecret'
   | 'listWebhookDeliveries'
   | 'listCallbackDeliveries'
+  | 'sendWebhookSample'
+  | `getWebhook${'Delivery' | 'Event' | 'Stats' | 'EgressAddresses'}`
   | 'getSigningSecret'
   | 'listApiKeys'
   | 'getUsage'

@@ -8,9 +8,10 @@ import { countDeliveries, listDeliveries } from '@matte/core/webhook/delivery/li
 import { findDelivery } from '@matte/core/webhook/delivery/read-delivery'
 import { recoverDeliveries } from '@matte/core/webhook/delivery/recover-deliveries'
 import { deliveryNotFound, redeliver } from '@matte/core/webhook/delivery/redeliver'
-import { sendTest } from '@matte/core/webhook/delivery/send-test'
+import { sendSample, sendTest } from '@matte/core/webhook/delivery/send-test'
 import { endpointNotFound } from '@matte/core/webhook/endpoint/endpoint'
 import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
+import { eventsOf } from '@matte/core/webhook/event-types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { applyPreference, readWaitSeconds } from '../../http/prefer.ts'
@@ -21,6 +22,7 @@ import {
   deliverySchema,
   recoverRequest,
   recoverySchema,
+  sampleRequest,
   toDeliveryView,
 } from '../../schemas/delivery.ts'
 import { pageOf } from '../../schemas/page.ts'
@@ -68,16 +70,28 @@ const redeliverSchema = ({ operationId, tags }: Operation, responses: Responses)
 })
 const recoverSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
   operationId,
-  summary: 'Send again everything that failed or was paused since a time',
+  summary: 'Send again what failed or was paused in a time range',
   description:
-    'Sends exhausted deliveries and deliveries waiting for a retry whose latest attempt ended at or after that time. ' +
-    'Then sends paused deliveries of events at or after that time, in the order of events. At most 10,000 deliveries ' +
-    'per request.',
+    'Sends exhausted deliveries and deliveries waiting for a retry whose latest attempt ended in the range. Then sends ' +
+    'paused deliveries of events in the range, in the order of events. Events and statuses narrow the selection; ' +
+    'samples are never sent again. At most 10,000 deliveries per request.',
   tags,
   params: webhookId,
   body: recoverRequest,
   response: responses(200, success('The number of deliveries.', refer(recoverySchema)), ['NOT_FOUND', 'CONFLICT']),
 })
+const preferHeaders = Type.Object({
+  Prefer: Type.Optional(
+    Type.String({
+      description:
+        '`wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). ' +
+        '`handling=strict` refuses unknown fields.',
+      examples: ['wait=5'],
+    }),
+  ),
+})
+const attempted = (responses: Responses) =>
+  responses(200, success('The delivery with its attempt.', refer(deliverySchema)), ['NOT_FOUND', 'CONFLICT'])
 const testSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
   operationId,
   summary: 'Send a test event to a webhook endpoint',
@@ -87,24 +101,29 @@ const testSchema = ({ operationId, tags }: Operation, responses: Responses) => (
     'test is retried like any event, until the next test replaces it.',
   tags,
   params: webhookId,
-  headers: Type.Object({
-    Prefer: Type.Optional(
-      Type.String({
-        description:
-          '`wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). ' +
-          '`handling=strict` refuses unknown fields.',
-        examples: ['wait=5'],
-      }),
-    ),
-  }),
-  response: responses(200, success('The delivery with its attempt.', refer(deliverySchema)), ['NOT_FOUND', 'CONFLICT']),
+  headers: preferHeaders,
+  response: attempted(responses),
+})
+const sampleSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
+  operationId,
+  summary: 'Send a sample of an event to a webhook endpoint',
+  description:
+    'Sends the event with example values and nil ids, signed and delivered like any event, with the header ' +
+    '`X-Matte-Sample: true`. The endpoint need not subscribe to it. The response has the recorded attempt, as for a ' +
+    'test. A failed sample is retried like any event, until the next sample replaces it.',
+  tags,
+  params: webhookId,
+  headers: preferHeaders,
+  body: sampleRequest,
+  response: attempted(responses),
 })
 
 export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (app, deps) => {
   const { db, nudge, surface } = deps
   const { responses } = surface
-  const { listWebhookDeliveries, listCallbackDeliveries, redeliverWebhook, recoverWebhook, testWebhook } =
+  const { listWebhookDeliveries, listCallbackDeliveries, redeliverWebhook, recoverWebhook, ...requested } =
     surface.operations
+  const { testWebhook, sendWebhookSample } = requested
   const endpointIdOf = ({ webhookId }: { webhookId: string }) => normalizeId(webhookId, endpointNotFound)
   /** Runs before query and body are validated: an unknown id is reported first. */
   const exists = async ({ caller, params }: FastifyRequest): Promise<void> => {
@@ -136,15 +155,16 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (ap
   const recoverConfig = { access: recoverWebhook.access }
   const recoverOptions = { schema: recoverSchema(recoverWebhook, responses), config: recoverConfig, onRequest: exists }
   app.post(recoverWebhook.url, recoverOptions, async ({ caller, params, body }) => {
-    const since = parseDay(body.since)?.from
-    if (since === undefined) {
-      throw invalidParam('/body/since', 'must be a date, YYYY-MM-DD, or an ISO 8601 timestamp')
-    }
-    const { dryRun } = body
-    const recovery = { workspaceId: caller.workspaceId, endpointId: endpointIdOf(params), since, dryRun }
-    const { count, more, id } = await recoverDeliveries(db, recovery)
+    const { since, until } = readRange(body)
+    const { dryRun, eventTypes, statuses } = body
+    const { count, more, id } = await recoverDeliveries(db, {
+      workspaceId: caller.workspaceId,
+      endpointId: endpointIdOf(params),
+      ...{ since, until, statuses: statuses ?? undefined, dryRun },
+      events: eventTypes?.length ? eventsOf(eventTypes) : undefined,
+    })
     if (id !== undefined) nudge.delivery(id)
-    return { since: since.toISOString(), dryRun, count, more }
+    return { since: since.toISOString(), until: until?.toISOString() ?? null, dryRun, count, more }
   })
 
   const testOptions = { schema: testSchema(testWebhook, responses), config: { access: testWebhook.access } }
@@ -152,12 +172,39 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (ap
     const { workspaceId } = request.caller
     const traceparent = currentTraceparent() ?? null
     const id = await sendTest(db, { workspaceId, endpointId: endpointIdOf(request.params), traceparent })
-    nudge.delivery(id)
-    const attempted = await waitForAttempt(deps, id, { request: request as FastifyRequest, reply })
-    const delivery = attempted ?? (await findDelivery(db, workspaceId, id))
-    if (delivery === undefined) throw deliveryNotFound() // the workspace was deleted in the meantime
-    return toDeliveryView(delivery)
+    return answerAttempt(deps, id, { request: request as FastifyRequest, reply })
   })
+
+  const sampleConfig = { access: sendWebhookSample.access }
+  const sampleOptions = { schema: sampleSchema(sendWebhookSample, responses), config: sampleConfig, onRequest: exists }
+  app.post(sendWebhookSample.url, sampleOptions, async (request, reply) => {
+    const { workspaceId } = request.caller
+    const traceparent = currentTraceparent() ?? null
+    const { event } = request.body
+    const id = await sendSample(db, { workspaceId, endpointId: endpointIdOf(request.params), traceparent, event })
+    return answerAttempt(deps, id, { request: request as FastifyRequest, reply })
+  })
+}
+
+/** @throws MatteError INVALID_PARAMS */
+function readRange(body: Static<typeof recoverRequest>): { since: Date; until: Date | undefined } {
+  const since = parseDay(body.since)?.from
+  const until = body.until == null ? undefined : parseDay(body.until)?.before
+  const form = 'must be a date, YYYY-MM-DD, or an ISO 8601 timestamp'
+  if (since === undefined) throw invalidParam('/body/since', form)
+  if (body.until != null && until === undefined) throw invalidParam('/body/until', form)
+  if (until !== undefined && until <= since) throw invalidParam('/body/until', 'must not be before since')
+  return { since, until }
+}
+
+/** The delivery with its attempt, or as it is when the wait ends. */
+async function answerAttempt(deps: DeliveryDeps, id: string, exchange: Exchange) {
+  const { db, nudge } = deps
+  nudge.delivery(id)
+  const attempted = await waitForAttempt(deps, id, exchange)
+  const delivery = attempted ?? (await findDelivery(db, exchange.request.caller.workspaceId, id))
+  if (delivery === undefined) throw deliveryNotFound() // the workspace was deleted in the meantime
+  return toDeliveryView(delivery)
 }
 
 type Source = { readonly workspaceId: string; readonly endpointId: string | null }

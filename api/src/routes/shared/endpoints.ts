@@ -9,8 +9,10 @@ import { changeEndpoint, createEndpoint, deleteEndpoint, endpointNotFound } from
 import { type Maker, readMakers } from '@matte/core/webhook/endpoint/endpoint-maker'
 import { type EndpointRow, findEndpoint, listEndpoints } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { rotateEndpointSecret } from '@matte/core/webhook/endpoint/endpoint-secret'
+import { findHeaderIssue, type HeaderChanges } from '@matte/core/webhook/endpoint/own-headers'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { escapePointer } from '../../errors/issues.ts'
 import { toWholeList } from '../../paging.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
@@ -36,6 +38,9 @@ export type EndpointDeps = {
   readonly settings: { current(): Settings }
   readonly deniedNetworks: readonly string[]
 }
+
+/** Characters of a refused header's name in an error. */
+const shownNameMax = 64
 
 const webhookId = Type.Object({ webhookId: Type.String() })
 
@@ -122,6 +127,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
   const createOptions = { schema: createSchema(createWebhook, responses), config: createConfig }
   app.post(createWebhook.url, createOptions, async (request, reply) => {
     const { targetUrl, eventTypes, description } = request.body
+    const headers = readHeaders(request.body.headers)
     const { signingSecret, welcomed, ...endpoint } = await createEndpoint(db, masterKeys, {
       workspaceId: request.caller.workspaceId,
       maker: makerOf(request as FastifyRequest),
@@ -129,6 +135,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
       url: await readTarget(targetUrl, deps),
       eventTypes,
       description: description || null,
+      headers,
       once: request.once,
     })
     if (welcomed) nudge.delivery(endpoint.id)
@@ -150,6 +157,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
   const patchOptions = { schema: patchSchema(updateWebhook, responses), config: patchConfig, onRequest: exists }
   app.patch(updateWebhook.url, patchOptions, async ({ caller, params, body }) => {
     const { targetUrl, eventTypes, status, description } = body
+    const changes = readHeaders(body.headers)
     const { welcomed, ...endpoint } = await changeEndpoint(
       db,
       { workspaceId: caller.workspaceId, id: params.webhookId },
@@ -158,6 +166,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
         eventTypes: eventTypes ?? undefined,
         status: status ?? undefined,
         description: description === '' ? null : (description ?? undefined),
+        headers: changes && { keys: masterKeys, changes },
       },
     )
     if (welcomed) nudge.delivery(endpoint.id)
@@ -191,6 +200,18 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
 
 function makerOf({ caller, member }: FastifyRequest): Maker {
   return caller.apiKeyId === undefined ? { userId: member.userId } : { apiKeyId: caller.apiKeyId }
+}
+
+/** @throws MatteError INVALID_PARAMS naming each refused header */
+function readHeaders(changes: HeaderChanges | null | undefined): HeaderChanges | undefined {
+  const issues = Object.entries(changes ?? {}).flatMap(([name, value]) => {
+    const message = findHeaderIssue(name, value)
+    return message === undefined
+      ? []
+      : [{ path: `/body/headers/${escapePointer(name.slice(0, shownNameMax))}`, message }]
+  })
+  if (issues.length > 0) throw invalidParams(issues)
+  return changes ?? undefined
 }
 
 /** @throws MatteError NOT_FOUND, also for an endpoint of another workspace */

@@ -6,10 +6,14 @@ import { type DeliveryDeps, deliveryRoutes } from './deliveries.ts'
 import { type EndpointDeps, endpointRoutes } from './endpoints.ts'
 import { type RetryDeps, retryRoutes, type TaskDeps, taskRoutes } from './tasks.ts'
 import { type UploadDeps, uploadRoutes } from './uploads.ts'
+import { type WebhookRecordDeps, webhookRecordRoutes } from './webhook-records.ts'
 import { type WorkspaceDeps, workspaceRoutes } from './workspace.ts'
 
 type TaskSurfaceDeps = UploadDeps & Omit<TaskDeps & RetryDeps & BatchDeps, 'bucket'>
-export type SharedRouteDeps = Omit<TaskSurfaceDeps & EndpointDeps & DeliveryDeps & WorkspaceDeps, 'surface'>
+export type SharedRouteDeps = Omit<
+  TaskSurfaceDeps & EndpointDeps & DeliveryDeps & WebhookRecordDeps & WorkspaceDeps,
+  'surface'
+>
 
 /** Every operation that both surfaces have. */
 export const sharedRoutes: FastifyPluginAsync<SharedRouteDeps & { readonly surface: ApiSurface }> = async (
@@ -23,5 +27,6 @@ export const sharedRoutes: FastifyPluginAsync<SharedRouteDeps & { readonly surfa
   await batchRoutes(app.withTypeProvider(), inspecting)
   await endpointRoutes(app.withTypeProvider(), deps)
   await deliveryRoutes(app.withTypeProvider(), deps)
+  await webhookRecordRoutes(app.withTypeProvider(), deps)
   await workspaceRoutes(app.withTypeProvider(), deps)
 }

@@ -1,6 +1,6 @@
 // matte webhooks: endpoints, deliveries, and the secrets that sign them.
 import { type Command, Option } from 'commander'
-import type { WebhookDelivery, WebhookEndpoint, WebhookRecovery, WebhookRequest } from 'matte-client'
+import type { EventName, WebhookDelivery, WebhookEndpoint, WebhookRecovery, WebhookRequest } from 'matte-client'
 import { duration, integer, list, timeOrAgo } from '../arguments.ts'
 import { usageError } from '../cli-error.ts'
 import { defined } from '../defined.ts'
@@ -13,12 +13,13 @@ import { take } from '../tasks/take.ts'
 
 const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'canceled', 'paused'] as const
 
-type EventName = NonNullable<WebhookRequest['eventTypes']>[number]
+/** An event, or a group such as `task.*`. */
+type EventType = NonNullable<WebhookRequest['eventTypes']>[number]
 
 /** The service knows the names of its version, and rejects others. */
-const events = (text: string): EventName[] => list(text) as EventName[]
+const events = (text: string): EventType[] => list(text) as EventType[]
 
-type EndpointOptions = CommonOptions & { readonly events?: EventName[]; readonly description?: string }
+type EndpointOptions = CommonOptions & { readonly events?: EventType[]; readonly description?: string }
 type UpdateOptions = EndpointOptions & { readonly url?: string; readonly enable?: boolean; readonly disable?: boolean }
 type DeliveryOptions = CommonOptions & {
   readonly status?: (typeof deliveryStatuses)[number]

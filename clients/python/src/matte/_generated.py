@@ -157,6 +157,71 @@ class BatchSummary(TypedDict):
     completedAt: str | None
 
 
+class WebhookDeliveryDetailsAttempt(TypedDict):
+    attempt: int
+    """Counts from 1."""
+    endedAt: str
+    durationMs: int
+    statusCode: int | None
+    """Null if there was no response."""
+    error: Literal[
+        "TARGET_REFUSED",
+        "DNS_FAILED",
+        "CONNECT_FAILED",
+        "TLS_FAILED",
+        "TIMEOUT",
+        "CONNECTION_LOST",
+        "PROTOCOL_ERROR",
+        "STATUS",
+        "SECRET_UNREADABLE",
+        "INTERNAL",
+    ] | None
+    """Why it counts as failed; null when delivered."""
+    responseBody: str | None
+    """
+    First 16 KiB of the response, only of the latest attempt; null without a response,
+    and for private targets that the operator allowed.
+    """
+    requestHeaders: dict[str, object] | None
+    """
+    Headers of the request, with masked values of your own ones. Null: nothing was sent,
+    or an earlier version sent it.
+    """
+    responseHeaders: dict[str, object] | None
+    """
+    Up to 32 headers of the response and at most 4 KiB, with masked values of cookies;
+    null without a response, and for private targets that the operator allowed.
+    """
+
+
+class WebhookDeliveryDetails(TypedDict):
+    id: str
+    """The header `webhook-id` of each attempt."""
+    event: DeliveredEventName
+    endpointId: str | None
+    """Null: it goes to a `callbackUrl`."""
+    taskId: str | None
+    batchId: str | None
+    targetUrl: str
+    status: DeliveryStatus
+    """
+    `pending` until it is delivered, out of retries (`exhausted`), or `canceled`.
+    `paused`: its endpoint was disabled; recover or redeliver sends it.
+    """
+    requestBody: str
+    """The exact bytes sent."""
+    attemptCount: int
+    """Attempts begun."""
+    nextAttemptAt: str | None
+    """Null when no attempt is scheduled, or during an attempt."""
+    createdAt: str
+    completedAt: str | None
+    sample: bool
+    """A sample event that you requested."""
+    attempts: list[WebhookDeliveryDetailsAttempt]
+    """The latest 20 ended attempts, oldest first."""
+
+
 class WebhookDeliveryAttempt(TypedDict):
     attempt: int
     """Counts from 1."""
@@ -206,17 +271,40 @@ class WebhookDelivery(TypedDict):
     """Null when no attempt is scheduled, or during an attempt."""
     createdAt: str
     completedAt: str | None
+    sample: bool
+    """A sample event that you requested."""
     attempts: list[WebhookDeliveryAttempt]
     """The latest 20 ended attempts, oldest first."""
 
 
 class WebhookRecovery(TypedDict):
     since: str
+    until: str | None
+    """The first moment after the time range; null: it is open."""
     dryRun: bool
     count: int
     """Deliveries that are sent again, or would be."""
     more: bool
     """More than 10,000 match, the maximum per request: send it again."""
+
+
+class WebhookEventDeliveries(TypedDict):
+    id: str
+    """The `webhook-id` that you asked for."""
+    event: DeliveredEventName
+    taskId: str | None
+    batchId: str | None
+    sample: bool
+    """A sample event that you requested."""
+    requestBody: str
+    """The exact bytes sent."""
+    createdAt: str
+    """Time of the event."""
+    deliveries: list[WebhookDelivery]
+    """
+    Every delivery of the event, oldest first: one per endpoint, and one to the callback
+    URL.
+    """
 
 
 class Model(TypedDict):
@@ -402,8 +490,43 @@ class WebhookEndpoint(_WebhookEndpointOptional):
     id: str
     targetUrl: str
     """As you wrote it."""
-    eventTypes: list[EventName]
-    """Subscribed events; empty means all."""
+    eventTypes: list[Literal[
+        "task.succeeded",
+        "task.failed",
+        "task.retention_cleanup",
+        "batch.completed",
+        "credits.low_balance",
+        "credits.refunded",
+        "credits.pack_purchased",
+        "credits.expiration_warning",
+        "payment.succeeded",
+        "payment.failed",
+        "refund.succeeded",
+        "subscription.updated",
+        "subscription.canceled",
+        "subscription.renewed",
+        "referral.reward",
+        "team.invitation",
+        "welcome",
+        "security.password_changed",
+        "security.mfa_enabled",
+        "security.mfa_disabled",
+        "task.*",
+        "batch.*",
+        "credits.*",
+        "payment.*",
+        "refund.*",
+        "subscription.*",
+        "referral.*",
+        "team.*",
+        "security.*",
+    ]]
+    """Subscribed events and patterns such as `task.*`; empty means all."""
+    headers: dict[str, object]
+    """
+    Your own headers of each request. Values are masked: at most the last four
+    characters are shown.
+    """
     status: Literal["enabled", "disabled"]
     """Deliveries to a disabled endpoint are `paused`."""
     disabledReason: Literal["OWNER", "FAILING"] | None
@@ -425,6 +548,54 @@ class WebhookEndpoint(_WebhookEndpointOptional):
     Paused deliveries beyond 100,000, deleted oldest first since the endpoint was
     disabled.
     """
+
+
+class WebhookEgressAddresses(TypedDict):
+    addresses: list[str]
+    """
+    Sources of webhooks. Empty: the operator has not configured them, and they are
+    unknown.
+    """
+    known: bool
+    """False: `addresses` is empty because the addresses are unknown."""
+
+
+class WebhookStatsHourly(TypedDict):
+    start: str
+    """Start of the hour, UTC."""
+    totalAttempts: int
+    """Ended attempts."""
+    succeededAttempts: int
+    """Attempts that were answered with 2xx."""
+    failedAttempts: int
+    successRate: float | None
+    """Succeeded ÷ all attempts; null without any."""
+    latencyP50Ms: int | None
+    """
+    Median time of an attempt in milliseconds, time-outs included; interpolated. Null
+    without any.
+    """
+    latencyP95Ms: int | None
+    """The time that 95 of 100 attempts do not exceed."""
+
+
+class WebhookStats(TypedDict):
+    totalAttempts: int
+    """Ended attempts."""
+    succeededAttempts: int
+    """Attempts that were answered with 2xx."""
+    failedAttempts: int
+    successRate: float | None
+    """Succeeded ÷ all attempts; null without any."""
+    latencyP50Ms: int | None
+    """
+    Median time of an attempt in milliseconds, time-outs included; interpolated. Null
+    without any.
+    """
+    latencyP95Ms: int | None
+    """The time that 95 of 100 attempts do not exceed."""
+    hourly: list[WebhookStatsHourly]
+    """The last 168 hours, oldest first. The last one is the current hour."""
 
 
 class WebhookStreamReady(TypedDict):
@@ -726,8 +897,48 @@ class CreateBatchRequest(_CreateBatchRequestOptional):
 
 
 class _CreateWebhookRequestOptional(TypedDict, total=False):
-    eventTypes: list[EventName] | None
-    """Events to subscribe to; an empty list means all."""
+    eventTypes: list[Literal[
+        "task.succeeded",
+        "task.failed",
+        "task.retention_cleanup",
+        "batch.completed",
+        "credits.low_balance",
+        "credits.refunded",
+        "credits.pack_purchased",
+        "credits.expiration_warning",
+        "payment.succeeded",
+        "payment.failed",
+        "refund.succeeded",
+        "subscription.updated",
+        "subscription.canceled",
+        "subscription.renewed",
+        "referral.reward",
+        "team.invitation",
+        "welcome",
+        "security.password_changed",
+        "security.mfa_enabled",
+        "security.mfa_disabled",
+        "task.*",
+        "batch.*",
+        "credits.*",
+        "payment.*",
+        "refund.*",
+        "subscription.*",
+        "referral.*",
+        "team.*",
+        "security.*",
+    ]] | None
+    """
+    Events to subscribe to; an empty list means all. `task.*` means every event of
+    tasks, also those of later versions.
+    """
+    headers: dict[str, object] | None
+    """
+    Your own headers of each request. At most 10, names of up to 64 characters, values
+    of up to 1,024 visible ASCII characters. Refused: headers that the service or the
+    connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and
+    `Proxy-*`. Values are stored encrypted and never shown again.
+    """
     description: str | None
     """Your own note; empty removes it."""
 
@@ -740,8 +951,49 @@ class CreateWebhookRequest(_CreateWebhookRequestOptional):
 class UpdateWebhookRequest(TypedDict, total=False):
     targetUrl: str | None
     """http or https. Private network addresses are refused."""
-    eventTypes: list[EventName] | None
-    """Events to subscribe to; an empty list means all."""
+    eventTypes: list[Literal[
+        "task.succeeded",
+        "task.failed",
+        "task.retention_cleanup",
+        "batch.completed",
+        "credits.low_balance",
+        "credits.refunded",
+        "credits.pack_purchased",
+        "credits.expiration_warning",
+        "payment.succeeded",
+        "payment.failed",
+        "refund.succeeded",
+        "subscription.updated",
+        "subscription.canceled",
+        "subscription.renewed",
+        "referral.reward",
+        "team.invitation",
+        "welcome",
+        "security.password_changed",
+        "security.mfa_enabled",
+        "security.mfa_disabled",
+        "task.*",
+        "batch.*",
+        "credits.*",
+        "payment.*",
+        "refund.*",
+        "subscription.*",
+        "referral.*",
+        "team.*",
+        "security.*",
+    ]] | None
+    """
+    Events to subscribe to; an empty list means all. `task.*` means every event of
+    tasks, also those of later versions.
+    """
+    headers: dict[str, object] | None
+    """
+    Your own headers to add or replace; null removes one, and the others stay. At most
+    10, names of up to 64 characters, values of up to 1,024 visible ASCII characters.
+    Refused: headers that the service or the connection sets, such as `Host`,
+    `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted
+    and never shown again.
+    """
     description: str | None
     """Your own note; empty removes it."""
     status: Literal["enabled", "disabled"] | None
@@ -753,6 +1005,50 @@ class RotateWebhookSecretRequest(TypedDict, total=False):
 
 
 class _RecoverWebhookRequestOptional(TypedDict, total=False):
+    until: str | None
+    """
+    End of the time range in the same form; a day and a timestamp are included. Without
+    it the range is open.
+    """
+    eventTypes: list[Literal[
+        "task.succeeded",
+        "task.failed",
+        "task.retention_cleanup",
+        "batch.completed",
+        "credits.low_balance",
+        "credits.refunded",
+        "credits.pack_purchased",
+        "credits.expiration_warning",
+        "payment.succeeded",
+        "payment.failed",
+        "refund.succeeded",
+        "subscription.updated",
+        "subscription.canceled",
+        "subscription.renewed",
+        "referral.reward",
+        "team.invitation",
+        "welcome",
+        "security.password_changed",
+        "security.mfa_enabled",
+        "security.mfa_disabled",
+        "task.*",
+        "batch.*",
+        "credits.*",
+        "payment.*",
+        "refund.*",
+        "subscription.*",
+        "referral.*",
+        "team.*",
+        "security.*",
+    ]] | None
+    """
+    Only these events; patterns such as `task.*` are allowed. An empty list means all.
+    """
+    statuses: list[Literal["exhausted", "pending", "paused"]] | None
+    """
+    Only deliveries with these statuses; `pending` means waiting for a retry. Without it
+    all three. A `canceled` delivery cannot be sent again.
+    """
     dryRun: bool | None
     """True: only count."""
 
@@ -766,7 +1062,7 @@ class RecoverWebhookRequest(_RecoverWebhookRequestOptional):
     """
 
 
-class TriggerWebhookRequest(TypedDict):
+class SendWebhookSampleRequest(TypedDict):
     event: EventName
     """The event to send a sample of."""
 

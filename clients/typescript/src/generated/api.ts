@@ -296,8 +296,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send again everything that failed or was paused since a time
-         * @description Sends exhausted deliveries and deliveries waiting for a retry whose latest attempt ended at or after that time. Then sends paused deliveries of events at or after that time, in the order of events. At most 10,000 deliveries per request.
+         * Send again what failed or was paused in a time range
+         * @description Sends exhausted deliveries and deliveries waiting for a retry whose latest attempt ended in the range. Then sends paused deliveries of events in the range, in the order of events. Events and statuses narrow the selection; samples are never sent again. At most 10,000 deliveries per request.
          *
          *     Needs the scope `webhooks:write`.
          */
@@ -324,6 +324,114 @@ export interface paths {
          *     Needs the scope `webhooks:write`.
          */
         post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/open/developer/webhooks/{webhookId}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a sample of an event to a webhook endpoint
+         * @description Sends the event with example values and nil ids, signed and delivered like any event, with the header `X-Matte-Sample: true`. The endpoint need not subscribe to it. The response has the recorded attempt, as for a test. A failed sample is retried like any event, until the next sample replaces it.
+         *
+         *     Needs the scope `webhooks:write`.
+         */
+        post: operations["sendWebhookSample"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/open/developer/webhooks/deliveries/{deliveryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a delivery with the headers of its attempts
+         * @description Needs the scope `webhooks:read`.
+         */
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/open/developer/webhooks/events/{eventId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an event with all its deliveries
+         * @description The id is the header `webhook-id` that a receiver got: the id of any delivery of the event. The response has the deliveries of the same event to your other endpoints and to the callback URL.
+         *
+         *     Needs the scope `webhooks:read`.
+         */
+        get: operations["getWebhookEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/open/developer/webhooks/{webhookId}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get success rate, latency and volume of a webhook endpoint by hour
+         * @description Attempts of the last 168 hours by their end, tests and samples included. Attempts that failed through an error of the service are not counted.
+         *
+         *     Needs the scope `webhooks:read`.
+         */
+        get: operations["getWebhookStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/open/developer/webhooks/egress-addresses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the addresses that webhooks come from
+         * @description For the firewall of a receiver. The operator of the service configures them.
+         *
+         *     Needs the scope `webhooks:read`.
+         */
+        get: operations["getWebhookEgressAddresses"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -590,6 +698,103 @@ export interface components {
          *       "nextAttemptAt": "2026-11-21T09:32:00.300Z",
          *       "createdAt": "2026-11-21T09:30:00.000Z",
          *       "completedAt": null,
+         *       "sample": false,
+         *       "attempts": [
+         *         {
+         *           "attempt": 1,
+         *           "endedAt": "2026-11-21T09:30:00.300Z",
+         *           "durationMs": 280,
+         *           "statusCode": 503,
+         *           "error": "STATUS",
+         *           "responseBody": "Down for maintenance.",
+         *           "requestHeaders": {
+         *             "Content-Type": "application/json",
+         *             "webhook-id": "1c4b5f0e-6a53-4c6e-8a0e-2f4f7a1f9a77",
+         *             "X-Token": "••••1234"
+         *           },
+         *           "responseHeaders": {
+         *             "content-type": "text/plain",
+         *             "retry-after": "120"
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        WebhookDeliveryDetails: {
+            /**
+             * Format: uuid
+             * @description The header `webhook-id` of each attempt.
+             */
+            id: string;
+            event: components["schemas"]["DeliveredEventName"];
+            /**
+             * Format: uuid
+             * @description Null: it goes to a `callbackUrl`.
+             */
+            endpointId: string | null;
+            /** Format: uuid */
+            taskId: string | null;
+            /** Format: uuid */
+            batchId: string | null;
+            targetUrl: string;
+            /** @description `pending` until it is delivered, out of retries (`exhausted`), or `canceled`. `paused`: its endpoint was disabled; recover or redeliver sends it. */
+            status: components["schemas"]["DeliveryStatus"];
+            /** @description The exact bytes sent. */
+            requestBody: string;
+            /** @description Attempts begun. */
+            attemptCount: number;
+            /**
+             * Format: date-time
+             * @description Null when no attempt is scheduled, or during an attempt.
+             */
+            nextAttemptAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            completedAt: string | null;
+            /** @description A sample event that you requested. */
+            sample: boolean;
+            /** @description The latest 20 ended attempts, oldest first. */
+            attempts: {
+                /** @description Counts from 1. */
+                attempt: number;
+                /** Format: date-time */
+                endedAt: string;
+                durationMs: number;
+                /** @description Null if there was no response. */
+                statusCode: number | null;
+                /**
+                 * @description Why it counts as failed; null when delivered.
+                 * @enum {string|null}
+                 */
+                error: "TARGET_REFUSED" | "DNS_FAILED" | "CONNECT_FAILED" | "TLS_FAILED" | "TIMEOUT" | "CONNECTION_LOST" | "PROTOCOL_ERROR" | "STATUS" | "SECRET_UNREADABLE" | "INTERNAL" | null;
+                /** @description First 16 KiB of the response, only of the latest attempt; null without a response, and for private targets that the operator allowed. */
+                responseBody: string | null;
+                /** @description Headers of the request, with masked values of your own ones. Null: nothing was sent, or an earlier version sent it. */
+                requestHeaders: {
+                    [key: string]: string;
+                } | null;
+                /** @description Up to 32 headers of the response and at most 4 KiB, with masked values of cookies; null without a response, and for private targets that the operator allowed. */
+                responseHeaders: {
+                    [key: string]: string;
+                } | null;
+            }[];
+        };
+        /**
+         * @example {
+         *       "id": "1c4b5f0e-6a53-4c6e-8a0e-2f4f7a1f9a77",
+         *       "event": "task.succeeded",
+         *       "endpointId": "6f1a5f0e-0a53-4c6e-8a0e-2f4f7a1f9a11",
+         *       "taskId": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
+         *       "batchId": null,
+         *       "targetUrl": "https://example.com/hooks/matte",
+         *       "status": "pending",
+         *       "requestBody": "{\"event\":\"task.succeeded\",\"task_id\":\"0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1\",\"message\":\"The cut-out is ready.\"}",
+         *       "attemptCount": 1,
+         *       "nextAttemptAt": "2026-11-21T09:32:00.300Z",
+         *       "createdAt": "2026-11-21T09:30:00.000Z",
+         *       "completedAt": null,
+         *       "sample": false,
          *       "attempts": [
          *         {
          *           "attempt": 1,
@@ -634,6 +839,8 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             completedAt: string | null;
+            /** @description A sample event that you requested. */
+            sample: boolean;
             /** @description The latest 20 ended attempts, oldest first. */
             attempts: {
                 /** @description Counts from 1. */
@@ -655,6 +862,7 @@ export interface components {
         /**
          * @example {
          *       "since": "2026-11-21T09:00:00.000Z",
+         *       "until": null,
          *       "dryRun": true,
          *       "count": 42,
          *       "more": false
@@ -663,11 +871,77 @@ export interface components {
         WebhookRecovery: {
             /** Format: date-time */
             since: string;
+            /**
+             * Format: date-time
+             * @description The first moment after the time range; null: it is open.
+             */
+            until: string | null;
             dryRun: boolean;
             /** @description Deliveries that are sent again, or would be. */
             count: number;
             /** @description More than 10,000 match, the maximum per request: send it again. */
             more: boolean;
+        };
+        /**
+         * @example {
+         *       "id": "1c4b5f0e-6a53-4c6e-8a0e-2f4f7a1f9a77",
+         *       "event": "task.succeeded",
+         *       "taskId": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
+         *       "batchId": null,
+         *       "sample": false,
+         *       "requestBody": "{\"event\":\"task.succeeded\",\"task_id\":\"0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1\",\"message\":\"The cut-out is ready.\"}",
+         *       "createdAt": "2026-11-21T09:30:00.000Z",
+         *       "deliveries": [
+         *         {
+         *           "id": "1c4b5f0e-6a53-4c6e-8a0e-2f4f7a1f9a77",
+         *           "event": "task.succeeded",
+         *           "endpointId": "6f1a5f0e-0a53-4c6e-8a0e-2f4f7a1f9a11",
+         *           "taskId": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
+         *           "batchId": null,
+         *           "targetUrl": "https://example.com/hooks/matte",
+         *           "status": "pending",
+         *           "requestBody": "{\"event\":\"task.succeeded\",\"task_id\":\"0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1\",\"message\":\"The cut-out is ready.\"}",
+         *           "attemptCount": 1,
+         *           "nextAttemptAt": "2026-11-21T09:32:00.300Z",
+         *           "createdAt": "2026-11-21T09:30:00.000Z",
+         *           "completedAt": null,
+         *           "sample": false,
+         *           "attempts": [
+         *             {
+         *               "attempt": 1,
+         *               "endedAt": "2026-11-21T09:30:00.300Z",
+         *               "durationMs": 280,
+         *               "statusCode": 503,
+         *               "error": "STATUS",
+         *               "responseBody": "Down for maintenance."
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        WebhookEventDeliveries: {
+            /**
+             * Format: uuid
+             * @description The `webhook-id` that you asked for.
+             */
+            id: string;
+            event: components["schemas"]["DeliveredEventName"];
+            /** Format: uuid */
+            taskId: string | null;
+            /** Format: uuid */
+            batchId: string | null;
+            /** @description A sample event that you requested. */
+            sample: boolean;
+            /** @description The exact bytes sent. */
+            requestBody: string;
+            /**
+             * Format: date-time
+             * @description Time of the event.
+             */
+            createdAt: string;
+            /** @description Every delivery of the event, oldest first: one per endpoint, and one to the callback URL. */
+            deliveries: components["schemas"]["WebhookDelivery"][];
         };
         /**
          * @description Null fields are unknown, for example before the first run of a model.
@@ -904,6 +1178,9 @@ export interface components {
          *         "task.succeeded",
          *         "task.failed"
          *       ],
+         *       "headers": {
+         *         "X-Token": "••••1234"
+         *       },
          *       "status": "enabled",
          *       "disabledReason": null,
          *       "description": "Shop",
@@ -928,6 +1205,9 @@ export interface components {
          *         "task.succeeded",
          *         "task.failed"
          *       ],
+         *       "headers": {
+         *         "X-Token": "••••1234"
+         *       },
          *       "status": "enabled",
          *       "disabledReason": null,
          *       "description": "Shop",
@@ -967,6 +1247,9 @@ export interface components {
          *         "task.succeeded",
          *         "task.failed"
          *       ],
+         *       "headers": {
+         *         "X-Token": "••••1234"
+         *       },
          *       "status": "enabled",
          *       "disabledReason": null,
          *       "description": "Shop",
@@ -983,8 +1266,12 @@ export interface components {
             id: string;
             /** @description As you wrote it. */
             targetUrl: string;
-            /** @description Subscribed events; empty means all. */
-            eventTypes: components["schemas"]["EventName"][];
+            /** @description Subscribed events and patterns such as `task.*`; empty means all. */
+            eventTypes: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[];
+            /** @description Your own headers of each request. Values are masked: at most the last four characters are shown. */
+            headers: {
+                [key: string]: string;
+            };
             /**
              * @description Deliveries to a disabled endpoint are `paused`.
              * @enum {string}
@@ -1030,6 +1317,1577 @@ export interface components {
                  */
                 role: "owner" | "admin" | "billing" | "member" | null;
             } | null;
+        };
+        /**
+         * @example {
+         *       "addresses": [
+         *         "203.0.113.7",
+         *         "203.0.113.16/28"
+         *       ],
+         *       "known": true
+         *     }
+         */
+        WebhookEgressAddresses: {
+            /** @description Sources of webhooks. Empty: the operator has not configured them, and they are unknown. */
+            addresses: string[];
+            /** @description False: `addresses` is empty because the addresses are unknown. */
+            known: boolean;
+        };
+        /**
+         * @example {
+         *       "totalAttempts": 40,
+         *       "succeededAttempts": 39,
+         *       "failedAttempts": 1,
+         *       "successRate": 0.975,
+         *       "latencyP50Ms": 120,
+         *       "latencyP95Ms": 410,
+         *       "hourly": [
+         *         {
+         *           "start": "2026-11-14T10:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T11:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T12:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T13:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T14:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T15:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T16:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T17:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T18:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T19:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T20:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T21:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T22:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-14T23:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T00:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T01:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T02:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T03:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T04:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T05:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T06:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T07:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T08:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T09:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T10:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T11:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T12:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T13:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T14:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T15:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T16:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T17:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T18:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T19:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T20:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T21:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T22:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-15T23:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T00:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T01:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T02:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T03:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T04:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T05:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T06:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T07:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T08:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T09:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T10:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T11:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T12:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T13:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T14:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T15:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T16:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T17:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T18:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T19:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T20:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T21:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T22:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-16T23:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T00:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T01:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T02:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T03:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T04:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T05:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T06:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T07:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T08:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T09:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T10:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T11:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T12:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T13:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T14:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T15:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T16:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T17:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T18:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T19:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T20:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T21:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T22:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-17T23:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T00:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T01:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T02:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T03:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T04:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T05:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T06:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T07:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T08:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T09:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T10:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T11:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T12:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T13:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T14:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T15:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T16:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T17:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T18:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T19:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T20:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T21:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T22:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-18T23:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T00:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T01:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T02:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T03:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T04:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T05:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T06:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T07:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T08:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T09:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T10:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T11:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T12:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T13:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T14:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T15:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T16:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T17:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T18:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T19:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T20:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T21:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T22:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-19T23:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T00:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T01:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T02:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T03:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T04:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T05:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T06:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T07:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T08:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T09:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T10:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T11:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T12:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T13:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T14:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T15:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T16:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T17:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T18:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T19:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T20:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T21:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T22:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-20T23:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T00:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T01:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T02:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T03:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T04:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T05:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T06:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T07:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T08:00:00.000Z",
+         *           "totalAttempts": 0,
+         *           "succeededAttempts": 0,
+         *           "failedAttempts": 0,
+         *           "successRate": null,
+         *           "latencyP50Ms": null,
+         *           "latencyP95Ms": null
+         *         },
+         *         {
+         *           "start": "2026-11-21T09:00:00.000Z",
+         *           "totalAttempts": 40,
+         *           "succeededAttempts": 39,
+         *           "failedAttempts": 1,
+         *           "successRate": 0.975,
+         *           "latencyP50Ms": 120,
+         *           "latencyP95Ms": 410
+         *         }
+         *       ]
+         *     }
+         */
+        WebhookStats: {
+            /** @description Ended attempts. */
+            totalAttempts: number;
+            /** @description Attempts that were answered with 2xx. */
+            succeededAttempts: number;
+            failedAttempts: number;
+            /** @description Succeeded ÷ all attempts; null without any. */
+            successRate: number | null;
+            /** @description Median time of an attempt in milliseconds, time-outs included; interpolated. Null without any. */
+            latencyP50Ms: number | null;
+            /** @description The time that 95 of 100 attempts do not exceed. */
+            latencyP95Ms: number | null;
+            /** @description The last 168 hours, oldest first. The last one is the current hour. */
+            hourly: {
+                /**
+                 * Format: date-time
+                 * @description Start of the hour, UTC.
+                 */
+                start: string;
+                /** @description Ended attempts. */
+                totalAttempts: number;
+                /** @description Attempts that were answered with 2xx. */
+                succeededAttempts: number;
+                failedAttempts: number;
+                /** @description Succeeded ÷ all attempts; null without any. */
+                successRate: number | null;
+                /** @description Median time of an attempt in milliseconds, time-outs included; interpolated. Null without any. */
+                latencyP50Ms: number | null;
+                /** @description The time that 95 of 100 attempts do not exceed. */
+                latencyP95Ms: number | null;
+            }[];
         };
         /**
          * @example {
@@ -1419,10 +3277,14 @@ export interface components {
              */
             targetUrl: string;
             /**
-             * @description Events to subscribe to; an empty list means all.
+             * @description Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions.
              * @default []
              */
-            eventTypes?: components["schemas"]["EventName"][] | null;
+            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            /** @description Your own headers of each request. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
             /** @description Your own note; empty removes it. */
             description?: string | null;
         };
@@ -1447,8 +3309,12 @@ export interface components {
              * @description http or https. Private network addresses are refused.
              */
             targetUrl?: string | null;
-            /** @description Events to subscribe to; an empty list means all. */
-            eventTypes?: components["schemas"]["EventName"][] | null;
+            /** @description Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions. */
+            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            /** @description Your own headers to add or replace; null removes one, and the others stay. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
             /** @description Your own note; empty removes it. */
             description?: string | null;
             /** @enum {string|null} */
@@ -1483,6 +3349,12 @@ export interface components {
         RecoverWebhookRequest: {
             /** @description YYYY-MM-DD (UTC) or an ISO 8601 timestamp: selects deliveries whose latest attempt failed since, and paused deliveries of events since. `pausedSince` of the endpoint selects all paused ones. */
             since: string;
+            /** @description End of the time range in the same form; a day and a timestamp are included. Without it the range is open. */
+            until?: string | null;
+            /** @description Only these events; patterns such as `task.*` are allowed. An empty list means all. */
+            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            /** @description Only deliveries with these statuses; `pending` means waiting for a retry. Without it all three. A `canceled` delivery cannot be sent again. */
+            statuses?: ("exhausted" | "pending" | "paused")[] | null;
             /**
              * @description True: only count.
              * @default false
@@ -1492,6 +3364,26 @@ export interface components {
         WebhookRecoveryResponse: {
             request_id: string;
             data: components["schemas"]["WebhookRecovery"];
+        };
+        SendWebhookSampleRequest: {
+            /** @description The event to send a sample of. */
+            event: components["schemas"]["EventName"];
+        };
+        WebhookDeliveryDetailsResponse: {
+            request_id: string;
+            data: components["schemas"]["WebhookDeliveryDetails"];
+        };
+        WebhookEventDeliveriesResponse: {
+            request_id: string;
+            data: components["schemas"]["WebhookEventDeliveries"];
+        };
+        WebhookStatsResponse: {
+            request_id: string;
+            data: components["schemas"]["WebhookStats"];
+        };
+        WebhookEgressAddressesResponse: {
+            request_id: string;
+            data: components["schemas"]["WebhookEgressAddresses"];
         };
         SigningSecretResponse: {
             request_id: string;
@@ -1514,10 +3406,6 @@ export interface components {
         ModelPageResponse: {
             request_id: string;
             data: components["schemas"]["ModelPage"];
-        };
-        TriggerWebhookRequest: {
-            /** @description The event to send a sample of. */
-            event: components["schemas"]["EventName"];
         };
         TriggeredWebhookResponse: {
             request_id: string;
@@ -1604,8 +3492,10 @@ export interface components {
 export type ApiKey = components['schemas']['ApiKey'];
 export type Batch = components['schemas']['Batch'];
 export type BatchSummary = components['schemas']['BatchSummary'];
+export type WebhookDeliveryDetails = components['schemas']['WebhookDeliveryDetails'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type WebhookRecovery = components['schemas']['WebhookRecovery'];
+export type WebhookEventDeliveries = components['schemas']['WebhookEventDeliveries'];
 export type Model = components['schemas']['Model'];
 export type Task = components['schemas']['Task'];
 export type UploadGrant = components['schemas']['UploadGrant'];
@@ -1615,6 +3505,8 @@ export type NewWebhookEndpoint = components['schemas']['NewWebhookEndpoint'];
 export type RotatedWebhookEndpoint = components['schemas']['RotatedWebhookEndpoint'];
 export type SigningSecret = components['schemas']['SigningSecret'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+export type WebhookEgressAddresses = components['schemas']['WebhookEgressAddresses'];
+export type WebhookStats = components['schemas']['WebhookStats'];
 export type WebhookStreamReady = components['schemas']['WebhookStreamReady'];
 export type StreamedWebhook = components['schemas']['StreamedWebhook'];
 export type TriggeredWebhook = components['schemas']['TriggeredWebhook'];
@@ -1664,13 +3556,17 @@ export type WebhookDeliveryPageResponse = components['schemas']['WebhookDelivery
 export type WebhookDeliveryResponse = components['schemas']['WebhookDeliveryResponse'];
 export type RecoverWebhookRequest = components['schemas']['RecoverWebhookRequest'];
 export type WebhookRecoveryResponse = components['schemas']['WebhookRecoveryResponse'];
+export type SendWebhookSampleRequest = components['schemas']['SendWebhookSampleRequest'];
+export type WebhookDeliveryDetailsResponse = components['schemas']['WebhookDeliveryDetailsResponse'];
+export type WebhookEventDeliveriesResponse = components['schemas']['WebhookEventDeliveriesResponse'];
+export type WebhookStatsResponse = components['schemas']['WebhookStatsResponse'];
+export type WebhookEgressAddressesResponse = components['schemas']['WebhookEgressAddressesResponse'];
 export type SigningSecretResponse = components['schemas']['SigningSecretResponse'];
 export type ApiKeyPage = components['schemas']['ApiKeyPage'];
 export type ApiKeyPageResponse = components['schemas']['ApiKeyPageResponse'];
 export type UsageResponse = components['schemas']['UsageResponse'];
 export type ModelPage = components['schemas']['ModelPage'];
 export type ModelPageResponse = components['schemas']['ModelPageResponse'];
-export type TriggerWebhookRequest = components['schemas']['TriggerWebhookRequest'];
 export type TriggeredWebhookResponse = components['schemas']['TriggeredWebhookResponse'];
 export type Scope = components['schemas']['Scope'];
 export type EventName = components['schemas']['EventName'];
@@ -2035,9 +3931,12 @@ export interface operations {
                  * @example {
                  *       "targetUrl": "https://example.com/hooks/matte",
                  *       "eventTypes": [
-                 *         "task.succeeded",
-                 *         "task.failed"
-                 *       ]
+                 *         "task.*",
+                 *         "batch.completed"
+                 *       ],
+                 *       "headers": {
+                 *         "X-Token": "a-secret-token-1234"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["CreateWebhookRequest"];
@@ -2116,6 +4015,9 @@ export interface operations {
                 /**
                  * @example {
                  *       "eventTypes": [],
+                 *       "headers": {
+                 *         "X-Token": null
+                 *       },
                  *       "status": "enabled"
                  *     }
                  */
@@ -2307,6 +4209,13 @@ export interface operations {
                 /**
                  * @example {
                  *       "since": "2026-11-21T09:00:00Z",
+                 *       "until": "2026-11-21T11:00:00Z",
+                 *       "eventTypes": [
+                 *         "task.*"
+                 *       ],
+                 *       "statuses": [
+                 *         "exhausted"
+                 *       ],
                  *       "dryRun": true
                  *     }
                  */
@@ -2350,6 +4259,133 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDeliveryResponse"];
+                };
+            };
+        };
+    };
+    sendWebhookSample: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=strict` refuses unknown fields.
+                 * @example wait=5
+                 */
+                Prefer?: string;
+            };
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                webhookId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "task.succeeded"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SendWebhookSampleRequest"];
+            };
+        };
+        responses: {
+            /** @description The delivery with its attempt. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryResponse"];
+                };
+            };
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                deliveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryDetailsResponse"];
+                };
+            };
+        };
+    };
+    getWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                eventId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEventDeliveriesResponse"];
+                };
+            };
+        };
+    };
+    getWebhookStats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                webhookId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookStatsResponse"];
+                };
+            };
+        };
+    };
+    getWebhookEgressAddresses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The addresses. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEgressAddressesResponse"];
                 };
             };
         };
@@ -2480,7 +4516,7 @@ export interface operations {
                  *       "event": "task.succeeded"
                  *     }
                  */
-                "application/json": components["schemas"]["TriggerWebhookRequest"];
+                "application/json": components["schemas"]["SendWebhookSampleRequest"];
             };
         };
         responses: {

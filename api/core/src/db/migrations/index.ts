@@ -36,6 +36,7 @@ import { up as personalIdempotency } from './0035-personal-idempotency.ts'
 import { up as pausedDeliveries } from './0036-paused-deliveries.ts'
 import { up as pausedIndex } from './0037-paused-index.ts'
 import { up as webhookStream } from './0038-webhook-stream.ts'
+import { up as webhookRecords } from './0039-webhook-records.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -76,4 +77,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0036-paused-deliveries': { up: pausedDeliveries },
   '0037-paused-index': { up: pausedIndex },
   '0038-webhook-stream': { up: webhookStream },
+  '0039-webhook-records': { up: webhookRecords },
 }

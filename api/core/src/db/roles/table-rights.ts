@@ -132,6 +132,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
     worker: { select: ['workspace_id', 'kept_until'] },
     dispatcher: { select: ['workspace_id', 'kept_until'] },
   },
+  webhook_endpoint_hour: { api: { select: true, delete: true }, dispatcher: change },
   workspace: {
     api: change,
     worker: {

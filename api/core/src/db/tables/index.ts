@@ -51,6 +51,7 @@ import type {
   DeliveryAttemptTable,
   DeliveryTable,
   StreamedEventTable,
+  WebhookEndpointHourTable,
   WebhookEndpointTable,
   WebhookStreamTable,
 } from './webhook.ts'
@@ -123,6 +124,7 @@ export type Tables = {
   upload: UploadTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
+  webhook_endpoint_hour: WebhookEndpointHourTable
   webhook_stream: WebhookStreamTable
   workspace: WorkspaceTable
 }

@@ -1,4 +1,7 @@
-import type { Generated } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
+
+/** Header names with values; written as JSON text. */
+type Headers = ColumnType<Readonly<Record<string, string>> | null, string | null | undefined, string | null>
 
 export type WebhookEndpointTable = {
   id: Generated<string>
@@ -30,7 +33,23 @@ export type WebhookEndpointTable = {
   dropped_deliveries: Generated<number>
   /** Member, or creator of the API key; null: an operator or unknown. */
   created_by: Generated<string | null>
+  /** Sealed JSON of the owner's own headers; null: none. */
+  headers_sealed: string | null
+  /** The same names with masked values. */
+  headers_masked: Headers
   deleted_at: Date | null
+}
+
+/** Attempts of an endpoint in one hour; a ring of 168 rows per endpoint. */
+export type WebhookEndpointHourTable = {
+  endpoint_id: string
+  /** Hours since the epoch, modulo 168. */
+  slot: number
+  hour: Date
+  succeeded: number
+  failed: number
+  /** Counts by duration; bounds in `webhook/endpoint/attempt-hours.ts`. */
+  duration_buckets: number[]
 }
 
 export type DeliveryTable = {
@@ -60,6 +79,8 @@ export type DeliveryTable = {
   claimed_until: Date | null
   completed_at: Date | null
   traceparent: string | null
+  /** A sample event, requested by the owner. */
+  sample: Generated<boolean>
   created_at: Generated<Date>
 }
 
@@ -74,6 +95,10 @@ export type DeliveryAttemptTable = {
   error: string | null
   /** First 16 KiB of the latest response; never for targets that need an `allowedTargets` entry. */
   response_body: string | null
+  /** As sent, with masked values of the owner's own headers; null in rows of releases before this column. */
+  request_headers: Headers
+  /** First 32 headers of the response, at most 4 KiB; never for targets that need an `allowedTargets` entry. */
+  response_headers: Headers
 }
 
 /** The stream of a workspace's events; one row for all its readers. */

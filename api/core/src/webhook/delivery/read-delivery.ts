@@ -17,14 +17,18 @@ export const deliveryColumns = [
   'claimed_until',
   'created_at',
   'completed_at',
+  'sample',
 ] as const
 
-type AttemptRow = Omit<Selectable<DeliveryAttemptTable>, 'id'>
+type HeaderColumns = 'request_headers' | 'response_headers'
+type AttemptRow = Omit<Selectable<DeliveryAttemptTable>, 'id' | HeaderColumns>
+type DetailedAttemptRow = Omit<Selectable<DeliveryAttemptTable>, 'id'>
 type DeliveryRow = Pick<Selectable<DeliveryTable>, (typeof deliveryColumns)[number]>
 export type ShownDelivery = DeliveryRow & { readonly attempts: readonly AttemptRow[] }
+export type DetailedDelivery = DeliveryRow & { readonly attempts: readonly DetailedAttemptRow[] }
 
 /** Latest attempts shown: redeliveries are unlimited. */
-const attemptsMax = 20
+export const attemptsShownMax = 20
 
 /** The delivery, if this workspace owns it; undefined otherwise. */
 export async function findDelivery(db: Db, workspaceId: string, id: string): Promise<ShownDelivery | undefined> {
@@ -58,8 +62,30 @@ export async function withAttempts<D extends DeliveryRow>(db: Db, deliveries: re
     select a.* from unnest(${deliveries.map(({ id }) => id)}::uuid[]) as d (id) cross join lateral (
       select delivery_id, attempt, at, duration_ms, status_code, error, response_body
         from delivery_attempt where delivery_id = d.id
-       order by attempt desc limit ${attemptsMax}) a
+       order by attempt desc limit ${attemptsShownMax}) a
      order by a.attempt`.execute(db)
   const byDelivery = Map.groupBy(rows, (row) => row.delivery_id)
   return deliveries.map((delivery) => ({ ...delivery, attempts: byDelivery.get(delivery.id) ?? [] }))
+}
+
+/** The delivery with the headers of its attempts; undefined if this workspace does not own it. */
+export async function readDeliveryDetails(
+  db: Db,
+  workspaceId: string,
+  id: string,
+): Promise<DetailedDelivery | undefined> {
+  const delivery = await findDelivery(db, workspaceId, id)
+  if (delivery === undefined) return undefined
+  const rows = await db
+    .selectFrom('delivery_attempt')
+    .select(['attempt', 'request_headers', 'response_headers'])
+    .where('delivery_id', '=', id)
+    .where('attempt', 'in', [0, ...delivery.attempts.map(({ attempt }) => attempt)]) // never an empty list
+    .execute()
+  const headers = new Map(rows.map((row) => [row.attempt, row]))
+  const none = { request_headers: null, response_headers: null }
+  return {
+    ...delivery,
+    attempts: delivery.attempts.map((row) => ({ ...row, ...none, ...headers.get(row.attempt) })),
+  }
 }

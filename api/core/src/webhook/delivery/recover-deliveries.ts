@@ -1,6 +1,7 @@
-// Resends deliveries that failed since a given time, after an outage of the receiver: exhausted deliveries, those that
-// wait for a retry, and paused ones (D90). It works in parts, each a transaction under the workspace's lock, so
-// creations and claims do not wait for long. If this process dies, repeating the request does the rest.
+// Resends deliveries that failed in a span of time, after an outage of the receiver: exhausted deliveries, those that
+// wait for a retry, and paused ones (D90). Samples are not resent. It works in parts, each a transaction under the
+// workspace's lock, so creations and claims do not wait for long. If this process dies, repeating the request does the
+// rest.
 //
 // Deliveries become due in the order of their events, a microsecond apart, because claims go by that time.
 import { sql } from 'kysely'
@@ -11,11 +12,21 @@ import { endpointNotFound } from '../endpoint/endpoint.ts'
 import { findEndpoint } from '../endpoint/endpoint-queries.ts'
 import { dueAgain, isOvertaken } from './redeliver.ts'
 
+/** `pending`: waits for a retry. */
+export const recoverableStatuses = ['exhausted', 'pending', 'paused'] as const
+export type RecoverableStatus = (typeof recoverableStatuses)[number]
+
 type Recovery = {
   readonly workspaceId: string
   readonly endpointId: string
   /** Applies to the end of the latest attempt, or to the event of a paused delivery. */
   readonly since: Date
+  /** Exclusive end of the span; undefined: none. */
+  readonly until?: Date | undefined
+  /** Undefined: all events. */
+  readonly events?: readonly string[] | undefined
+  /** Undefined: all of them. */
+  readonly statuses?: readonly RecoverableStatus[] | undefined
   /** Only count. */
   readonly dryRun: boolean
 }
@@ -40,7 +51,7 @@ export async function recoverDeliveries(db: Db, recovery: Recovery): Promise<Rec
   if (recovery.dryRun) return countFailed(db, recovery)
   let count = 0
   let id: string | undefined
-  for (const part of [exhausted, waiting, paused]) {
+  for (const part of partsOf(recovery)) {
     for (;;) {
       const limit = Math.min(partMax, recoveredMax - count)
       if (limit === 0) return { count, more: (await countFailed(db, recovery)).count > 0, id }
@@ -75,32 +86,49 @@ const recoverStatement = (part: ReturnType<typeof exhausted>) => sql<{ id: strin
      where d.id = ordered.id and e.id = d.endpoint_id and e.status = 'enabled' and e.deleted_at is null
     returning d.id`
 
-const exhausted = ({ workspaceId, endpointId, since }: Recovery, limit: number) => sql`
+type Part = (recovery: Recovery, limit: number) => ReturnType<typeof exhausted>
+
+const partsOf = ({ statuses = recoverableStatuses }: Recovery): Part[] =>
+  recoverableStatuses.filter((status) => statuses.includes(status)).map((status) => parts[status])
+
+/** Deliveries `d` of the endpoint that the caller selects. */
+const selected = ({ workspaceId, endpointId, events }: Recovery) => {
+  const ofEvents = events === undefined ? sql`` : sql` and d.event = any(${[...events]}::text[])`
+  return sql`d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and not d.sample${ofEvents}`
+}
+
+const within = ({ since, until }: Recovery, time: string) => {
+  const end = until === undefined ? sql`` : sql` and ${sql.ref(time)} < ${until}`
+  return sql`${sql.ref(time)} >= ${since}${end}`
+}
+
+const exhausted = (recovery: Recovery, limit: number) => sql`
       select d.id, d.created_at from delivery d
-       where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and d.status = 'exhausted'
-         and d.completed_at >= ${since} and not ${isOvertaken}
+       where ${selected(recovery)} and d.status = 'exhausted'
+         and ${within(recovery, 'd.completed_at')} and not ${isOvertaken}
        order by d.completed_at limit ${limit}`
 
 /** Deliveries with a future retry; due and claimed ones are being sent anyway. */
-const waiting = ({ workspaceId, endpointId, since }: Recovery, limit: number) => sql`
+const waiting = (recovery: Recovery, limit: number) => sql`
       select d.id, d.created_at from delivery d
-       where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and d.status = 'pending'
-         and d.claim is null and d.due_at > now()
-         and exists (select from delivery_attempt where delivery_id = d.id and attempt = d.attempt and at >= ${since})
+       where ${selected(recovery)} and d.status = 'pending' and d.claim is null and d.due_at > now()
+         and exists (select from delivery_attempt a
+                      where a.delivery_id = d.id and a.attempt = d.attempt and ${within(recovery, 'a.at')})
        limit ${limit}`
 
-const paused = ({ workspaceId, endpointId, since }: Recovery, limit: number) => sql`
+const paused = (recovery: Recovery, limit: number) => sql`
       select d.id, d.created_at from delivery d
-       where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} and d.status = 'paused'
-         and d.created_at >= ${since} and not ${isOvertaken}
+       where ${selected(recovery)} and d.status = 'paused'
+         and ${within(recovery, 'd.created_at')} and not ${isOvertaken}
        order by d.created_at, d.id limit ${limit}`
+
+const parts: Readonly<Record<RecoverableStatus, Part>> = { exhausted, pending: waiting, paused }
 
 async function countFailed(db: Db, recovery: Recovery): Promise<Recovered> {
   const bound = recoveredMax + 1
+  const failed = partsOf(recovery).map((part) => sql`(${part(recovery, bound)})`)
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count
-      from ((${exhausted(recovery, bound)}) union all (${waiting(recovery, bound)})
-            union all (${paused(recovery, bound)})) failed`.execute(db)
+    select count(*) as count from (${sql.join(failed, sql` union all `)}) failed`.execute(db)
   const count = rows[0]?.count ?? 0
   return { count: Math.min(count, recoveredMax), more: count > recoveredMax, id: undefined }
 }

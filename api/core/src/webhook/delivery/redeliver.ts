@@ -69,3 +69,6 @@ function obstacleOf({ status, isClaimed, isOvertaken, endpointStatus }: State): 
 
 export const deliveryNotFound = (): MatteError =>
   new MatteError('NOT_FOUND', 'There is no delivery with this id in your workspace.')
+
+export const eventNotFound = (): MatteError =>
+  new MatteError('NOT_FOUND', 'There is no event with this webhook-id in your workspace.')

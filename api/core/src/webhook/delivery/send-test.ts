@@ -1,4 +1,5 @@
-// The Test button (D68): sends a test event to one endpoint through the ordinary pipeline.
+// Events that the owner of an endpoint requests: the Test button (D68) and samples. They go through the ordinary
+// pipeline, to this endpoint only.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
@@ -7,16 +8,37 @@ import { canceled } from '../delivery-queries.ts'
 import { endpointNotFound } from '../endpoint/endpoint.ts'
 import { liveEndpoints } from '../endpoint/endpoint-queries.ts'
 import { buildTestBody, testEvent } from '../event-catalog.ts'
+import type { WebhookEvent } from '../events.ts'
+import { buildSampleEvent } from '../sample-event.ts'
 
-type Test = { readonly workspaceId: string; readonly endpointId: string; readonly traceparent: string | null }
+type Request = { readonly workspaceId: string; readonly endpointId: string; readonly traceparent: string | null }
+
+type Requested = Request & {
+  readonly event: string
+  readonly sample: boolean
+  readonly body: (now: Date) => string
+}
 
 /**
- * Creates a delivery that is due now, and cancels one that still waits; returns the new delivery's id.
+ * Creates a test event that is due now, and cancels one that still waits; returns the new delivery's id.
  * @throws MatteError NOT_FOUND; CONFLICT if the endpoint is disabled
  */
-export function sendTest(db: Db, { workspaceId, endpointId, traceparent }: Test): Promise<string> {
+export const sendTest = (db: Db, request: Request): Promise<string> =>
+  sendRequested(db, {
+    ...request,
+    ...{ event: testEvent, sample: false, body: (now) => buildTestBody(request.endpointId, now) },
+  })
+
+/**
+ * Creates a sample that is due now, and cancels one that still waits, of any event; returns the new delivery's id.
+ * @throws MatteError NOT_FOUND; CONFLICT if the endpoint is disabled
+ */
+export const sendSample = (db: Db, { event, ...request }: Request & { readonly event: WebhookEvent }) =>
+  sendRequested(db, { ...request, event, sample: true, body: () => buildSampleEvent(event) })
+
+function sendRequested(db: Db, { workspaceId, endpointId, traceparent, event, sample, body }: Requested) {
   return db.transaction().execute(async (tx) => {
-    await lockWorkspace(tx, workspaceId) // concurrent tests see each other
+    await lockWorkspace(tx, workspaceId) // concurrent requests see each other
     const endpoint = await liveEndpoints(tx, workspaceId)
       .select(['status', 'target_href', 'target_host', sql<Date>`now()`.as('now')])
       .where('id', '=', endpointId)
@@ -28,18 +50,20 @@ export function sendTest(db: Db, { workspaceId, endpointId, traceparent }: Test)
       .set(canceled)
       .where('endpoint_id', '=', endpointId)
       .where('status', '=', 'pending')
-      .where('event', '=', testEvent)
       .where('claim', 'is', null)
+      .where('sample', '=', sample)
+      .$if(!sample, (query) => query.where('event', '=', event))
       .execute()
     const delivery = await tx
       .insertInto('delivery')
       .values({
         workspace_id: workspaceId,
         endpoint_id: endpointId,
-        event: testEvent,
+        event,
+        sample,
         target_url: endpoint.target_href,
         target_host: endpoint.target_host,
-        body: buildTestBody(endpointId, endpoint.now),
+        body: body(endpoint.now),
         traceparent,
       })
       .returning('id')

@@ -1,17 +1,19 @@
 // Writes to `webhook_endpoint`.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import type { WebhookEvent } from '../events.ts'
+import type { EventType } from '../event-types.ts'
 import { type EndpointRow, endpointColumns } from './endpoint-queries.ts'
+import type { StoredHeaders } from './own-headers.ts'
 
 type NewEndpoint = {
   /** Chosen by the caller, because the secret is sealed under it. */
   readonly id: string
   readonly workspaceId: string
   readonly target: EndpointTarget
-  readonly eventTypes: readonly WebhookEvent[]
+  readonly eventTypes: readonly EventType[]
   readonly description: string | null
   readonly secretSealed: string
+  readonly headers: StoredHeaders
   readonly createdBy: string | null
 }
 
@@ -27,6 +29,7 @@ export function insertEndpoint(db: Db, endpoint: NewEndpoint): Promise<EndpointR
       event_types: [...endpoint.eventTypes],
       description: endpoint.description,
       secret_sealed: endpoint.secretSealed,
+      ...headerColumns(endpoint.headers),
       created_by: endpoint.createdBy,
     })
     .returning(endpointColumns)
@@ -37,10 +40,11 @@ type EndpointRef = { readonly workspaceId: string; readonly id: string }
 
 export type EndpointChanges = {
   readonly target?: EndpointTarget | undefined
-  readonly eventTypes?: readonly WebhookEvent[] | undefined
+  readonly eventTypes?: readonly EventType[] | undefined
   readonly status?: 'enabled' | 'disabled' | undefined
   /** Null removes it. */
   readonly description?: string | null | undefined
+  readonly headers?: StoredHeaders | undefined
 }
 
 /**
@@ -50,7 +54,7 @@ export type EndpointChanges = {
 export function updateEndpoint(
   db: Db,
   { workspaceId, id }: EndpointRef,
-  { target, eventTypes, status, description }: EndpointChanges,
+  { target, eventTypes, status, description, headers }: EndpointChanges,
 ): Promise<EndpointRow | undefined> {
   return db
     .updateTable('webhook_endpoint')
@@ -67,6 +71,7 @@ export function updateEndpoint(
         dropped_deliveries: sql<number>`case status when 'enabled' then 0 else dropped_deliveries end`,
       }),
       ...(description !== undefined && { description }),
+      ...(headers && headerColumns(headers)),
     })
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
@@ -84,6 +89,8 @@ export function markEndpointDeleted(db: Db, workspaceId: string, id: string) {
       secret_sealed: '',
       previous_secret_sealed: null,
       previous_until: null,
+      headers_sealed: null,
+      headers_masked: null,
     })
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
@@ -91,6 +98,11 @@ export function markEndpointDeleted(db: Db, workspaceId: string, id: string) {
     .returning('id')
     .executeTakeFirst()
 }
+
+const headerColumns = ({ sealed, masked }: StoredHeaders) => ({
+  headers_sealed: sealed,
+  headers_masked: masked && JSON.stringify(masked),
+})
 
 const targetColumns = ({ text, href, host }: EndpointTarget) => ({
   target_url: text,
@@ -106,6 +118,10 @@ export async function deleteEndpoints(tx: Db, workspaceId: string): Promise<void
        select id from webhook_endpoint where workspace_id = ${workspaceId} and deleted_at is null)`.execute(tx)
   await sql`
     update webhook_endpoint
-       set deleted_at = now(), secret_sealed = '', previous_secret_sealed = null, previous_until = null
+       set deleted_at = now(), secret_sealed = '', previous_secret_sealed = null, previous_until = null,
+           headers_sealed = null, headers_masked = null
      where workspace_id = ${workspaceId} and deleted_at is null`.execute(tx)
+  await sql`
+    delete from webhook_endpoint_hour
+     where endpoint_id in (select id from webhook_endpoint where workspace_id = ${workspaceId})`.execute(tx)
 }

@@ -15,6 +15,7 @@ const columns = [
   'last_delivery_at',
   'last_delivery_status',
   'dropped_deliveries',
+  'headers_masked',
 ] as const
 
 /** Time of the event of the oldest paused delivery; null if there is none. */

@@ -5,6 +5,7 @@ import { type MasterKeys, seal, unseal } from '../../runtime/seal.ts'
 import { generateSigningSecret } from '../../workspace/callback-secret.ts'
 import { endpointNotFound } from './endpoint.ts'
 import { endpointColumns } from './endpoint-queries.ts'
+import { openHeaders } from './own-headers.ts'
 
 /** The previous secret signs `X-Service-Signature` until `previousUntil` (null: not at all). @throws NOT_FOUND */
 export async function rotateEndpointSecret(
@@ -53,15 +54,16 @@ function rotateSecret(db: Db, { workspaceId, id, secretSealed, overlapSeconds }:
     .executeTakeFirst()
 }
 
-/** Target and secrets for a delivery. Undefined: the endpoint is deleted or disabled. */
+/** Target, secrets and the owner's own headers for a delivery. Undefined: the endpoint is deleted or disabled. */
 export async function readDialledEndpoint(db: Db, keys: MasterKeys, id: string) {
   const endpoint = await findDialledEndpoint(db, id)
   if (endpoint === undefined) return undefined
-  const { targetUrl, secretSealed, previousSecretSealed } = endpoint
+  const { targetUrl, secretSealed, previousSecretSealed, headersSealed } = endpoint
   return {
     targetUrl,
     secret: unseal(keys, id, secretSealed),
     previousSecret: previousSecretSealed === null ? undefined : unseal(keys, id, previousSecretSealed),
+    ownHeaders: openHeaders(keys, id, headersSealed),
   }
 }
 
@@ -71,6 +73,7 @@ function findDialledEndpoint(db: Db, id: string) {
     .select([
       'target_href as targetUrl',
       'secret_sealed as secretSealed',
+      'headers_sealed as headersSealed',
       sql<string | null>`case when previous_until > now() then previous_secret_sealed end`.as('previousSecretSealed'),
     ])
     .where('id', '=', id)

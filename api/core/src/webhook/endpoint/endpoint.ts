@@ -9,8 +9,9 @@ import { type MasterKeys, seal } from '../../runtime/seal.ts'
 import { generateSigningSecret } from '../../workspace/callback-secret.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { cancelEndpointDeliveries, moveEndpointDeliveries } from '../delivery-queries.ts'
-import type { WebhookEvent } from '../events.ts'
+import { type EventType, expandEventTypes } from '../event-types.ts'
 import { portOf } from '../target/target-url.ts'
+import { deleteAttemptHours } from './attempt-hours.ts'
 import {
   type EndpointChanges,
   type EndpointTarget,
@@ -20,6 +21,7 @@ import {
 } from './endpoint-changes.ts'
 import { type Maker, requireEndpointMaker } from './endpoint-maker.ts'
 import { type EndpointRow, findEndpoint, liveEndpoints } from './endpoint-queries.ts'
+import { changeHeaders, type HeaderChanges, mergeHeaders, storeHeaders } from './own-headers.ts'
 import { pauseEndpointDeliveries } from './pause-deliveries.ts'
 import { welcomeFirstListener } from './welcome.ts'
 
@@ -31,8 +33,9 @@ type EndpointInput = {
   /** The caller's text, and the URL that `checkTargetUrl` returned. */
   readonly targetUrl: string
   readonly url: URL
-  readonly eventTypes: readonly WebhookEvent[]
+  readonly eventTypes: readonly EventType[]
   readonly description: string | null
+  readonly headers?: HeaderChanges | undefined
   /** Undefined: an operator. */
   readonly maker?: Maker | undefined
   readonly once?: OnceRequest | undefined
@@ -44,10 +47,11 @@ type CreatedEndpoint = EndpointRow & {
   readonly welcomed: boolean
 }
 
-/** @throws MatteError CONFLICT past `endpointsMax`; as `requireEndpointMaker` and `createOnce` */
+/** @throws MatteError CONFLICT past `endpointsMax`; as `storeHeaders`, `requireEndpointMaker` and `createOnce` */
 export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointInput): Promise<CreatedEndpoint> {
   const { workspaceId, targetUrl, url, eventTypes, description, maker } = input
   const id = randomUUID()
+  const headers = storeHeaders(keys, id, mergeHeaders({}, input.headers ?? {}))
   const signingSecret = generateSigningSecret()
   const endpoint = await createOnce(db, input.once, async (tx) => {
     await lockWorkspace(tx, workspaceId) // concurrent creations see each other
@@ -63,8 +67,8 @@ export async function createEndpoint(db: Db, keys: MasterKeys, input: EndpointIn
     }
     const target = toTarget(targetUrl, url)
     const secretSealed = seal(keys, id, signingSecret)
-    const common = { id, workspaceId, target, description, secretSealed, createdBy }
-    const inserted = await insertEndpoint(tx, { ...common, eventTypes: unique(eventTypes) })
+    const common = { id, workspaceId, target, description, secretSealed, headers, createdBy }
+    const inserted = await insertEndpoint(tx, { ...common, eventTypes: expandEventTypes(eventTypes) })
     return { ...inserted, welcomed: await welcomeFirstListener(tx, workspaceId, id) }
   })
   return { ...endpoint, signingSecret }
@@ -77,21 +81,26 @@ async function countEndpoints(db: Db, workspaceId: string): Promise<number> {
   return count
 }
 
-type EndpointPatch = Omit<EndpointChanges, 'target'> & {
+type EndpointPatch = Omit<EndpointChanges, 'target' | 'headers'> & {
   readonly target?: { readonly targetUrl: string; readonly url: URL } | undefined
+  readonly headers?: { readonly keys: MasterKeys; readonly changes: HeaderChanges } | undefined
 }
 
-/** Waiting deliveries move to a new target, or are paused if the endpoint is disabled. @throws MatteError NOT_FOUND */
+/**
+ * Waiting deliveries move to a new target, or are paused if the endpoint is disabled.
+ * @throws MatteError NOT_FOUND; as `storeHeaders`
+ */
 export async function changeEndpoint(
   db: Db,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   patch: EndpointPatch,
 ): Promise<EndpointRow & { readonly welcomed: boolean }> {
   const target = patch.target && toTarget(patch.target.targetUrl, patch.target.url)
-  const eventTypes = patch.eventTypes && unique(patch.eventTypes)
+  const eventTypes = patch.eventTypes && expandEventTypes(patch.eventTypes)
   const endpoint = await db.transaction().execute(async (tx) => {
     await lockWorkspace(tx, workspaceId)
-    const changed = await updateEndpoint(tx, { workspaceId, id }, { ...patch, target, eventTypes })
+    const headers = patch.headers && (await changeHeaders(tx, { workspaceId, id, ...patch.headers }))
+    const changed = await updateEndpoint(tx, { workspaceId, id }, { ...patch, target, eventTypes, headers })
     if (changed === undefined) throw endpointNotFound()
     return { ...changed, welcomed: await welcomeFirstListener(tx, workspaceId, id) }
   })
@@ -107,6 +116,7 @@ export async function changeEndpoint(
 export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<void> {
   if ((await markEndpointDeleted(db, workspaceId, id)) === undefined) throw endpointNotFound()
   await cancelEndpointDeliveries(db, id)
+  await deleteAttemptHours(db, id)
 }
 
 export const endpointNotFound = (): MatteError =>
@@ -117,6 +127,3 @@ const toTarget = (text: string, url: URL): EndpointTarget => ({
   href: url.href,
   host: `${url.hostname}:${portOf(url)}`,
 })
-
-/** Removes repeated events, keeping their order. */
-const unique = (events: readonly WebhookEvent[]): WebhookEvent[] => [...new Set(events)]

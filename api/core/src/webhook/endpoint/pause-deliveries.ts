@@ -6,9 +6,9 @@ import { testEvent } from '../event-catalog.ts'
 const pausedAtOnce = 2_000
 
 /**
- * Pauses deliveries that wait for a disabled endpoint, and cancels a test. An attempt in flight is recorded; its retry
- * is paused when it is claimed. Parts keep each statement short. If this process dies, a dispatcher pauses the rest.
- * Enabling the endpoint ends the loop.
+ * Pauses deliveries that wait for a disabled endpoint, and cancels tests and samples. An attempt in flight is recorded;
+ * its retry is paused when it is claimed. Parts keep each statement short. If this process dies, a dispatcher pauses
+ * the rest. Enabling the endpoint ends the loop.
  */
 export async function pauseEndpointDeliveries(db: Db, endpointId: string): Promise<void> {
   for (let paused = pausedAtOnce; paused === pausedAtOnce; ) {
@@ -20,7 +20,8 @@ export async function pauseEndpointDeliveries(db: Db, endpointId: string): Promi
          limit ${pausedAtOnce} for update skip locked
       )
       update delivery d
-         set status = case d.event when ${testEvent} then 'canceled' else 'paused' end, completed_at = now()
+         set status = case when d.event = ${testEvent} or d.sample then 'canceled' else 'paused' end,
+             completed_at = now()
         from waiting where d.id = waiting.id`.execute(db)
     paused = Number(numAffectedRows)
   }

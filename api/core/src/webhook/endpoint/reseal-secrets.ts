@@ -9,6 +9,7 @@ const places = [
   { table: 'workspace', id: 'id', column: 'previous_callback_secret_sealed' },
   { table: 'webhook_endpoint', id: 'id', column: 'secret_sealed' },
   { table: 'webhook_endpoint', id: 'id', column: 'previous_secret_sealed' },
+  { table: 'webhook_endpoint', id: 'id', column: 'headers_sealed' },
   { table: 'signing_key', id: 'kid', column: 'private_sealed' },
   { table: 'mail', id: 'id', column: 'data_sealed' },
   { table: 'two_factor', id: 'user_id', column: 'secret_sealed' },

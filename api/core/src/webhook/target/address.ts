@@ -69,3 +69,13 @@ export function parseNetworks(text: string): readonly string[] {
   if (wrong !== undefined) throw new Error(`must be networks such as 10.0.0.0/8,fd00::/8; ${wrong} is invalid`)
   return cidrs
 }
+
+/** Single addresses and networks, without duplicates. @throws Error naming the first invalid one */
+export function parseSources(text: string): readonly string[] {
+  const sources = text.split(/[\s,]+/).filter((source) => source !== '')
+  const wrong = sources.find(
+    (source) => isIP(source.split('/')[0] ?? '') === 0 || (source.includes('/') && !ipaddr.isValidCIDR(source)),
+  )
+  if (wrong !== undefined) throw new Error(`must be addresses or networks such as 203.0.113.7; ${wrong} is invalid`)
+  return [...new Set(sources)]
+}

@@ -100,26 +100,27 @@ on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $5 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $5 = any(event_types)
+           or $6 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $6 and deleted_at is null and true
+   where workspace_id = $7 and deleted_at is null and true
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $7::text and status = 'pending'
+  select id from live where target_href = $8::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $8::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $9::text)
   union all
-  select null, $9::text, $10::text, 'pending'
-   where $11::text is not null and not exists (select from same) and true
+  select null, $10::text, $11::text, 'pending'
+   where $12::text is not null and not exists (select from same) and true
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $12::uuid, $13::uuid, $14::int,
-       $15::uuid, $16::text, $17, id, target_url, target_host,
-       $18, $19::text, status,
+select $13::uuid, $14::uuid, $15::int,
+       $16::uuid, $17::text, $18, id, target_url, target_host,
+       $19, $20::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing)

@@ -90,26 +90,27 @@ on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $27 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $27 = any(event_types)
+           or $28 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $28 and deleted_at is null and exists (select from moved)
+   where workspace_id = $29 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $29::text and status = 'pending'
+  select id from live where target_href = $30::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $30::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $31::text)
   union all
-  select null, $31::text, $32::text, 'pending'
-   where $33::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $32::text, $33::text, 'pending'
+   where $34::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $34::uuid, $35::uuid, $36::int,
-       $37::uuid, $38::text, $39, id, target_url, target_host,
-       $40, $41::text, status,
+select $35::uuid, $36::uuid, $37::int,
+       $38::uuid, $39::text, $40, id, target_url, target_host,
+       $41, $42::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)

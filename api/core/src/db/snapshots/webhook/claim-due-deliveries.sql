@@ -94,7 +94,7 @@ update delivery d
        claimed_until = clock_timestamp() + $9 * interval '1 ms'
   from picked where d.id = picked.id
 returning d.id, d.claim, d.attempt, d.attempt - d.attempts_before as "scheduledAttempt",
-          d.workspace_id as "workspaceId", d.task_id as "taskId", d.event,
+          d.workspace_id as "workspaceId", d.task_id as "taskId", d.event, d.sample,
           d.endpoint_id as "endpointId", d.target_url as "targetUrl", d.target_host as "targetHost", d.body,
           d.traceparent, (extract(epoch from clock_timestamp()) * 1000)::float8 as "claimedAtMs",
           picked.lapsed as "takenOver";

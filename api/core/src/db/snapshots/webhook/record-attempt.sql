@@ -17,14 +17,36 @@ with ended as (
            failing_notices = 0
     from ended
    where e.id = ended.endpoint_id
+  returning e.id
+), counted as (
+  
+insert into webhook_endpoint_hour as h (endpoint_id, slot, hour, succeeded, failed, duration_buckets)
+select id, (extract(epoch from date_trunc('hour', now() - $13 * interval '1 ms',
+  'UTC'))::bigint / 3600 % $14)::smallint, date_trunc('hour', now() - $15 * interval '1 ms', 'UTC'), $16::int, $17::int,
+  $18::int[]
+  from (select id from shown where $19::boolean) endpoint
+on conflict (endpoint_id, slot) do update
+   set hour = excluded.hour,
+       succeeded = excluded.succeeded + case when h.hour = excluded.hour then h.succeeded else 0 end,
+       failed = excluded.failed + case when h.hour = excluded.hour then h.failed else 0 end,
+       duration_buckets = case when h.hour = excluded.hour then array(
+         select a + b from unnest(h.duration_buckets, excluded.duration_buckets) with ordinality as u (a, b, n)
+          order by n) else excluded.duration_buckets end
+ where h.hour <= excluded.hour
 ), recorded as (
-  insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body)
-  select id, $13::int, now() - $14 * interval '1 ms', $15::int, $16::int,
-         $17::text, $18::text
+  insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body,
+                                request_headers, response_headers)
+  select id, $20::int, now() - $21 * interval '1 ms', $22::int, $23::int,
+         $24::text, $25::text, $26::jsonb,
+         $27::jsonb
     from ended
 ), forgotten as (
-  -- Keeps only the latest response of a delivery, so a receiver cannot fill the disk.
-  update delivery_attempt a set response_body = null
-    from ended where a.delivery_id = ended.id and a.attempt < $19::int and a.response_body is not null
+  -- Keeps only the latest body, and the headers of the attempts that are shown, so a receiver cannot fill the disk.
+  update delivery_attempt a
+     set response_body = null, request_headers = case when a.attempt > $28::int then a.request_headers end,
+         response_headers = case when a.attempt > $29::int then a.response_headers end
+    from ended
+   where a.delivery_id = ended.id and a.attempt < $30::int
+     and (a.response_body is not null or a.request_headers is not null and not a.attempt > $31::int)
 )
 select status from ended;
