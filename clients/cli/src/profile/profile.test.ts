@@ -36,7 +36,7 @@ describe('the file with profiles', () => {
     expect(await readConfig(path)).toEqual(config)
   })
 
-  it.each([0o644, 0o640, 0o604, 0o660])('is refused with mode %o, and the error says what to run', async (mode) => {
+  it.each(['644', '640', '604', '660'])('is refused with mode %s, and the error says what to run', async (mode) => {
     const path = newPath()
     await writeConfig(path, config)
     chmodSync(path, mode)
