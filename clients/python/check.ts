@@ -39,7 +39,7 @@ function stepsOf(bin: string): Step[] {
   if (mode === 'build') return [build(bin)]
   const fast = [pytest(bin), tool('mypy')]
   if (mode === 'fast') return fast
-  return [...fast, tool('pyright'), build(bin), tool('twine', 'check', '--strict')]
+  return [...fast, tool('pyright', '--pythonpath', join(bin, 'python')), build(bin), tool('twine', 'check', '--strict')]
 }
 
 function pytest(bin: string): Step {

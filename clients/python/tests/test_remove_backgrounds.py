@@ -240,9 +240,7 @@ def test_a_run_after_a_crash_makes_no_second_task(
 def test_a_crash_in_the_middle_of_a_run_is_continued(call: Caller, service: Service, tmp_path: Path) -> None:
     manifest, paths = tmp_path / "m.jsonl", write_photos(tmp_path, 8)
     service.fail("POST /tasks", *[service.handle] * 3, *[cut] * 5)
-    results = call(
-        lambda client: client.remove_backgrounds(paths, manifest=manifest), own_clock=False, retries_max=0
-    )
+    results = call(lambda client: client.remove_backgrounds(paths, manifest=manifest), own_clock=False, retries_max=0)
     failed = [each for each in results if each.error is not None]
     assert len(failed) == 5
     second = many(call, paths, manifest=manifest)

@@ -48,7 +48,11 @@ class WireResponse:
 class Workers(Protocol):
     """Coroutines that run at the same time, and the events that they post."""
 
-    def start(self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]]) -> None: ...
+    def start(
+        self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]], *, sees_signal: bool = True
+    ) -> None:
+        """`sees_signal` is false for work that only a cancellation from outside ends."""
+        ...
 
     def post(self, event: object) -> None:
         """Called from any worker."""

@@ -157,7 +157,8 @@ def _to_named(value: Any, index: int) -> tuple[str, Any]:
     if isinstance(value, tuple):
         return cast("tuple[str, Any]", value)
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(cast("str | os.PathLike[str]", value)), value
+        path = cast("str | os.PathLike[str]", value)
+        return os.fspath(path), path
     name = getattr(value, "name", None)
     return (name if isinstance(name, str) and name else str(index)), value
 
@@ -228,7 +229,7 @@ class _Run:
             self._apply(inputs.read())
             return True
         inputs.is_reading = True
-        self._workers.start(self._read)
+        self._workers.start(self._read, sees_signal=False)
         return False
 
     async def _read(self, _stop: CancelSignal | None) -> None:
@@ -310,5 +311,5 @@ class _Run:
 
     def _pause(self) -> float:
         draw = self._transport.draw
-        bound = min(_pause_max_seconds, _pause_first_seconds * 2 ** min(self._refusals, 8))
+        bound = min(_pause_max_seconds, _pause_first_seconds * 2.0 ** min(self._refusals, 8))
         return (random.random() if draw is None else draw) * bound

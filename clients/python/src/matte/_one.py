@@ -9,13 +9,13 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from ._cutout import Download
+from ._generated import Task, TaskPage
 from ._input import Source, open_input
 from ._manifest import Entry, Manifest, fingerprint, to_text, to_time
 from ._options import CancelSignal, Json, Progress, RemoveManyOptions
 from ._remove import build_request, canceling, creation_wait_seconds, finish_task, report_queued
 from ._tasks import create_task, get_task, task_root, wait_default_seconds
 from ._transport import Transport
-from ._generated import Task
 from ._upload import upload
 from .errors import MatteError
 
@@ -182,7 +182,7 @@ async def _find_by_object(deps: OneDeps, entry: Entry) -> Task | None:
     end = to_text(to_time(entry.at) + 2 * _key_life)
     query: Json = {"pageSize": _page_size_max, "startDate": entry.at, "endDate": end}
     while True:
-        page = await deps.transport.request("GET", task_root, query=query, cancel=deps.cancel)
+        page = await deps.transport.request(TaskPage, "GET", task_root, query=query, cancel=deps.cancel)
         for task in page["items"]:
             if task["sourceUrl"] == entry.object_key:
                 return task

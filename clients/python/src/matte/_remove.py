@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from ._cutout import Download
+from ._generated import Task
 from ._input import open_input
 from ._io import WireRequest, WireResponse
 from ._options import CancelSignal, ImageInput, Json, Progress, RemoveManyOptions, RemoveOptions
 from ._tasks import cancel_task, create_task, get_task, wait_default_seconds, wait_for_task
 from ._transport import Transport, without_none
-from ._generated import Task
 from ._upload import store_error, upload
 from .errors import CanceledError, MatteError, make_error
 
@@ -39,11 +39,10 @@ _output_names = {
 }
 
 
-def check_names(call: str, options: Mapping[str, Any], allowed: type[RemoveOptions] | type[RemoveManyOptions]) -> None:
-    """Python checks the names of `**options` against nothing."""
-    known = allowed.__required_keys__ | allowed.__optional_keys__
+def check_names(call: str, options: Mapping[str, Any], allowed: Any) -> None:
+    """Python itself accepts any name in `**options`. `allowed` is the class of a TypedDict."""
     for name in options:
-        if name not in known:
+        if name not in allowed.__optional_keys__:
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
 
 
