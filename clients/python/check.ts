@@ -54,7 +54,7 @@ function build(bin: string): void {
 /** Ends this program if the command fails. */
 function run(name: string, command: string, args: readonly string[] = []): void {
   const startedMs = performance.now()
-  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYRIGHT_PYTHON_IGNORE_WARNINGS: '1' }
+  const env = { ...process.env, PYTHONPYCACHEPREFIX: join(cache, 'bytecode'), PYRIGHT_PYTHON_IGNORE_WARNINGS: '1' }
   const { status } = spawnSync(command, args, { cwd: folder, env, stdio: 'inherit' })
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
   say(`${name}: ${status === 0 ? 'passed' : 'failed'} in ${seconds} s`)
