@@ -254,6 +254,6 @@ class ShortAnswers(httpx.BaseTransport):
 
 def test_a_short_body_is_a_connection_error_on_any_transport() -> None:
     own = httpx.Client(transport=ShortAnswers())
-    with own, matte.Matte("key", "http://a.example/api/v1", http_client=own, retries_max=0) as client:
-        with pytest.raises(matte.ConnectionError, match="11 of 99 bytes"):
-            client.usage.get()
+    client = matte.Matte("key", "http://a.example/api/v1", http_client=own, retries_max=0)
+    with own, client, pytest.raises(matte.ConnectionError, match="11 of 99 bytes"):
+        client.usage.get()
