@@ -114,7 +114,7 @@ class _Inputs:
 
     def __init__(self, inputs: Iterable[ManyInput] | AsyncIterable[ManyInput]) -> None:
         self.is_async = isinstance(inputs, AsyncIterable)
-        self._iterator: Any = aiter_of(inputs) if isinstance(inputs, AsyncIterable) else iter(inputs)
+        self._iterator: Any = aiter(inputs) if isinstance(inputs, AsyncIterable) else iter(inputs)
         self.is_exhausted = False
         self.is_reading = False
         self._count = 0
@@ -146,10 +146,6 @@ class _Inputs:
         closing = close()
         if self.is_async:
             await closing
-
-
-def aiter_of(inputs: AsyncIterable[ManyInput]) -> AsyncIterator[ManyInput]:
-    return inputs.__aiter__()
 
 
 def _to_named(value: Any, index: int) -> tuple[str, Any]:

@@ -13,7 +13,7 @@ from ._generated import Task, TaskPage
 from ._input import Source, open_input
 from ._manifest import Entry, Manifest, fingerprint, to_text, to_time
 from ._options import CancelSignal, Json, Progress, RemoveManyOptions
-from ._remove import build_request, canceling, creation_wait_seconds, finish_task, report_queued
+from ._remove import build_request, cancel_timeout_seconds, canceling, creation_wait_seconds, finish_task, report_queued
 from ._tasks import create_task, get_task, task_root, wait_default_seconds
 from ._transport import Transport
 from ._upload import upload
@@ -21,7 +21,6 @@ from .errors import MatteError
 
 #: The service remembers a key for 24 hours.
 _key_life = timedelta(hours=23)
-_cancel_timeout_seconds = 5.0
 _page_size_max = 100
 
 
@@ -129,7 +128,7 @@ async def _create_and_finish(
 
     async def find_id() -> str:
         body = {"imageUrl": entry.object_key, **request}
-        key, timeout = entry.idempotency_key, _cancel_timeout_seconds
+        key, timeout = entry.idempotency_key, cancel_timeout_seconds
         return (await create_task(deps.transport, body, idempotency_key=key, timeout=timeout))["id"]
 
     return await canceling(deps.transport, create, find_id)

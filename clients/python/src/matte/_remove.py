@@ -23,7 +23,7 @@ T = TypeVar("T")
 creation_wait_seconds = 20.0
 #: A canceled call waits so long for the cancellation of its task.
 _cancel_limit_seconds = 10.0
-_cancel_timeout_seconds = 5.0
+cancel_timeout_seconds = 5.0
 
 _output_names = {
     "format": "format",
@@ -63,7 +63,7 @@ async def remove_background(transport: Transport, input: ImageInput, options: Re
         return await finish_task(transport, task, wait=wait, cancel=cancel, on_progress=on_progress)
 
     async def find_id() -> str:
-        timeout = _cancel_timeout_seconds
+        timeout = cancel_timeout_seconds
         return (await create_task(transport, body, idempotency_key=key, timeout=timeout))["id"]
 
     return await canceling(transport, create, find_id)
@@ -135,7 +135,7 @@ async def _cancel(transport: Transport, task_id: str | None, find_id: Callable[[
     async def cancel() -> bool:
         nonlocal found
         found = found or await find_id()
-        await cancel_task(transport, found, timeout=_cancel_timeout_seconds)
+        await cancel_task(transport, found, timeout=cancel_timeout_seconds)
         return True
 
     try:
