@@ -155,9 +155,10 @@ def test_leaving_the_loop_cancels_queued_tasks(service: Service) -> None:
     service.first, service.reads_left = "queued", 10_000
 
     def finish_first(exchange: Exchange) -> None:
-        service.first = "succeeded"
-        service.handle(exchange)
-        service.first = "queued"
+        with service.lock:  # Other creations wait, so only this one succeeds.
+            service.first = "succeeded"
+            service.handle(exchange)
+            service.first = "queued"
 
     def run_sync() -> None:
         with Matte(API_KEY, f"{service.origin}/api/v1") as client:
