@@ -20,7 +20,7 @@ def use_sync(client: Matte, photo: Image.Image) -> None:
     assert_type(cutout, Cutout)
     assert_type(cutout.bytes(), bytes)
     assert_type(cutout.task, Task)
-    cutout.image().resize((1, 1))
+    assert_type(cutout.image().size, tuple[int, int])
     for source in (Path("a.png"), b"", io.BytesIO(), photo):
         client.remove_background(source)
     for result in client.remove_backgrounds([("a", b""), Path("b.png")], concurrency="auto", manifest="m"):
