@@ -1,6 +1,6 @@
-// Checks the Python client: `node clients/python/check.ts` runs tests on the oldest and the newest Python, types and
-// the build; `fast` runs tests and mypy on one Python; `build` only writes the packages into clients/python/dist.
-// Tools live in a virtual environment under .local, which is made once for each Python and list of requirements.
+// Checks the Python client: `node clients/python/check.ts` runs style, types, tests on the oldest and the newest
+// Python, and the build; `fast` runs style, mypy and tests on one Python; `build` only writes the packages into dist.
+// Tools live in virtual environments under .local, one for each Python and list of requirements.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,6 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 type Python = { readonly command: string; readonly version: string }
-type Step = { readonly name: string; readonly command: string; readonly args: readonly string[] }
 
 const folder = import.meta.dirname
 const requirements = join(folder, 'requirements-dev.txt')
@@ -18,48 +17,47 @@ const cache = join(folder, '../../.local/python-clients')
 const minorMin = 10
 const minors = [10, 11, 12, 13, 14]
 
-const mode = process.argv[2]
-const [oldest, ...others] = findPythons()
+const mode = process.argv[2] ?? 'all'
+const pythons = findPythons()
+const [oldest] = pythons
 if (oldest === undefined) {
   // A missing interpreter is no failure of the client.
-  console.log('[python] skipped: there is no Python 3.10 or later with venv. Install one, or set PYTHON.')
+  say('skipped: there is no Python 3.10 or later with venv. Install one, or set PYTHON.')
 } else {
-  check(oldest, others.at(-1))
-}
-
-function check(oldest: Python, newest: Python | undefined): void {
   const bin = prepare(oldest)
-  for (const step of stepsOf(bin)) run(step)
-  if (mode !== undefined || newest === undefined) return
-  run({ ...pytest(prepare(newest)), name: `pytest ${newest.version}` })
+  if (mode !== 'build') check(bin)
+  if (mode !== 'fast') build(bin)
+  const newest = pythons.at(-1)
+  if (mode === 'all' && newest !== undefined && newest !== oldest) test(prepare(newest), newest.version)
 }
 
-function stepsOf(bin: string): Step[] {
-  const tool = (name: string, ...args: string[]): Step => ({ name, command: join(bin, name), args })
-  if (mode === 'build') return [build(bin)]
-  const fast = [pytest(bin), tool('mypy')]
-  if (mode === 'fast') return fast
-  return [...fast, tool('pyright'), build(bin), tool('twine', 'check', '--strict')]
+function check(bin: string): void {
+  run('ruff check', join(bin, 'ruff'), ['check', '--quiet'])
+  run('ruff format', join(bin, 'ruff'), ['format', '--check', '--quiet'])
+  run('mypy', join(bin, 'mypy'))
+  if (mode === 'all') run('pyright', join(bin, 'pyright'), ['--pythonpath', join(bin, 'python')])
+  test(bin, oldest?.version ?? '')
 }
 
-function pytest(bin: string): Step {
-  return { name: 'pytest', command: join(bin, 'python'), args: ['-m', 'pytest', '-q', '-p', 'no:cacheprovider'] }
+function test(bin: string, version: string): void {
+  run(`pytest on ${version}`, join(bin, 'python'), ['-m', 'pytest', '-q', '-p', 'no:cacheprovider'])
 }
 
-/** Without isolation: hatchling is pinned among the requirements. */
-function build(bin: string): Step {
-  const args = ['-m', 'build', '--no-isolation', '--outdir', dist]
-  return { name: 'build', command: join(bin, 'python'), args }
+function build(bin: string): void {
+  rmSync(dist, { recursive: true, force: true })
+  // Without isolation: hatchling is pinned among the requirements.
+  run('build', join(bin, 'python'), ['-m', 'build', '--no-isolation', '--outdir', dist])
+  const packages = globSync('*', { cwd: dist }).map((name) => join(dist, name))
+  run('twine check', join(bin, 'twine'), ['check', '--strict', ...packages])
 }
 
-function run({ name, command, args }: Step): void {
-  if (name === 'build') rmSync(dist, { recursive: true, force: true })
-  const files = name === 'twine' ? globSync('*', { cwd: dist }).map((file) => join(dist, file)) : []
+/** Ends this program if the command fails. */
+function run(name: string, command: string, args: readonly string[] = []): void {
   const startedMs = performance.now()
-  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYRIGHT_PYTHON_CACHE_DIR: join(cache, 'pyright') }
-  const { status } = spawnSync(command, [...args, ...files], { cwd: folder, env, stdio: 'inherit' })
+  const env = { ...process.env, PYTHONPYCACHEPREFIX: join(cache, 'bytecode'), PYRIGHT_PYTHON_IGNORE_WARNINGS: '1' }
+  const { status } = spawnSync(command, args, { cwd: folder, env, stdio: 'inherit' })
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
-  console.log(`[python] ${name}: ${status === 0 ? 'passed' : 'failed'} in ${seconds} s`)
+  say(`${name}: ${status === 0 ? 'passed' : 'failed'} in ${seconds} s`)
   if (status !== 0) process.exit(1)
 }
 
@@ -73,9 +71,9 @@ function prepare({ command, version }: Python): string {
   if (existsSync(marker)) return bin
   rmSync(dir, { recursive: true, force: true })
   mkdirSync(cache, { recursive: true })
-  run({ name: `environment for Python ${version}`, command, args: ['-m', 'venv', dir] })
-  const pip = ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', '--no-input', '-r', requirements]
-  run({ name: 'tools', command: join(bin, 'python'), args: pip })
+  run(`environment of ${version}`, command, ['-m', 'venv', dir])
+  const flags = ['-q', '--disable-pip-version-check', '--no-input']
+  run('tools', join(bin, 'python'), ['-m', 'pip', 'install', ...flags, '-r', requirements])
   writeFileSync(marker, '')
   return bin
 }
@@ -102,4 +100,8 @@ function askVersion(command: string): Python | undefined {
 
 function minorOf(version: string): number {
   return Number(version.split('.')[1])
+}
+
+function say(line: string): void {
+  process.stdout.write(`[python] ${line}\n`)
 }

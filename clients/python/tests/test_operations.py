@@ -65,7 +65,11 @@ from matte._sync_client import Listing
             "POST /webhooks/x/recover",
             {"since": "2026-11-21", "dryRun": True},
         ),
-        (lambda c: c.webhooks.callback_deliveries(cursor="q").page(), "GET /webhooks/callback-deliveries?cursor=q", None),
+        (
+            lambda c: c.webhooks.callback_deliveries(cursor="q").page(),
+            "GET /webhooks/callback-deliveries?cursor=q",
+            None,
+        ),
         (lambda c: c.webhooks.signing_secret(), "GET /signing-secret", None),
         (lambda c: c.api_keys.list().page(), "GET /api-keys", None),
         (lambda c: c.usage.get(), "GET /usage", None),

@@ -155,9 +155,10 @@ def test_leaving_the_loop_cancels_queued_tasks(service: Service) -> None:
     service.first, service.reads_left = "queued", 10_000
 
     def finish_first(exchange: Exchange) -> None:
-        service.first = "succeeded"
-        service.handle(exchange)
-        service.first = "queued"
+        with service.lock:  # Other creations wait, so only this one succeeds.
+            service.first = "succeeded"
+            service.handle(exchange)
+            service.first = "queued"
 
     def run_sync() -> None:
         with Matte(API_KEY, f"{service.origin}/api/v1") as client:
@@ -240,9 +241,7 @@ def test_a_run_after_a_crash_makes_no_second_task(
 def test_a_crash_in_the_middle_of_a_run_is_continued(call: Caller, service: Service, tmp_path: Path) -> None:
     manifest, paths = tmp_path / "m.jsonl", write_photos(tmp_path, 8)
     service.fail("POST /tasks", *[service.handle] * 3, *[cut] * 5)
-    results = call(
-        lambda client: client.remove_backgrounds(paths, manifest=manifest), own_clock=False, retries_max=0
-    )
+    results = call(lambda client: client.remove_backgrounds(paths, manifest=manifest), own_clock=False, retries_max=0)
     failed = [each for each in results if each.error is not None]
     assert len(failed) == 5
     second = many(call, paths, manifest=manifest)

@@ -243,3 +243,17 @@ def test_an_http_client_of_the_caller_is_used_and_left_open(service: Service) ->
 def test_the_user_agent_names_program_client_and_python(call: Caller, service: Service) -> None:
     call(lambda client: client.usage.get(), user_agent="shop/1")
     assert service.requests[0].headers["user-agent"].startswith("shop/1 matte-client/")
+
+
+class ShortAnswers(httpx.BaseTransport):
+    """A transport that does not compare a body with its Content-Length, unlike that of httpx."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-length": "99"}, stream=httpx.ByteStream(b'{"data":{}}'))
+
+
+def test_a_short_body_is_a_connection_error_on_any_transport() -> None:
+    own = httpx.Client(transport=ShortAnswers())
+    client = matte.Matte("key", "http://a.example/api/v1", http_client=own, retries_max=0)
+    with own, client, pytest.raises(matte.ConnectionError, match="11 of 99 bytes"):
+        client.usage.get()

@@ -3,20 +3,6 @@
 from . import webhooks
 from ._async_client import AsyncListing, AsyncMatte
 from ._cutout import AsyncCutout, Cutout
-from ._options import (
-    CancelSignal,
-    ImageInput,
-    ManyInput,
-    ManyResult,
-    NamedInput,
-    OutputOptions,
-    Page,
-    Progress,
-    RemoveManyOptions,
-    RemoveOptions,
-    Roi,
-)
-from ._sync_client import Listing, Matte
 from ._generated import (
     ApiKey,
     Batch,
@@ -38,6 +24,20 @@ from ._generated import (
     WebhookEndpoint,
     WebhookRecovery,
 )
+from ._options import (
+    CancelSignal,
+    ImageInput,
+    ManyInput,
+    ManyResult,
+    NamedInput,
+    OutputOptions,
+    Page,
+    Progress,
+    RemoveManyOptions,
+    RemoveOptions,
+    Roi,
+)
+from ._sync_client import Listing, Matte
 from ._version import version as __version__
 from .errors import (
     AuthenticationError,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -13,22 +12,6 @@ from . import webhooks as webhook_module
 from ._async_io import AsyncIo
 from ._config import read_config
 from ._cutout import AsyncCutout
-from ._input import open_input
-from ._many import remove_backgrounds
-from ._options import (
-    CancelSignal,
-    ImageInput,
-    Json,
-    ManyInput,
-    ManyResult,
-    Page,
-    Progress,
-    RemoveManyOptions,
-    RemoveOptions,
-)
-from ._remove import check_names, download_result, remove_background
-from ._tasks import cancel_task, create_task, get_task, task_root, wait_for_task
-from ._transport import Transport, without_none
 from ._generated import (
     ApiKey,
     Batch,
@@ -48,6 +31,22 @@ from ._generated import (
     WebhookEndpoint,
     WebhookRecovery,
 )
+from ._input import open_input
+from ._many import remove_backgrounds
+from ._options import (
+    CancelSignal,
+    ImageInput,
+    Json,
+    ManyInput,
+    ManyResult,
+    Page,
+    Progress,
+    RemoveManyOptions,
+    RemoveOptions,
+)
+from ._remove import check_names, download_result, remove_background
+from ._tasks import cancel_task, create_task, get_task, task_root, wait_for_task
+from ._transport import Transport, without_none
 from ._upload import upload
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ _page_size_max = 100
 class AsyncListing(Generic[T]):
     """A list of the service. Iteration reads all records, page by page, by cursor."""
 
-    def __init__(self, read: Callable[[Json], Awaitable[Any]], query: Json) -> None:
+    def __init__(self, read: Callable[[Json], Awaitable[Json]], query: Json) -> None:
         self._read = read
         self._query = without_none(query)
 
@@ -107,7 +106,7 @@ class AsyncUploads:
 
     async def create(self, *, file_name: str, content_type: str, file_size: int | None = None) -> UploadGrant:
         body = {"fileName": file_name, "contentType": content_type, "fileSize": file_size}
-        return await self._transport.request("POST", f"{_root}/uploads/presign", body=body)
+        return await self._transport.request(UploadGrant, "POST", f"{_root}/uploads/presign", body=body)
 
     async def put(
         self,
@@ -172,7 +171,9 @@ class AsyncTasks:
     async def retry(self, task_id: str, *, idempotency_key: str | None = None) -> Task:
         """Queues a failed task again. It is charged like a new one."""
         path = f"{task_root}/{{id}}/retry"
-        return await self._transport.request("POST", path, values={"id": task_id}, idempotency_key=idempotency_key)
+        return await self._transport.request(
+            Task, "POST", path, values={"id": task_id}, idempotency_key=idempotency_key
+        )
 
     async def wait(
         self,
@@ -215,10 +216,10 @@ class AsyncBatches:
         """Creates a task for each uploaded image, all or none."""
         body = {"imageUrls": list(image_urls), "modelVersion": model, "callbackUrl": callback_url, "output": output}
         path, key = _batch_root, idempotency_key
-        return await self._transport.request("POST", path, body=without_none(body), idempotency_key=key)
+        return await self._transport.request(Batch, "POST", path, body=without_none(body), idempotency_key=key)
 
     async def get(self, batch_id: str) -> Batch:
-        return await self._transport.request("GET", f"{_batch_root}/{{id}}", values={"id": batch_id})
+        return await self._transport.request(Batch, "GET", f"{_batch_root}/{{id}}", values={"id": batch_id})
 
     def list(
         self, *, page: int | None = None, page_size: int | None = None, cursor: str | None = None
@@ -229,7 +230,7 @@ class AsyncBatches:
 
     async def cancel(self, batch_id: str) -> Batch:
         """Cancels the queued tasks of a batch."""
-        return await self._transport.request("DELETE", f"{_batch_root}/{{id}}", values={"id": batch_id})
+        return await self._transport.request(Batch, "DELETE", f"{_batch_root}/{{id}}", values={"id": batch_id})
 
 
 class AsyncWebhooks:
@@ -251,13 +252,15 @@ class AsyncWebhooks:
         """Creates an endpoint. Only this response has its `signingSecret`."""
         body = {"targetUrl": target_url, "eventTypes": list(event_types), "description": description}
         path, key = _webhook_root, idempotency_key
-        return await self._transport.request("POST", path, body=without_none(body), idempotency_key=key)
+        return await self._transport.request(
+            NewWebhookEndpoint, "POST", path, body=without_none(body), idempotency_key=key
+        )
 
     def list(self) -> AsyncListing[WebhookEndpoint]:
         return AsyncListing(self._transport.reader(_webhook_root), {})
 
     async def get(self, webhook_id: str) -> WebhookEndpoint:
-        return await self._send("GET", "", webhook_id)
+        return await self._send(WebhookEndpoint, "GET", "", webhook_id)
 
     async def update(
         self,
@@ -271,19 +274,19 @@ class AsyncWebhooks:
         """Changes the given fields. An empty description removes it."""
         events = None if event_types is None else list(event_types)
         body = {"targetUrl": target_url, "eventTypes": events, "description": description, "status": status}
-        return await self._send("PATCH", "", webhook_id, body=without_none(body))
+        return await self._send(WebhookEndpoint, "PATCH", "", webhook_id, body=without_none(body))
 
     async def delete(self, webhook_id: str) -> Deleted:
-        return await self._send("DELETE", "", webhook_id)
+        return await self._send(Deleted, "DELETE", "", webhook_id)
 
     async def rotate_secret(self, webhook_id: str, *, overlap_seconds: int | None = None) -> RotatedWebhookEndpoint:
         """Returns the new secret. The previous one stays valid for the overlap, a day by default."""
         body = without_none({"overlapSeconds": overlap_seconds})
-        return await self._send("POST", "/rotate-secret", webhook_id, body=body)
+        return await self._send(RotatedWebhookEndpoint, "POST", "/rotate-secret", webhook_id, body=body)
 
     async def test(self, webhook_id: str) -> Delivery:
         """Sends `test.webhook`. The response has the recorded attempt."""
-        return await self._send("POST", "/test", webhook_id)
+        return await self._send(Delivery, "POST", "/test", webhook_id)
 
     def deliveries(
         self,
@@ -306,11 +309,13 @@ class AsyncWebhooks:
     async def redeliver(self, delivery_id: str) -> Delivery:
         """Sends a delivery again."""
         path = f"{_webhook_root}/deliveries/{{id}}/redeliver"
-        return await self._transport.request("POST", path, values={"id": delivery_id})
+        return await self._transport.request(Delivery, "POST", path, values={"id": delivery_id})
 
     async def recover(self, webhook_id: str, *, since: str, dry_run: bool = False) -> WebhookRecovery:
         """Sends again all deliveries that failed or were paused since a time."""
-        return await self._send("POST", "/recover", webhook_id, body={"since": since, "dryRun": dry_run})
+        return await self._send(
+            WebhookRecovery, "POST", "/recover", webhook_id, body={"since": since, "dryRun": dry_run}
+        )
 
     def callback_deliveries(
         self,
@@ -330,11 +335,11 @@ class AsyncWebhooks:
 
     async def signing_secret(self) -> SigningSecret:
         """Secret that signs deliveries to a `callback_url`."""
-        return await self._transport.request("GET", f"{_root}/signing-secret")
+        return await self._transport.request(SigningSecret, "GET", f"{_root}/signing-secret")
 
-    async def _send(self, method: str, action: str, webhook_id: str, *, body: Json | None = None) -> Any:
+    async def _send(self, kind: type[T], method: str, action: str, webhook_id: str, *, body: Json | None = None) -> T:
         path = f"{_webhook_root}/{{id}}{action}"
-        return await self._transport.request(method, path, values={"id": webhook_id}, body=body)
+        return await self._transport.request(kind, method, path, values={"id": webhook_id}, body=body)
 
 
 class AsyncApiKeys:
@@ -354,7 +359,7 @@ class AsyncUsage:
         self._transport = transport
 
     async def get(self) -> Usage:
-        return await self._transport.request("GET", f"{_root}/usage")
+        return await self._transport.request(Usage, "GET", f"{_root}/usage")
 
 
 class AsyncModels:
@@ -423,8 +428,9 @@ class AsyncMatte:
         idempotency_key: str | None = None,
     ) -> Any:
         """Sends any operation and returns the `data` of its response. The path is relative to the base URL."""
-        key = idempotency_key
-        return await self._transport.request(method, path, query=query, body=body, headers=headers, idempotency_key=key)
+        send, key = self._transport.request, idempotency_key
+        data: Any = await send(object, method, path, query=query, body=body, headers=headers, idempotency_key=key)
+        return data
 
     async def aclose(self) -> None:
         await self._transport.io.aclose()

@@ -28,7 +28,8 @@ T = TypeVar("T")
 class AsyncIo:
     def __init__(self, client: httpx.AsyncClient | None) -> None:
         self._is_own = client is None
-        self._client = client or httpx.AsyncClient(**default_options())
+        # The hook also sees requests that follow a redirect.
+        self._client = client or httpx.AsyncClient(**default_options(), event_hooks={"request": [_hide_query]})
 
     async def exchange(self, request: WireRequest, cancel: CancelSignal | None) -> WireResponse:
         return await _interruptible(self._exchange(request, cancel), cancel)
@@ -69,6 +70,10 @@ class AsyncIo:
             await self._client.aclose()
 
 
+async def _hide_query(request: httpx.Request) -> None:
+    hide_query(request)
+
+
 async def _async_chunks(request: WireRequest, cancel: CancelSignal | None) -> AsyncIterator[bytes]:
     for chunk in chunks_of(request, cancel):
         yield chunk
@@ -98,12 +103,15 @@ class AsyncWorkers:
     def __init__(self, cancel: CancelSignal | None) -> None:
         self._cancel = cancel
         self._events: asyncio.Queue[object] = asyncio.Queue()
-        self._tasks: set[asyncio.Task[None]] = set()
+        #: Each task, and whether it looks at the caller's signal.
+        self._tasks: dict[asyncio.Task[None], bool] = {}
 
-    def start(self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]]) -> None:
+    def start(
+        self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]], *, sees_signal: bool = True
+    ) -> None:
         task = asyncio.get_running_loop().create_task(work(self._cancel))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = sees_signal
+        task.add_done_callback(lambda task: self._tasks.pop(task, None))
 
     def post(self, event: object) -> None:
         self._events.put_nowait(event)
@@ -115,8 +123,11 @@ class AsyncWorkers:
             return None
 
     async def stop(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
+        tasks = dict(self._tasks)
+        is_signaled = self._cancel is not None and self._cancel.is_set()
+        for task, sees_signal in tasks.items():
+            # After the signal a worker cancels its task at the service. A second cancellation would interrupt that.
+            if not (is_signaled and sees_signal):
+                task.cancel()
         if tasks:
             await asyncio.wait(tasks)

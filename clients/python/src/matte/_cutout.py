@@ -77,19 +77,20 @@ class AsyncCutout(_Fields):
 
 def save_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes a file beside the target and renames it, so a crash leaves no part of it at the target."""
-    folder, name = os.path.split(os.fspath(path))
+    target: str = os.fspath(path)
+    folder, name = os.path.split(target)
     try:
         handle, part = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder or ".")
         try:
             with open(handle, "wb") as file:
                 file.write(content)
             os.chmod(part, 0o666 & ~_umask())
-            os.replace(part, path)
+            os.replace(part, target)
         except BaseException:
             os.unlink(part)
             raise
     except OSError as error:
-        raise InputError("CLIENT_INPUT", f"The file {path} cannot be written: {error.strerror}.") from error
+        raise InputError("CLIENT_INPUT", f"The file {target} cannot be written: {error.strerror}.") from error
 
 
 def _umask() -> int:

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ._io import WireRequest, WireResponse, user_agent
@@ -48,7 +48,7 @@ async def open_input(
     if isinstance(input, str) and _url.match(input):
         return await _fetch(transport, input, file_name, content_type, cancel)
     if isinstance(input, (str, os.PathLike)):
-        path = os.fspath(cast("str | os.PathLike[str]", input))
+        path = os.fspath(input)
         return await io.call(lambda: _open_file(path, file_name, content_type))
     if isinstance(input, (bytes, bytearray, memoryview)):
         return _from_bytes(bytes(input), file_name or "image", content_type)

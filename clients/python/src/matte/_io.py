@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import platform
+import ssl
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -48,7 +50,11 @@ class WireResponse:
 class Workers(Protocol):
     """Coroutines that run at the same time, and the events that they post."""
 
-    def start(self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]]) -> None: ...
+    def start(
+        self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]], *, sees_signal: bool = True
+    ) -> None:
+        """`sees_signal` is false for work that only a cancellation from outside ends."""
+        ...
 
     def post(self, event: object) -> None:
         """Called from any worker."""
@@ -96,7 +102,13 @@ class _QuietUrl(httpx.URL):
 
 def default_options() -> dict[str, Any]:
     """Options of a client of httpx."""
-    return {"limits": _limits, "headers": {"user-agent": user_agent(None)}}
+    return {"limits": _limits, "headers": {"user-agent": user_agent(None)}, "verify": _tls_context()}
+
+
+@functools.cache
+def _tls_context() -> ssl.SSLContext:
+    """Certificates of the machine, read once: that takes 100 ms, which a client for a single call would notice."""
+    return httpx.create_ssl_context()
 
 
 def user_agent(name: str | None) -> str:

@@ -114,7 +114,7 @@ class _Inputs:
 
     def __init__(self, inputs: Iterable[ManyInput] | AsyncIterable[ManyInput]) -> None:
         self.is_async = isinstance(inputs, AsyncIterable)
-        self._iterator: Any = aiter_of(inputs) if isinstance(inputs, AsyncIterable) else iter(inputs)
+        self._iterator: Any = aiter(inputs) if isinstance(inputs, AsyncIterable) else iter(inputs)
         self.is_exhausted = False
         self.is_reading = False
         self._count = 0
@@ -148,16 +148,13 @@ class _Inputs:
             await closing
 
 
-def aiter_of(inputs: AsyncIterable[ManyInput]) -> AsyncIterator[ManyInput]:
-    return inputs.__aiter__()
-
-
 def _to_named(value: Any, index: int) -> tuple[str, Any]:
     """Inputs without a name are numbered; a manifest then needs them in the same order."""
     if isinstance(value, tuple):
         return cast("tuple[str, Any]", value)
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(cast("str | os.PathLike[str]", value)), value
+        path = cast("str | os.PathLike[str]", value)
+        return os.fspath(path), path
     name = getattr(value, "name", None)
     return (name if isinstance(name, str) and name else str(index)), value
 
@@ -228,7 +225,7 @@ class _Run:
             self._apply(inputs.read())
             return True
         inputs.is_reading = True
-        self._workers.start(self._read)
+        self._workers.start(self._read, sees_signal=False)
         return False
 
     async def _read(self, _stop: CancelSignal | None) -> None:
@@ -310,5 +307,5 @@ class _Run:
 
     def _pause(self) -> float:
         draw = self._transport.draw
-        bound = min(_pause_max_seconds, _pause_first_seconds * 2 ** min(self._refusals, 8))
+        bound = min(_pause_max_seconds, _pause_first_seconds * 2.0 ** min(self._refusals, 8))
         return (random.random() if draw is None else draw) * bound

@@ -9,19 +9,18 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from ._cutout import Download
+from ._generated import Task, TaskPage
 from ._input import Source, open_input
 from ._manifest import Entry, Manifest, fingerprint, to_text, to_time
 from ._options import CancelSignal, Json, Progress, RemoveManyOptions
-from ._remove import build_request, canceling, creation_wait_seconds, finish_task, report_queued
+from ._remove import build_request, cancel_timeout_seconds, canceling, creation_wait_seconds, finish_task, report_queued
 from ._tasks import create_task, get_task, task_root, wait_default_seconds
 from ._transport import Transport
-from ._generated import Task
 from ._upload import upload
 from .errors import MatteError
 
 #: The service remembers a key for 24 hours.
 _key_life = timedelta(hours=23)
-_cancel_timeout_seconds = 5.0
 _page_size_max = 100
 
 
@@ -129,7 +128,7 @@ async def _create_and_finish(
 
     async def find_id() -> str:
         body = {"imageUrl": entry.object_key, **request}
-        key, timeout = entry.idempotency_key, _cancel_timeout_seconds
+        key, timeout = entry.idempotency_key, cancel_timeout_seconds
         return (await create_task(deps.transport, body, idempotency_key=key, timeout=timeout))["id"]
 
     return await canceling(deps.transport, create, find_id)
@@ -182,7 +181,7 @@ async def _find_by_object(deps: OneDeps, entry: Entry) -> Task | None:
     end = to_text(to_time(entry.at) + 2 * _key_life)
     query: Json = {"pageSize": _page_size_max, "startDate": entry.at, "endDate": end}
     while True:
-        page = await deps.transport.request("GET", task_root, query=query, cancel=deps.cancel)
+        page = await deps.transport.request(TaskPage, "GET", task_root, query=query, cancel=deps.cancel)
         for task in page["items"]:
             if task["sourceUrl"] == entry.object_key:
                 return task

@@ -5,18 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypedDict, TypeVar, Union
+from typing import IO, Any, Generic, Literal, NamedTuple, Protocol, TypedDict, TypeVar, Union
 
 from .errors import MatteError
-
-if TYPE_CHECKING:
-    from PIL.Image import Image as PillowImage
 
 T = TypeVar("T")
 CutoutType = TypeVar("CutoutType", covariant=True)
 
+
+class PillowImage(Protocol):
+    """An image of Pillow, described without an import: programs without Pillow are type-checked as well."""
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def size(self) -> tuple[int, int]: ...
+
+    def save(self, fp: Any, format: str | None = None) -> None: ...
+
+
 #: A path, an http(s) URL that the client fetches, bytes, a binary file object, or an image of Pillow.
-ImageInput = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes], "PillowImage"]
+ImageInput = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes], PillowImage]
 
 
 class NamedInput(NamedTuple):

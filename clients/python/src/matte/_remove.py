@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from ._cutout import Download
+from ._generated import Task
 from ._input import open_input
 from ._io import WireRequest, WireResponse
 from ._options import CancelSignal, ImageInput, Json, Progress, RemoveManyOptions, RemoveOptions
 from ._tasks import cancel_task, create_task, get_task, wait_default_seconds, wait_for_task
 from ._transport import Transport, without_none
-from ._generated import Task
 from ._upload import store_error, upload
 from .errors import CanceledError, MatteError, make_error
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 creation_wait_seconds = 20.0
 #: A canceled call waits so long for the cancellation of its task.
 _cancel_limit_seconds = 10.0
-_cancel_timeout_seconds = 5.0
+cancel_timeout_seconds = 5.0
 
 _output_names = {
     "format": "format",
@@ -39,11 +39,10 @@ _output_names = {
 }
 
 
-def check_names(call: str, options: Mapping[str, Any], allowed: type[RemoveOptions] | type[RemoveManyOptions]) -> None:
-    """Python checks the names of `**options` against nothing."""
-    known = allowed.__required_keys__ | allowed.__optional_keys__
+def check_names(call: str, options: Mapping[str, Any], allowed: Any) -> None:
+    """Python itself accepts any name in `**options`. `allowed` is the class of a TypedDict."""
     for name in options:
-        if name not in known:
+        if name not in allowed.__optional_keys__:
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
 
 
@@ -64,7 +63,7 @@ async def remove_background(transport: Transport, input: ImageInput, options: Re
         return await finish_task(transport, task, wait=wait, cancel=cancel, on_progress=on_progress)
 
     async def find_id() -> str:
-        timeout = _cancel_timeout_seconds
+        timeout = cancel_timeout_seconds
         return (await create_task(transport, body, idempotency_key=key, timeout=timeout))["id"]
 
     return await canceling(transport, create, find_id)
@@ -136,7 +135,7 @@ async def _cancel(transport: Transport, task_id: str | None, find_id: Callable[[
     async def cancel() -> bool:
         nonlocal found
         found = found or await find_id()
-        await cancel_task(transport, found, timeout=_cancel_timeout_seconds)
+        await cancel_task(transport, found, timeout=cancel_timeout_seconds)
         return True
 
     try:

@@ -27,7 +27,8 @@ def retry_delay(retry: int, retry_after: float | None, draw: float | None = None
 
     `draw` replaces the random number between 0 and 1.
     """
-    jitter = (random.random() if draw is None else draw) * min(_cap_seconds, _base_seconds * 2**retry)
+    share = random.random() if draw is None else draw
+    jitter = share * min(_cap_seconds, _base_seconds * 2.0**retry)
     if retry_after is None:
         return jitter
     if retry_after > retry_after_max_seconds:

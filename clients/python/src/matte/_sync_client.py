@@ -7,7 +7,7 @@ in one that runs a loop. A generated copy would need a step of the build, and a 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -26,21 +26,6 @@ from ._async_client import (
 )
 from ._config import read_config
 from ._cutout import Cutout
-from ._many import remove_backgrounds
-from ._options import (
-    CancelSignal,
-    ImageInput,
-    ManyInput,
-    ManyResult,
-    Page,
-    Progress,
-    RemoveManyOptions,
-    RemoveOptions,
-)
-from ._remove import check_names, download_result, remove_background
-from ._sync_io import SyncIo, iterate, run
-from ._tasks import get_task
-from ._transport import Transport
 from ._generated import (
     ApiKey,
     Batch,
@@ -60,6 +45,21 @@ from ._generated import (
     WebhookEndpoint,
     WebhookRecovery,
 )
+from ._many import remove_backgrounds
+from ._options import (
+    CancelSignal,
+    ImageInput,
+    ManyInput,
+    ManyResult,
+    Page,
+    Progress,
+    RemoveManyOptions,
+    RemoveOptions,
+)
+from ._remove import check_names, download_result, remove_background
+from ._sync_io import SyncIo, iterate, run
+from ._tasks import get_task
+from ._transport import Transport
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -105,9 +105,7 @@ class Uploads:
     ) -> str:
         """Uploads an image and returns its object key, the `image_url` of `tasks.create` and `batches.create`."""
         put = self._uploads.put
-        return run(
-            put(input, file_name=file_name, content_type=content_type, cancel=cancel, on_progress=on_progress)
-        )
+        return run(put(input, file_name=file_name, content_type=content_type, cancel=cancel, on_progress=on_progress))
 
 
 class Tasks:
@@ -448,8 +446,9 @@ class Matte:
         idempotency_key: str | None = None,
     ) -> Any:
         """Sends any operation and returns the `data` of its response. The path is relative to the base URL."""
-        request = self._transport.request
-        return run(request(method, path, query=query, body=body, headers=headers, idempotency_key=idempotency_key))
+        send, key = self._transport.request, idempotency_key
+        data: Any = run(send(object, method, path, query=query, body=body, headers=headers, idempotency_key=key))
+        return data
 
     def close(self) -> None:
         run(self._transport.io.aclose())

@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 
@@ -25,13 +25,16 @@ from ._options import CancelSignal
 
 T = TypeVar("T")
 
+#: A wait on Windows ends before it sees Ctrl-C.
+_ctrl_c_poll_seconds = 0.5
+
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Runs a coroutine that never suspends."""
     try:
         work.send(None)
     except StopIteration as end:
-        return end.value
+        return cast("T", end.value)
     finally:
         work.close()
     raise RuntimeError("The coroutine awaits something other than SyncIo.")
@@ -59,7 +62,8 @@ async def _next(items: AsyncIterator[T]) -> T:
 class SyncIo:
     def __init__(self, client: httpx.Client | None) -> None:
         self._is_own = client is None
-        self._client = client or httpx.Client(**default_options())
+        # The hook also sees requests that follow a redirect.
+        self._client = client or httpx.Client(**default_options(), event_hooks={"request": [hide_query]})
 
     async def exchange(self, request: WireRequest, cancel: CancelSignal | None) -> WireResponse:
         if cancel is None:
@@ -132,7 +136,7 @@ def _interruptible(blocking: Callable[[], T], cancel: CancelSignal) -> T:
             raise_if_canceled(cancel)
             continue
         if succeeded:
-            return outcome
+            return cast("T", outcome)
         raise outcome
 
 
@@ -158,7 +162,9 @@ class SyncWorkers:
         self._events: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._threads: set[threading.Thread] = set()
 
-    def start(self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]]) -> None:
+    def start(
+        self, work: Callable[[CancelSignal | None], Coroutine[Any, Any, None]], *, sees_signal: bool = True
+    ) -> None:
         thread = threading.Thread(target=lambda: run(work(self._stop)), name="matte-image", daemon=True)
         self._threads = {each for each in self._threads if each.is_alive()} | {thread}
         thread.start()
@@ -170,10 +176,10 @@ class SyncWorkers:
         ends_at = None if seconds is None else time.monotonic() + seconds
         while True:
             raise_if_canceled(cancel)
-            left = None if ends_at is None else max(0.0, ends_at - time.monotonic())
-            step = left if cancel is None else min(cancel_poll_seconds, cancel_poll_seconds if left is None else left)
+            step = _ctrl_c_poll_seconds if cancel is None else cancel_poll_seconds
+            left = step if ends_at is None else max(0.0, ends_at - time.monotonic())
             try:
-                return self._events.get(timeout=step)
+                return self._events.get(timeout=min(step, left))
             except queue.Empty:
                 if ends_at is not None and time.monotonic() >= ends_at:
                     return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ._generated import Task
 from ._options import CancelSignal, Json, Progress
 from ._retry import poll_delay
 from ._transport import Transport
-from ._generated import Task
 from .errors import MatteError, TaskFailedError, make_error
 
 task_root = "/open/developer/tasks"
@@ -30,6 +30,7 @@ async def create_task(
 ) -> Task:
     seconds = math.floor(min(wait, (timeout or transport.config.timeout) - _answer_seconds))
     return await transport.request(
+        Task,
         "POST",
         task_root,
         body=body,
@@ -42,18 +43,18 @@ async def create_task(
 
 
 async def get_task(transport: Transport, task_id: str, *, cancel: CancelSignal | None = None) -> Task:
-    return await transport.request("GET", f"{task_root}/{{id}}", values={"id": task_id}, cancel=cancel)
+    return await transport.request(Task, "GET", f"{task_root}/{{id}}", values={"id": task_id}, cancel=cancel)
 
 
 async def cancel_task(transport: Transport, task_id: str, *, timeout: float | None = None) -> Task:
     """Returns a task that is canceled already: the first response may have been lost."""
     path, values = f"{task_root}/{{id}}", {"id": task_id}
     try:
-        return await transport.request("DELETE", path, values=values, timeout=timeout)
+        return await transport.request(Task, "DELETE", path, values=values, timeout=timeout)
     except MatteError as error:
         if error.code != "TASK_CANNOT_CANCEL":
             raise
-        task: Task = await transport.request("GET", path, values=values, timeout=timeout)
+        task = await transport.request(Task, "GET", path, values=values, timeout=timeout)
         if task["status"] == "canceled":
             return task
         error.task_id = task_id
@@ -71,8 +72,7 @@ async def wait_for_task(
     """Returns the succeeded task; polls no faster than the rate limit allows."""
     io = transport.io
     ends_at = io.now() + wait
-    is_id = isinstance(task_or_id, str)
-    task = await get_task(transport, task_or_id, cancel=cancel) if is_id else task_or_id
+    task = task_or_id if not isinstance(task_or_id, str) else await get_task(transport, task_or_id, cancel=cancel)
     poll = 0
     marker = object()
     transport.polls.add(marker)

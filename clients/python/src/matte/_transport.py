@@ -11,7 +11,7 @@ import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
@@ -47,6 +47,7 @@ class Transport:
 
     async def request(
         self,
+        kind: type[T],
         method: str,
         path: str,
         *,
@@ -58,8 +59,11 @@ class Transport:
         cancel: CancelSignal | None = None,
         timeout: float | None = None,
         on_throttled: Callable[[float], None] | None = None,
-    ) -> Any:
-        """Sends an operation of the service and returns the `data` of its response."""
+    ) -> T:
+        """Sends an operation of the service and returns the `data` of its response.
+
+        `kind` is for type checkers: the service is trusted to keep its contract.
+        """
         if not path.startswith("/"):
             raise InputError("CLIENT_INPUT", "The path must start with a slash, such as /open/developer/tasks.")
         url = self.config.base_url + _fill(path, values) + _query_text(query)
@@ -72,19 +76,17 @@ class Transport:
             content=None if body is None else to_json(body).encode(),
         )
 
-        async def attempt() -> Any:
+        async def attempt() -> T:
             response = await self.io.exchange(wire, cancel)
             window = read_rate_window(response.headers.get("ratelimit"))
             if window:
                 self._seen = (window, self.io.now())
-            return self._read(response)
+            return cast("T", self._read(response))
 
         repeatable = method != "POST" or key is not None or _harmless.fullmatch(path) is not None
         return await self.retrying(attempt, url, repeatable=repeatable, cancel=cancel, on_throttled=on_throttled)
 
-    async def fetch(
-        self, request: WireRequest, read: Callable[[WireResponse], T], *, cancel: CancelSignal | None
-    ) -> T:
+    async def fetch(self, request: WireRequest, read: Callable[[WireResponse], T], *, cancel: CancelSignal | None) -> T:
         """Sends a request to another host, with retries and without the API key."""
 
         async def attempt() -> T:
@@ -134,11 +136,12 @@ class Transport:
         # A new window has begun: its limit is unknown.
         return RateWindow(window.remaining, left) if left > 0 else None
 
-    def reader(self, path: str, values: Mapping[str, str] | None = None) -> Callable[[Json], Awaitable[Any]]:
+    def reader(self, path: str, values: Mapping[str, str] | None = None) -> Callable[[Json], Awaitable[Json]]:
         """Reads pages of a list."""
 
-        async def read(query: Json) -> Any:
-            return await self.request("GET", path, values=values, query=query)
+        async def read(query: Json) -> Json:
+            data = await self.request(object, "GET", path, values=values, query=query)
+            return to_object(data)
 
         return read
 
@@ -160,11 +163,10 @@ class Transport:
 
     def _to_error(self, response: WireResponse, envelope: Json) -> MatteError:
         status = response.status
-        error = envelope.get("error")
-        if not (isinstance(error, dict) and isinstance(error.get("code"), str)):  # pyright: ignore[reportUnknownMemberType]
+        fields = to_object(envelope.get("error"))
+        code, message = fields.get("code"), str(fields.get("message", ""))
+        if not isinstance(code, str):
             return self._to_foreign_error(response)
-        fields: Json = error  # pyright: ignore[reportUnknownVariableType]
-        code, message = fields["code"], str(fields.get("message", ""))
         if code == "NOT_FOUND" and not self.config.base_url.endswith("/api/v1"):
             message += " The base URL usually ends in /api/v1."
         retry_after = read_retry_after(response.headers.get("retry-after"), time.time())
@@ -255,7 +257,12 @@ def _parse(content: bytes) -> Json:
         value = json.loads(content)
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    return to_object(value)
+
+
+def to_object(value: object) -> Json:
+    """The value if it is a JSON object, else an empty one."""
+    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def _without_query(url: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ._generated import UploadGrant
 from ._input import Source
 from ._io import WireRequest, WireResponse
 from ._options import CancelSignal, Progress
 from ._transport import Transport, is_retryable_status
-from ._generated import UploadGrant
 from .errors import MatteError, make_error
 
 _name_length_max = 255
@@ -35,7 +35,7 @@ async def upload(
 
     async def put() -> str:
         path = "/open/developer/uploads/presign"
-        grant: UploadGrant = await transport.request("POST", path, body=body, cancel=cancel)
+        grant = await transport.request(UploadGrant, "POST", path, body=body, cancel=cancel)
         wire = WireRequest(
             method=grant["method"],
             url=grant["uploadUrl"],

@@ -88,11 +88,11 @@ class InputError(MatteError):
     """The input cannot be an image of the service. No task was created."""
 
 
-class ConnectionError(MatteError):  # noqa: A001 - the name of requests and of the standard library
+class ConnectionError(MatteError):
     """There was no response, or it was cut short."""
 
 
-class TimeoutError(ConnectionError):  # noqa: A001
+class TimeoutError(ConnectionError):
     """There was no response in time, or the task was still open at the end of `wait`."""
 
 

@@ -97,7 +97,7 @@ def _to_bytes(body: object) -> bytes:
     if isinstance(body, str):
         return body.encode()
     if isinstance(body, (bytes, bytearray, memoryview)):
-        return bytes(body)
+        return bytes(cast("bytes", body))
     raise _refused("Pass the raw bytes of the body and not a parsed object: parsing changes them.")
 
 
