@@ -13,7 +13,8 @@ import { useService } from './support/service.ts'
 
 const clients = join(rootDir, 'clients')
 
-describe('the first program of the README, from an empty folder,', () => {
+// The tools that build the wheel are fetched once, which can take minutes.
+describe('the first program of the README, from an empty folder,', { timeout: 600_000 }, () => {
   const service = useService()
   let inputs: string
   beforeAll(async () => {
@@ -86,7 +87,7 @@ async function packTypeScript(dir: string): Promise<string> {
   await runCommand(nodePath, ['clients/typescript/build.ts'], { cwd: rootDir })
   const args = ['pack', join(clients, 'typescript/dist'), '--pack-destination', packed, '--loglevel=error']
   await runProgram('npm', args, { cwd: packed })
-  const [name = ''] = readdirSync(packed)
+  const [name = ''] = globSync('*.tgz', { cwd: packed })
   return join(packed, name)
 }
 
