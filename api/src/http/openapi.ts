@@ -22,8 +22,8 @@ import * as task from '../schemas/task.ts'
 import * as upload from '../schemas/upload.ts'
 import * as usage from '../schemas/usage.ts'
 import * as webhook from '../schemas/webhook.ts'
-import * as webhookStream from '../schemas/webhook-stream.ts'
 import * as webhookStats from '../schemas/webhook-stats.ts'
+import * as webhookStream from '../schemas/webhook-stream.ts'
 import { type ApiDocument, idempotentMark } from './document/api-document.ts'
 import { completeDocument } from './document/complete-document.ts'
 import { completeErrorCodes } from './document/declared-errors.ts'
@@ -34,8 +34,9 @@ const appModules = [auth, credit, developer, notification, payment, referral, ta
 
 /** Every exported schema with an `$id`. */
 const namedSchemas = (ofApp: readonly object[]) =>
-  [apiKey, ...ofApp, batch, delivery, model, base, task, upload, usage, webhook, webhookStats, webhookStream].flatMap((module) =>
-    Object.values(module).filter((value: unknown) => typeof value === 'object' && value !== null && '$id' in value),
+  [apiKey, ...ofApp, batch, delivery, model, base, task, upload, usage, webhook, webhookStats, webhookStream].flatMap(
+    (module) =>
+      Object.values(module).filter((value: unknown) => typeof value === 'object' && value !== null && '$id' in value),
   )
 
 const generalHeaderTable = (): string =>
