@@ -25,7 +25,7 @@ const send = (
   })
 
 const imageForm = async (fields: Record<string, string> = {}) =>
-  formOf(fields, { name: 'image_file', bytes: await smallImage() })
+  formOf({ size: 'full', ...fields }, { name: 'image_file', bytes: await smallImage() })
 
 const json = (body: unknown): Sent => ({ body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
 
@@ -75,7 +75,8 @@ describe('POST /v1.0/removebg', () => {
     ['of an empty file', { image_file_b64: '====' }, 'invalid_file_type'],
   ])('%s answers 400 in each form of body', async (_name, fields: Record<string, string>, code) => {
     const caller = await world.caller()
-    const bodies: Sent[] = [{ body: formOf(fields) }, { body: new URLSearchParams(fields) }, json(fields)]
+    const sized = { size: 'full', ...fields }
+    const bodies: Sent[] = [{ body: formOf(sized) }, { body: new URLSearchParams(sized) }, json(sized)]
     for (const body of bodies) {
       const response = await send(caller, body)
       const { errors } = (await response.json()) as RemovebgErrors
@@ -103,7 +104,7 @@ describe('POST /v1.0/removebg', () => {
     const caller = await world.caller()
     const bytes = Buffer.concat([await smallImage(), Buffer.alloc(20 * mb)])
     const file = { name: 'image_file', bytes }
-    for (const sent of [{ body: formOf({}, file) }, json({ image_file_b64: bytes.toString('base64') })]) {
+    for (const sent of [{ body: formOf({ size: 'full' }, file) }, json({ size: 'full', image_file_b64: bytes.toString('base64') })]) {
       const response = await send(caller, sent)
       expect([response.status, await codeOf(response)]).toEqual([400, 'image_too_large'])
     }
@@ -153,7 +154,7 @@ describe('POST /v1.0/removebg', () => {
     try {
       const caller = await givenCaller(world.db, api)
       const paused = await until('the API knows of the maintenance', async () => {
-        const response = await send(caller, { body: formOf({ image_file_b64: 'AAAA' }), url: api.url })
+        const response = await send(caller, { body: formOf({ image_file_b64: 'AAAA', size: 'full' }), url: api.url })
         return response.status === 503 ? response : undefined
       })
       expect(await codeOf(paused)).toBe('service_unavailable')
