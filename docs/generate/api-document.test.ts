@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { buildDocument, buildServedDocument } from './build-document.ts'
 
 type Schema = {
+  readonly $ref?: string
   readonly default?: unknown
   readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
@@ -79,8 +80,12 @@ describe('a default', () => {
       ...walk(body ?? {}).map(([name, field]) => ({ operationId, name, field })),
     ]
   }
-  const walk = ({ properties = {} }: Schema): [string, Schema][] =>
-    Object.entries(properties).flatMap(([name, field]) => [[name, field], ...walk(field)])
+  const resolve = ({ $ref, ...beside }: Schema): Schema => ({
+    ...($ref !== undefined && served.components.schemas[$ref.split('/').at(-1) ?? '']),
+    ...beside,
+  })
+  const walk = (schema: Schema): [string, Schema][] =>
+    Object.entries(resolve(schema).properties ?? {}).flatMap(([name, field]) => [[name, field], ...walk(field)])
   const fields = operations.flatMap(fieldsOf)
 
   it('is a member of the schema and not of the prose', () => {
@@ -145,6 +150,55 @@ it('every operation has a summary, a description and a unique id, including webh
     expect([operationId, summary, description].every((text) => text !== undefined && text !== '')).toBe(true)
   }
   expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length)
+})
+
+/** Objects of the document by their path, such as `components.schemas.Task`. */
+function walkObjects(part: unknown, path: string): [string, Record<string, unknown>][] {
+  if (typeof part !== 'object' || part === null) return []
+  const members = Object.entries(part).flatMap(([name, member]) => walkObjects(member, `${path}.${name}`))
+  return [[path, part as Record<string, unknown>], ...members]
+}
+
+it('a schema has one shape: only a login has several', () => {
+  const several = walkObjects(served, '').filter(([, part]) => 'anyOf' in part || 'oneOf' in part)
+  const parents = several.map(([path]) =>
+    path
+      .match(/\.paths\.([^.]+)\.(\w+)\./)
+      ?.slice(1, 3)
+      .join(' '),
+  )
+  expect(parents).toEqual(['/api/v1/app/auth/login post'])
+})
+
+it('a field that can be null says so in its type', () => {
+  const nullable = walkObjects(served, '').filter(
+    ([, { enum: values }]) => Array.isArray(values) && values.includes(null),
+  )
+  for (const [path, { type }] of nullable)
+    expect({ path, type }).toEqual({ path, type: expect.arrayContaining(['null']) })
+  expect(nullable.length).toBeGreaterThan(3)
+})
+
+it('every operation has the response of an unlisted status', () => {
+  for (const methods of Object.values(served.paths)) {
+    for (const { operationId, responses } of Object.values(methods)) {
+      const { $ref } = responses.default as unknown as { $ref: string }
+      expect([operationId, $ref]).toEqual([operationId, expect.stringMatching(/SYSTEM_INTERNAL_ERROR/)])
+    }
+  }
+})
+
+it('the document has at most 350 KB', () => {
+  expect(JSON.stringify(served).length).toBeLessThanOrEqual(350_000)
+})
+
+it('a schema that extends another is derived from it', () => {
+  expect(served.components.schemas.NewWebhookEndpoint).toMatchObject({
+    allOf: [{ $ref: '#/components/schemas/WebhookEndpoint' }, { properties: { signingSecret: { type: 'string' } } }],
+  })
+  expect(served.components.schemas.Batch).toMatchObject({
+    allOf: [{ $ref: '#/components/schemas/BatchSummary' }, { required: ['tasks'] }],
+  })
 })
 
 it('shared parts are written once', () => {

@@ -6,6 +6,8 @@ import { dashboardFiles } from './chart/dashboards/document.ts'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable, writeWorkerRules } from './chart/documents.ts'
 import { writeSchemaDigest } from './chart/schema-digest.ts'
 import { writeChartVersion, writeImageVersion } from './chart/version.ts'
+import { writePythonModels } from './clients/python.ts'
+import { writeTypeScriptConstants, writeTypeScriptTypes } from './clients/typescript.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writeEvents } from './events-document.ts'
 import { writeMetrics } from './metrics-document.ts'
@@ -16,7 +18,7 @@ import { writePortsAndSettings } from './settings-document.ts'
  * Generated files and files with generated sections. Each function takes the current text, empty for a new file. The
  * order matters: the chart's schema and README depend on values.yaml.
  */
-const generated: Readonly<Record<string, (before: string) => string>> = {
+const generated: Readonly<Record<string, (before: string) => string | Promise<string>>> = {
   'charts/matte/Chart.yaml': writeChartVersion,
   'charts/matte/values.yaml': writeImageVersion,
   'local/README.md': writePortsAndSettings,
@@ -30,6 +32,9 @@ const generated: Readonly<Record<string, (before: string) => string>> = {
   'docs/metrics.md': writeMetrics,
   'docs/events.md': writeEvents,
   'docs/tritonpool-reference.md': writePoolReference,
+  'clients/typescript/src/generated/api.ts': writeTypeScriptTypes,
+  'clients/typescript/src/generated/constants.ts': writeTypeScriptConstants,
+  'clients/python/src/matte/_generated.py': writePythonModels,
   ...dashboardFiles,
 }
 
@@ -39,7 +44,7 @@ let stale = 0
 for (const [path, write] of Object.entries(generated)) {
   const file = join(rootDir, path)
   const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  const after = write(before)
+  const after = await write(before)
   if (after === before) continue
   stale += 1
   if (checking) {

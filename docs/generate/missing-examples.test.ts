@@ -16,5 +16,17 @@ it('an example that is missing, or a placeholder at any depth, is named with its
     },
   }
   const found = ['Prefer', 'page', '200', '500'].map((name) => `getTask ${name}`)
-  expect(findMissingExamples({ paths: { '/': { get } } })).toEqual(found)
+  expect(findMissingExamples({ paths: { '/': { get } }, components: { schemas: {} } })).toEqual(found)
+})
+
+it('a response shows the example of its named schema, and is missing one if the schema has none', () => {
+  const envelope = (name: string) => ({ properties: { data: { $ref: `#/components/schemas/${name}` } } })
+  const body = (name: string) => json({ schema: { type: 'object', required: ['data'], ...envelope(name) } })
+  const schemas = {
+    Shown: { type: 'object', examples: [{ id: 'a' }] },
+    Derived: { allOf: [{ $ref: '#/components/schemas/Shown' }, { type: 'object' }] },
+    Bare: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
+  }
+  const get = { operationId: 'getTask', responses: { 200: body('Shown'), 201: body('Derived'), 202: body('Bare') } }
+  expect(findMissingExamples({ paths: { '/': { get } }, components: { schemas } })).toEqual(['getTask 202'])
 })

@@ -1,4 +1,5 @@
-// Resolves references of operations to shared parameters, bodies and responses in an OpenAPI document.
+// Resolves references of operations to shared parameters, bodies and responses in an OpenAPI document. The response
+// `default` is written as 500, so checks find every status of the service.
 
 type Part = { readonly $ref?: string; readonly schema?: Part; readonly content?: Readonly<Record<string, Part>> }
 type Operation = {
@@ -29,10 +30,15 @@ export function writeOut(served: object): object {
     ...rest,
     ...(parameters && { parameters: parameters.map(follow) }),
     ...(requestBody && { requestBody: body(requestBody) }),
-    responses: mapValues(responses, follow),
+    responses: mapValues(withFailure(responses), follow),
   })
   return { ...document, paths: mapValues(document.paths, (methods) => mapValues(methods, operation)) }
 }
+
+const withFailure = ({ default: failure, ...listed }: Operation['responses']): Operation['responses'] => ({
+  ...listed,
+  ...(failure && { 500: failure }),
+})
 
 const mapValues = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))

@@ -1,5 +1,7 @@
+import { defaultOutput } from '@matte/core/task/output'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { givenWorkspace } from '../support/factories.ts'
+import { claimNext, givenTask, givenWorkspace, ownModel } from '../support/factories.ts'
 import { smallImage, useApi } from './given.ts'
 
 const world = useApi({ PLANS: '{"plain":{"outputFormats":["png"]}}' })
@@ -24,8 +26,13 @@ const defaults = {
   crop: false,
   cropMargin: '0px',
   maxSide: null,
+  maxPixels: null,
   channels: 'rgba',
+  roi: null,
+  scale: 'original',
+  position: 'original',
 }
+const region = { left: '10%', top: '0px', right: '90%', bottom: '500px' }
 
 describe('output', () => {
   it.each([
@@ -48,6 +55,26 @@ describe('output', () => {
     [{ maxSide: 1 }, { ...defaults, maxSide: 1 }],
     [{ maxSide: 65_535 }, { ...defaults, maxSide: 65_535 }],
     [{ channels: 'alpha' }, { ...defaults, channels: 'alpha' }],
+    [{ cropMargin: '10% 20px' }, { ...defaults, cropMargin: '10% 20px' }],
+    [{ cropMargin: '1px 2px 3% 4px' }, { ...defaults, cropMargin: '1px 2px 3% 4px' }],
+    [{ maxPixels: 1 }, { ...defaults, maxPixels: 1 }],
+    [{ roi: region }, { ...defaults, roi: region }],
+    [
+      { roi: { ...region, left: '400px', right: '10%' } },
+      { ...defaults, roi: { ...region, left: '400px', right: '10%' } },
+    ],
+    // A scaled foreground is centred unless the caller says where it belongs.
+    [{ scale: '80%' }, { ...defaults, scale: '80%', position: 'center' }],
+    [
+      { scale: '100%', position: 'original' },
+      { ...defaults, scale: '100%' },
+    ],
+    [
+      { scale: '10%', position: '0% 100%' },
+      { ...defaults, scale: '10%', position: '0% 100%' },
+    ],
+    [{ position: 'center' }, { ...defaults, position: 'center' }],
+    [{ roi: null, scale: null, position: null, maxPixels: null }, defaults],
   ])('%j is accepted', async (output, stored) => {
     const { create } = await given()
     const { data, headers } = await create(output)
@@ -84,6 +111,26 @@ describe('output', () => {
     [{ maxSide: '100' }, '/body/output/maxSide'],
     [{ channels: 'rgb' }, '/body/output/channels'],
     [{ channels: ['alpha'] }, '/body/output/channels'],
+    [{ cropMargin: '1px 2px 3px' }, '/body/output/cropMargin'],
+    [{ cropMargin: '1px  2px' }, '/body/output/cropMargin'],
+    [{ cropMargin: '1px 2px 3px 4px 5px' }, '/body/output/cropMargin'],
+    [{ maxPixels: 0 }, '/body/output/maxPixels'],
+    [{ maxPixels: 65_535 ** 2 + 1 }, '/body/output/maxPixels'],
+    [{ scale: '9%' }, '/body/output/scale'],
+    [{ scale: '101%' }, '/body/output/scale'],
+    [{ scale: 50 }, '/body/output/scale'],
+    [{ position: 'centre' }, '/body/output/position'],
+    [{ position: '50%' }, '/body/output/position'],
+    [{ position: '50% 101%' }, '/body/output/position'],
+    [{ position: '10px 10px' }, '/body/output/position'],
+    [{ roi: '10%' }, '/body/output/roi'],
+    [{ roi: { left: '0px', top: '0px', right: '10px' } }, '/body/output/roi/bottom'],
+    [{ roi: { ...region, left: '101%' } }, '/body/output/roi/left'],
+    [{ roi: { ...region, left: 10 } }, '/body/output/roi/left'],
+    [{ roi: { ...region, width: '10px' } }, '/body/output/roi/width'],
+    // A region without area, if the units tell.
+    [{ roi: { ...region, right: '10%' } }, '/body/output/roi/right'],
+    [{ roi: { ...region, bottom: '0px' } }, '/body/output/roi/bottom'],
   ])('%j is INVALID_PARAMS at %s', async (output, path) => {
     const { create } = await given()
     await expect(create(output)).rejects.toMatchObject({
@@ -93,6 +140,14 @@ describe('output', () => {
     })
   })
 
+  it('of a task from an earlier release, which lacks the later options, has their defaults', async () => {
+    const { maxPixels, roi, scale, position, ...early } = { ...defaultOutput, crop: true }
+    const model = ownModel()
+    const { id } = await givenTask(world.db, await givenWorkspace(world.db), { model })
+    await sql`update task set output = ${JSON.stringify(early)}::jsonb where id = ${id}`.execute(world.db)
+    expect((await claimNext(world.db, [model]))?.output).toEqual({ ...early, maxPixels, roi, scale, position })
+  })
+
   it('reports every error at once, in words', async () => {
     const { create } = await given()
     const error = await create({ colour: 1, background: 'red', cropMargin: '5em', maxSide: 0 }).catch((fault) => fault)
@@ -100,7 +155,7 @@ describe('output', () => {
     expect(Object.fromEntries(issues.map(({ path, message }) => [path, message]))).toEqual({
       '/body/output/colour': 'is not known here',
       '/body/output/background': 'must be transparent, #rrggbb or #rrggbbaa',
-      '/body/output/cropMargin': 'must be a percentage such as 10% or pixels such as 20px',
+      '/body/output/cropMargin': 'must be one, two or four of a percentage such as 10% or pixels such as 20px',
       '/body/output/maxSide': expect.any(String),
     })
   })

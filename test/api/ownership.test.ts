@@ -2,6 +2,7 @@
 // workspace. Routes come from the service's own document, which contains every route that needs a credential
 // (declared-access.ts refuses to start otherwise), so new routes are covered. A path parameter that is unknown here
 // fails.
+import { headersOf, listedHeadersOf } from '@matte/api/schemas/response-headers'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { isScope, scopes } from '@matte/core/workspace/scope'
@@ -14,6 +15,8 @@ type Operation = {
   readonly path: string
   readonly operationId: string
   readonly 'x-required-scope': string
+  readonly deprecated?: boolean
+  readonly parameters?: readonly { readonly name: string }[]
   readonly requestBody?: { content: Record<string, { example: Record<string, unknown> }> }
   readonly responses: Record<string, { description: string; headers: Record<string, { $ref: string }> }>
 }
@@ -91,12 +94,16 @@ async function send(operation: Operation, apiKey: string | undefined, body: unkn
 /** Headers that every HTTP server may set, and the one against sniffing. */
 const unsaid = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'x-content-type-options']
 
-function expectDocumentedHeaders({ responses }: Operation, { status, headers }: Response): void {
-  const { headers: known = {} } = responses[status] ?? {}
-  const required = Object.entries(known).flatMap(([name, { $ref }]) => ($ref.endsWith('.Optional') ? [] : [name]))
+function expectDocumentedHeaders(operation: Operation, { status, headers }: Response): void {
+  const { responses, deprecated = false, parameters = [] } = operation
   expect({ status, documented: Object.hasOwn(responses, status) }).toEqual({ status, documented: true })
+  const idempotent = parameters.some(({ name }) => name === 'Idempotency-Key')
+  const kind = { status, idempotent, deprecated, credential: 'key' } as const
+  const known = headersOf(kind)
+  expect(Object.keys(responses[status]?.headers ?? {})).toEqual([...listedHeadersOf(kind).keys()])
+  const required = [...known].flatMap(([name, always]) => (always ? [name] : []))
   expect({ status, missing: required.filter((name) => !headers.has(name)) }).toEqual({ status, missing: [] })
-  const names = new Set([...unsaid, ...Object.keys(known).map((name) => name.toLowerCase())])
+  const names = new Set([...unsaid, ...[...known.keys()].map((name) => name.toLowerCase())])
   expect({ status, unknown: [...headers.keys()].filter((name) => !names.has(name)) }).toEqual({ status, unknown: [] })
 }
 

@@ -67,6 +67,8 @@ describe.each(mallocs)('the worst files with $name', ({ env }) => {
     for (const [name, make] of Object.entries(files)) writeFileSync(join(folder, name), await make().toBuffer())
     const names = Object.keys(files)
     const wishes = ['photo.png=webp', ...names, 'noise.png=jpeg', 'noise.png=webp', 'deep-interlaced-turned.png=webp']
+    // A quarter of the photo, scaled up to its size.
+    wishes.push('noise.png=png=100%', 'noise.png=webp=100%', 'noise.jpg=jpeg=100%')
     const program = join(import.meta.dirname, 'peak-memory.ts')
     const args = [program, ...wishes.map((wish) => join(folder, wish))]
     const { stdout } = await promisify(execFile)(nodePath, args, { env: { ...process.env, ...env } })

@@ -104,6 +104,94 @@ describe('the lemur', () => {
     expect([large.width, large.height]).toEqual([original().task.width, original().task.height])
   })
 
+  it('is scaled down to a number of pixels, or to the longer side if that is stricter', async () => {
+    const { width, height } = original().task
+    const half = Math.floor(((width ?? 0) * (height ?? 0)) / 4)
+    const { task, file } = await cutOut(imageUrl, { maxPixels: half })
+    expect(await sharp(file).metadata()).toMatchObject({ width: task.width, height: task.height })
+    expect((task.width ?? 0) * (task.height ?? 0)).toBeLessThanOrEqual(half)
+    expect(Math.abs((task.width ?? 0) - (width ?? 0) / 2)).toBeLessThanOrEqual(1)
+    const both = (await cutOut(imageUrl, { maxPixels: half, maxSide: 50 })).task
+    expect(Math.max(both.width ?? 0, both.height ?? 0)).toBe(50)
+    const large = (await cutOut(imageUrl, { maxPixels: 1_000_000_000 })).task
+    expect([large.width, large.height]).toEqual([width, height])
+  })
+
+  it('has nothing outside its region, and the same pixels inside', async () => {
+    const { task, file } = await cutOut(imageUrl, { roi: { left: '0%', top: '0%', right: '50%', bottom: '100%' } })
+    const { width, height } = original().task
+    expect([task.width, task.height]).toEqual([width, height])
+    const { data, info } = await rawOf(file)
+    const whole = await rawOf(original().file)
+    const middle = Math.round(info.width / 2)
+    let [visible, outside, changed] = [0, 0, 0]
+    for (let i = 0; i < data.length; i += 4) {
+      const isOutside = (i / 4) % info.width >= middle
+      if ((data[i + 3] ?? 0) > 0) visible++
+      if (isOutside && data[i + 3] !== 0) outside++
+      if (!isOutside && data[i + 3] !== whole.data[i + 3]) changed++
+    }
+    expect([visible > 1_000, outside, changed]).toEqual([true, 0, 0])
+    expect((task.foreground?.left ?? 0) + (task.foreground?.width ?? 0)).toBeLessThanOrEqual(middle)
+  })
+
+  it('has no foreground in a region without one', async () => {
+    const nowhere = { left: '90000px', top: '0px', right: '100%', bottom: '100%' }
+    const { task, file } = await cutOut(imageUrl, { roi: nowhere, crop: true, scale: '50%' })
+    const { width, height } = original().task
+    expect(task).toMatchObject({ width, height, foreground: null })
+    expect((await sharp(file).stats()).channels[3]?.max).toBe(0)
+  })
+
+  it('is scaled and placed in a canvas of the size of the photo', async () => {
+    const { width, height } = original().task
+    if (width === null || height === null) throw new Error('the result has no size')
+    const { task, file } = await cutOut(imageUrl, { scale: '50%', position: '0% 100%', background: '#204060' })
+    expect([task.width, task.height]).toEqual([width, height])
+    const { foreground } = task
+    if (foreground === null) throw new Error('the lemur was not found')
+    expect([foreground.left, foreground.top + foreground.height]).toEqual([0, height])
+    expect(Math.max(foreground.width / width, foreground.height / height)).toBeCloseTo(0.5, 2)
+    const { data, info } = await rawOf(file)
+    expect(info.channels).toBe(3)
+    const pixelAt = (x: number, y: number) => [...data.subarray((y * width + x) * 3, (y * width + x) * 3 + 3)]
+    expect([pixelAt(width - 1, 0), pixelAt(width - 1, height - 1)]).toEqual([
+      [0x20, 0x40, 0x60],
+      [0x20, 0x40, 0x60],
+    ])
+    const shown = await sharp(file).extract(foreground).stats()
+    expect(shown.channels[0]?.stdev).toBeGreaterThan(10)
+  })
+
+  it('is moved without a change of its pixels', async () => {
+    const { foreground } = original().task
+    if (foreground === null) throw new Error('the lemur was not found')
+    const { task, file } = await cutOut(imageUrl, { position: '100% 0%' })
+    expect(task.foreground).toEqual({ ...foreground, top: 0, left: (task.width ?? 0) - foreground.width })
+    const before = await sharp(original().file).extract(foreground).raw().toBuffer()
+    const after = await sharp(file)
+      .extract(task.foreground ?? foreground)
+      .raw()
+      .toBuffer()
+    expect(furthest(after, before)).toBe(0)
+  })
+
+  it('fills a cropped image with margins by its scale', async () => {
+    const cropped = (await cutOut(imageUrl, { crop: true, cropMargin: '10% 20%' })).task
+    const { task, file } = await cutOut(imageUrl, {
+      crop: true,
+      cropMargin: '10% 20%',
+      scale: '100%',
+      channels: 'alpha',
+    })
+    expect([task.width, task.height]).toEqual([cropped.width, cropped.height])
+    const { foreground, width, height } = task
+    if (foreground === null || width === null || height === null) throw new Error('the lemur was not found')
+    expect(Math.max(foreground.width / width, foreground.height / height)).toBe(1)
+    expect(foreground.left + foreground.width / 2).toBeCloseTo(width / 2, -0.5)
+    expect(await sharp(file).metadata()).toMatchObject({ channels: 1, width, height })
+  })
+
   it('is only its matte', async () => {
     const { file } = await cutOut(imageUrl, { channels: 'alpha' })
     expect(await sharp(file).metadata()).toMatchObject({ channels: 1, space: 'b-w' })

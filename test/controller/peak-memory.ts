@@ -9,6 +9,7 @@ import { modelBytes, pixelBytes } from '@matte/controller/worker/image/image-mem
 import { createImagePool } from '@matte/controller/worker/image/image-pool'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
 import type { Output } from '@matte/core/db/tables/task'
+import { defaultOutput } from '@matte/core/task/output'
 import { until } from '../support/until.ts'
 
 export type Peak = {
@@ -20,8 +21,6 @@ export type Peak = {
 }
 
 const pixelsMax = 50_000_000
-
-const output = { background: 'transparent', crop: false, cropMargin: '0px', maxSide: null, channels: 'rgba' } as const
 
 const memoryBytes = (field: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024
@@ -42,10 +41,9 @@ async function untilGivenBack(): Promise<void> {
   if (process.env.LD_PRELOAD) await until('freed memory is given back', isCalm, { everyMs: 300 })
 }
 
-async function measure(path: string, format: Output['format']): Promise<Omit<Peak, 'name'>> {
+async function measure(path: string, wish: Output): Promise<Omit<Peak, 'name'>> {
   await untilGivenBack()
   const before = memoryBytes('VmRSS')
-  const wish = { ...output, format }
   forgetPeak()
   const file = readFileSync(path)
   const fileBytes = file.length
@@ -55,7 +53,7 @@ async function measure(path: string, format: Output['format']): Promise<Omit<Pea
   freeBytes(file)
   forgetPeak()
   freeBytes(await toModelInput(photo, 320))
-  const mask = new Uint8Array(320 * 320).fill(255)
+  const mask = wish.scale === 'original' ? new Uint8Array(320 * 320).fill(255) : middleMask()
   const made = await pool.cutOut({ photo, mask, output: wish })
   const result = 'file' in made ? made : await encodeResult(made, wish)
   const afterwards = memoryBytes('VmHWM') - before
@@ -63,13 +61,19 @@ async function measure(path: string, format: Output['format']): Promise<Omit<Pea
   return { addedBytes: Math.max(whileFileIsHeld, afterwards), allowedBytes: pixelBytes(header, wish) + modelBytes(320) }
 }
 
+function middleMask(): Uint8Array {
+  const mask = new Uint8Array(320 * 320)
+  for (let row = 80; row < 240; row++) mask.fill(255, row * 320 + 80, row * 320 + 240)
+  return mask
+}
+
 configureHeap()
 configureSharp()
 const pool = createImagePool(1)
 // The first, small file loads what each process needs once.
 for (const argument of process.argv.slice(2)) {
-  const [path = '', format = 'png'] = argument.split('=')
-  const peak = await measure(path, format as Output['format'])
+  const [path = '', format = 'png', scale = 'original'] = argument.split('=')
+  const peak = await measure(path, { ...defaultOutput, format: format as Output['format'], scale })
   process.stdout.write(`${JSON.stringify({ name: argument, ...peak } satisfies Peak)}\n`)
 }
 await pool.close()

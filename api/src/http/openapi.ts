@@ -16,6 +16,7 @@ import * as user from '../schemas/app/user.ts'
 import * as batch from '../schemas/batch.ts'
 import * as delivery from '../schemas/delivery.ts'
 import * as model from '../schemas/model.ts'
+import { generalHeaders } from '../schemas/response-headers.ts'
 import * as base from '../schemas/schema.ts'
 import * as task from '../schemas/task.ts'
 import * as upload from '../schemas/upload.ts'
@@ -35,6 +36,13 @@ const namedSchemas = (ofApp: readonly object[]) =>
     Object.values(module).filter((value: unknown) => typeof value === 'object' && value !== null && '$id' in value),
   )
 
+const generalHeaderTable = (): string =>
+  [
+    '| header | meaning | example |',
+    '|---|---|---|',
+    ...generalHeaders().map(({ name, description, example }) => `| \`${name}\` | ${description} | \`${example}\` |`),
+  ].join('\n')
+
 const description = `Removes the background from images.
 
 **API key.** Every request sends \`X-API-Key: service_live_…\`. A key belongs to a workspace. Create one in the
@@ -49,14 +57,20 @@ its key needs.
    \`Prefer: wait=20\`, or receive a webhook; \`resultUrl\` is the image, and needs no key either.
 
 **Responses.** Success is \`{request_id, data}\`, failure \`{request_id, error: {code, message, details}}\`;
-\`request_id\` is also the header \`X-Request-Id\`, and a request's own \`X-Request-Id\` is adopted. An
-unknown path or method returns 404 \`NOT_FOUND\`; for a known path, the header \`Allow\` lists its methods.
+\`request_id\` is also the header \`X-Request-Id\`, and a request's own \`X-Request-Id\` of 1 to 128 printable ASCII
+characters is adopted. An unknown path or method returns 404 \`NOT_FOUND\`; for a known path, the header \`Allow\`
+lists its methods. The response \`default\` is a failure of the service, usually with status 500. A proxy in front of
+the service can send other statuses, without this body.
 
 **Unknown fields** and query parameters are ignored and named in \`X-Ignored-Fields\`;
 \`Prefer: handling=strict\` refuses them. \`null\` for an optional field means absent.
 
 **Limits.** Requests are counted per workspace and minute; the \`X-RateLimit-\` headers show what is left.
 Responses 429 and 503 carry \`Retry-After\` in seconds.
+
+**Headers** that any response can have, beside the ones that it lists:
+
+${generalHeaderTable()}
 
 **Webhooks** are POSTs of flat JSON, \`{"event": "task.succeeded", "task_id": …}\`, to a task's \`callbackUrl\`
 and to your webhook endpoints. Verify each: \`X-Service-Signature: t=…,v1=…\` has the Unix time in seconds and
@@ -136,16 +150,6 @@ export async function documentRoutes(app: FastifyInstance, { publicUrl, accounts
   app.addHook('onReady', async () => void app.swagger())
 }
 
-const requestIdHeader = Type.Optional(
-  Type.String({
-    description: 'Adopted as the id of the request if it is 1 to 128 printable ASCII characters.',
-    examples: ['5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10'],
-  }),
-)
-const preferHeader = Type.Optional(
-  Type.String({ description: '`handling=strict` refuses unknown fields.', examples: ['handling=strict'] }),
-)
-
 function describeRoute(schema: FastifySchema, config: FastifyContextConfig | undefined) {
   const { access = 'public' } = config ?? {}
   if (access === 'public' || access === 'page' || access === 'network') return schema
@@ -154,7 +158,7 @@ function describeRoute(schema: FastifySchema, config: FastifyContextConfig | und
   return {
     ...schema,
     description: more === undefined ? needs : `${more}\n\n${needs}`,
-    headers: Type.Object({ 'X-Request-Id': requestIdHeader, Prefer: preferHeader, ...propertiesOf(headers) }),
+    headers: Type.Object(propertiesOf(headers)),
     params: Type.Object(
       Object.fromEntries(
         Object.entries(propertiesOf(params)).map(([name, schema]) => [name, name.endsWith('Id') ? id : schema]),

@@ -1,6 +1,7 @@
 import type { ApiKeyRow } from '@matte/core/workspace/api-key-queries'
+import { scopes } from '@matte/core/workspace/scope'
 import { type Static, Type } from 'typebox'
-import { named, nullable, time, uuid } from './schema.ts'
+import { named, nullable, oneOf, time, uuid } from './schema.ts'
 
 /** An API key (D11) without the key itself, which is not stored. */
 export const apiKeySchema = named(
@@ -10,7 +11,7 @@ export const apiKeySchema = named(
     name: Type.String(),
     prefix: Type.String(),
     lastFour: Type.String({ description: 'Last four characters of the key.' }),
-    scopes: Type.Array(Type.String()),
+    scopes: Type.Array(oneOf(scopes)),
     createdAt: time(),
     expiresAt: nullable(time()),
     lastUsedAt: nullable(time('Written some seconds late.')),

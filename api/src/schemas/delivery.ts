@@ -28,7 +28,7 @@ export const deliverySchema = named(
   'WebhookDelivery',
   {
     id: uuid('The header `webhook-id` of each attempt.'),
-    event: Type.String(),
+    event: oneOf([...webhookEvents, testEvent]),
     endpointId: nullable(uuid('Null: it goes to a `callbackUrl`.')),
     taskId: nullable(uuid()),
     batchId: nullable(uuid()),

@@ -1,6 +1,6 @@
 import { defaultModelVersion, type ListedModel } from '@matte/core/model/model-queries'
 import { Type } from 'typebox'
-import { named, nullable } from './schema.ts'
+import { named, nullable, nullableOneOf } from './schema.ts'
 
 export const modelSchema = named(
   'Model',
@@ -14,9 +14,7 @@ export const modelSchema = named(
     ),
     views: nullable(Type.Integer({ description: 'Masks combined per result; 2 includes the mirror image.' })),
     licence: nullable(Type.String({ description: 'Licence of the weights, an SPDX expression.' })),
-    speed: Type.Unsafe<'fast' | 'medium' | 'slow' | null>({
-      type: ['string', 'null'],
-      enum: ['fast', 'medium', 'slow', null],
+    speed: nullableOneOf(['fast', 'medium', 'slow'], {
       description: 'By the multiply-adds of one image: up to 20 billion, up to 100 billion, more.',
     }),
   },

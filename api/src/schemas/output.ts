@@ -1,10 +1,16 @@
 import { defaultOutput } from '@matte/core/task/output'
 import { Type } from 'typebox'
 import { patterns } from './patterns.ts'
-import { nullable, withDefault } from './schema.ts'
+import { nullable, nullableOneOf, withDefault } from './schema.ts'
 
 /** Limit of the widest format. */
 const maxSideMax = 65_535
+
+const edge = (side: 'left' | 'top') =>
+  Type.String({
+    pattern: patterns.edge,
+    description: `Distance from the ${side}: pixels such as \`20px\`, or a percentage of the ${side === 'left' ? 'width' : 'height'}.`,
+  })
 
 /** `output` of a creation (D41). A misspelled member would charge for a wrong image, so unknown ones are refused. */
 export const outputSchema = nullable(
@@ -40,8 +46,9 @@ export const outputSchema = nullable(
           Type.String({
             pattern: patterns.margin,
             description:
-              'Margin on all four sides of a crop: pixels of the photo, or a percentage of the longer side of the ' +
-              "foreground's box. It ends at the edge of the image.",
+              'Margin of a crop: one for all sides, two for top and bottom and for left and right, or four for top, ' +
+              "right, bottom and left. Each is pixels of the photo, or a percentage of the longer side of the foreground's " +
+              'box. It ends at the edge of the image.',
           }),
         ),
         defaultOutput.cropMargin,
@@ -55,12 +62,53 @@ export const outputSchema = nullable(
           }),
         ),
       ),
+      maxPixels: Type.Optional(
+        nullable(
+          Type.Integer({
+            minimum: 1,
+            maximum: maxSideMax ** 2,
+            description: 'Scales width times height down to it, never up. Beside `maxSide`, the stricter one counts.',
+          }),
+        ),
+      ),
+      roi: Type.Optional(
+        nullable(
+          Type.Object(
+            { left: edge('left'), top: edge('top'), right: edge('left'), bottom: edge('top') },
+            {
+              additionalProperties: false,
+              description:
+                'Region of the photo, as it is displayed, that can hold the foreground; all outside becomes background. ' +
+                'It ends at the edge of the photo. A region without foreground gives an image without foreground.',
+            },
+          ),
+        ),
+      ),
+      scale: withDefault(
+        nullable(
+          Type.String({
+            pattern: patterns.scale,
+            description:
+              "Size of the foreground's box: `original`, or a percentage of the image's width or height, whichever it " +
+              'reaches first. The image keeps its size; with `crop`, it is the cropped image. Without a foreground, ' +
+              'changes nothing.',
+          }),
+        ),
+        defaultOutput.scale,
+      ),
+      position: Type.Optional(
+        nullable(
+          Type.String({
+            pattern: patterns.position,
+            description:
+              "Place of the foreground's box in the image: `original`, `center`, or two percentages for left to right " +
+              'and top to bottom, such as `50% 100%` for the middle of the lower edge. Absent, it is `center` with a ' +
+              '`scale`, else `original`. Without a foreground, changes nothing.',
+          }),
+        ),
+      ),
       channels: withDefault(
-        Type.Unsafe<'rgba' | 'alpha' | null>({
-          type: ['string', 'null'],
-          enum: ['rgba', 'alpha', null],
-          description: '`alpha`: only the matte, as one grey channel.',
-        }),
+        nullableOneOf(['rgba', 'alpha'], { description: '`alpha`: only the matte, as one grey channel.' }),
         defaultOutput.channels,
       ),
     },

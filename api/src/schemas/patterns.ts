@@ -3,7 +3,10 @@ import { plainNamePattern } from '@matte/people/mail/plain-name'
 
 export const patterns = {
   colour: '^(transparent|#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?)$',
-  margin: '^[0-9]{1,5}(%|px)$',
+  margin: '^[0-9]{1,5}(%|px)( [0-9]{1,5}(%|px)( [0-9]{1,5}(%|px) [0-9]{1,5}(%|px))?)?$',
+  edge: '^([0-9]{1,5}px|(100|[0-9]{1,2})%)$',
+  scale: '^(original|100%|[1-9][0-9]%)$',
+  position: '^(original|center|(100|[0-9]{1,2})% (100|[0-9]{1,2})%)$',
   email: addressPattern,
   emailOrEmpty: `^$|${addressPattern}`,
   /** PostgreSQL text holds every character except this one. */
@@ -15,7 +18,10 @@ export const patterns = {
 /** Messages that replace a pattern in errors. */
 export const patternWords: Readonly<Record<string, string>> = {
   [patterns.colour]: 'must be transparent, #rrggbb or #rrggbbaa',
-  [patterns.margin]: 'must be a percentage such as 10% or pixels such as 20px',
+  [patterns.margin]: 'must be one, two or four of a percentage such as 10% or pixels such as 20px',
+  [patterns.edge]: 'must be a percentage up to 100% such as 10% or pixels such as 20px',
+  [patterns.scale]: 'must be original or a percentage from 10% to 100%',
+  [patterns.position]: 'must be original, center, or two percentages up to 100% such as 50% 100%',
   [patterns.email]: 'must be an e-mail address',
   [patterns.storable]: 'must not hold the character U+0000',
   [patterns.emailOrEmpty]: 'must be an e-mail address or empty',

@@ -1,5 +1,5 @@
 // Response headers and the responses that have them. Required ones are always present; descriptions state the condition
-// of the others.
+// of the others. The introduction of the document describes general headers, which any response can have.
 type Header = { readonly description: string; readonly schema: object; readonly example: unknown }
 
 const integer = (description: string, example: number): Header => ({
@@ -49,6 +49,22 @@ const rateLimit = [
   'RateLimit-Policy',
   'RateLimit',
 ] as const satisfies readonly HeaderName[]
+
+const general = [
+  ...rateLimit,
+  'Cache-Control',
+  'X-Ignored-Fields',
+  'Preference-Applied',
+] as const satisfies readonly HeaderName[]
+
+/** Headers that the document lists at a response. General ones would be a fifth of the document; 429 needs the limits. */
+export function listedHeadersOf(kind: ResponseKind): ReadonlyMap<HeaderName, boolean> {
+  const unlisted: readonly HeaderName[] = kind.status === 429 ? ['Cache-Control'] : general
+  return new Map([...headersOf(kind)].filter(([name]) => !unlisted.includes(name)))
+}
+
+/** Rows of the introduction's table. */
+export const generalHeaders = () => general.map((name) => ({ name, ...answerHeaders[name] }))
 
 export type ResponseKind = {
   readonly status: number

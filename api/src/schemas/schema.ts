@@ -17,6 +17,9 @@ export const withDefault = <S extends TSchema>(schema: S, value: NonNullable<Sta
 export const oneOf = <const T extends readonly string[]>(values: T, options: { description?: string } = {}) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options })
 
+export const nullableOneOf = <const T extends readonly string[]>(values: T, options: { description?: string } = {}) =>
+  Type.Unsafe<T[number] | null>({ type: ['string', 'null'], enum: [...values, null], ...options })
+
 export const named = <P extends TProperties>(
   $id: string,
   properties: P,

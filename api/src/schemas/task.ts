@@ -3,7 +3,7 @@ import { taskStatuses } from '@matte/core/task/task'
 import type { ShownTask } from '@matte/core/task/task-queries'
 import { type Static, Type } from 'typebox'
 import type { ResultLinks } from './result-links.ts'
-import { named, nullable, oneOf, time, uuid } from './schema.ts'
+import { named, nullable, nullableOneOf, oneOf, time, uuid } from './schema.ts'
 
 const foreground = nullable(
   Type.Object(
@@ -46,7 +46,7 @@ export const taskSchema = named(
     failure,
     width: nullable(Type.Integer({ description: 'Pixels of the result.' })),
     height: nullable(Type.Integer()),
-    resultFormat: nullable(Type.String({ description: 'png, webp or jpeg.' })),
+    resultFormat: nullableOneOf(['png', 'webp', 'jpeg'], { description: 'Null until the task has succeeded.' }),
     retryCount: Type.Integer(),
     foreground,
   },

@@ -1,10 +1,10 @@
 import type { ShownMaker } from '@matte/core/webhook/endpoint/endpoint-maker'
 import type { EndpointRow } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { webhookEvents } from '@matte/core/webhook/events'
-import { type Role, roles } from '@matte/core/workspace/role'
+import { roles } from '@matte/core/workspace/role'
 import { type Static, Type } from 'typebox'
 import { patterns } from './patterns.ts'
-import { named, nullable, oneOf, time, uuid, withDefault } from './schema.ts'
+import { named, nullable, nullableOneOf, oneOf, time, uuid, withDefault } from './schema.ts'
 
 const descriptionLengthMax = 500
 const overlapSecondsDefault = 86_400
@@ -17,14 +17,14 @@ const fields = {
   status: oneOf(['enabled', 'disabled'], {
     description: 'Deliveries to a disabled endpoint are `paused`.',
   }),
-  disabledReason: nullable(
-    Type.String({ description: '`OWNER`: you disabled it. `FAILING`: all attempts failed for days.' }),
-  ),
+  disabledReason: nullableOneOf(['OWNER', 'FAILING'], {
+    description: '`OWNER`: you disabled it. `FAILING`: all attempts failed for days.',
+  }),
   description: nullable(Type.String({ description: 'Your own note.' })),
   createdAt: time(),
   updatedAt: time(),
   lastDeliveryAt: nullable(time('End of the latest attempt.')),
-  lastDeliveryStatus: nullable(Type.String({ description: 'Result of the latest attempt: `delivered` or `failed`.' })),
+  lastDeliveryStatus: nullableOneOf(['delivered', 'failed'], { description: 'Result of the latest attempt.' }),
   pausedSince: nullable(time('Time of the oldest `paused` event, for `since` of recover; null: there is none.')),
   droppedDeliveries: Type.Integer({
     description: 'Paused deliveries beyond 100,000, deleted oldest first since the endpoint was disabled.',
@@ -36,11 +36,7 @@ const fields = {
           userId: uuid(),
           email: Type.String(),
           name: nullable(Type.String()),
-          role: Type.Unsafe<Role | null>({
-            type: ['string', 'null'],
-            enum: [...roles, null],
-            description: 'Null: no longer a member.',
-          }),
+          role: nullableOneOf(roles, { description: 'Null: no longer a member.' }),
         },
         {
           description:
@@ -132,9 +128,7 @@ export const webhookPatch = Type.Object(
     targetUrl: Type.Optional(nullable(targetUrl)),
     eventTypes: Type.Optional(eventTypes),
     description,
-    status: Type.Optional(
-      Type.Unsafe<'enabled' | 'disabled' | null>({ type: ['string', 'null'], enum: ['enabled', 'disabled', null] }),
-    ),
+    status: Type.Optional(nullableOneOf(['enabled', 'disabled'])),
   },
   { examples: [{ eventTypes: [], status: 'enabled' }] },
 )

@@ -32,12 +32,13 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   const { pod, masks } = await inferMasks(deps, { task, inputFor }, signal)
   freeBytes(image)
   const { output } = task
-  const { format, maxSide } = output ?? defaultOutput
+  const wish = output ?? defaultOutput
+  const { format } = wish
   const made = await metrics.stage('refine', () => images.cutOut({ photo, ...masks, output }, signal))
   if ('file' in made) return { format, pod, ...made }
   return {
     format,
     pod,
-    ...(await metrics.stage('encode', () => sharpCalls.encodeResult(signal, made, { format, maxSide }))),
+    ...(await metrics.stage('encode', () => sharpCalls.encodeResult(signal, made, wish))),
   }
 }

@@ -1,11 +1,15 @@
-// Output options (D41):
-// - background: placed under the cut-out; JPEG has no transparency, so its default is white.
+// Output options (D41), in the order of their application:
+// - roi: pixels outside this region of the photo become background, before the box of the foreground is measured.
 // - crop: to the box of the foreground; an image without foreground is not cropped.
-// - cropMargin: on all four sides; a percentage refers to the longer side of the box. It is clipped at the image's
-//   edge.
-// - maxSide: scales the longer side down to this, never up.
+// - cropMargin: for all four sides, for top and bottom and for left and right, or for top, right, bottom and left. A
+//   percentage refers to the longer side of the box. A margin is clipped at the image's edge.
+// - scale: size of the foreground's box relative to the canvas, which is the cropped image. The canvas keeps its size.
+// - position: place of the foreground's box in the canvas.
+// - background: placed under the cut-out; JPEG has no transparency, so its default is white.
 // - channels `alpha`: the matte alone as one grey channel, 255 on the subject; background is ignored.
-import type { Output } from '../db/tables/task.ts'
+// - maxSide, maxPixels: scale the whole image down, never up. The stricter one counts.
+// An image without foreground is neither cropped nor scaled nor moved.
+import type { Output, Region } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
 import type { OutputFormat } from '../workspace/format.ts'
 import type { Plan } from '../workspace/plan.ts'
@@ -17,6 +21,10 @@ export type RequestedOutput = {
   readonly crop?: boolean | null | undefined
   readonly cropMargin?: string | null | undefined
   readonly maxSide?: number | null | undefined
+  readonly maxPixels?: number | null | undefined
+  readonly roi?: Region | null | undefined
+  readonly scale?: string | null | undefined
+  readonly position?: string | null | undefined
   readonly channels?: Output['channels'] | null | undefined
 }
 
@@ -26,8 +34,16 @@ export const defaultOutput: Output = {
   crop: false,
   cropMargin: '0px',
   maxSide: null,
+  maxPixels: null,
   channels: 'rgba',
+  roi: null,
+  scale: 'original',
+  position: 'original',
 }
+
+/** Adds the members that rows of an earlier release lack. */
+export const completeOutput = (stored: Partial<Output> | null): Output | null =>
+  stored && { ...defaultOutput, ...stored }
 
 /**
  * Fills in the defaults; null stays null.
@@ -49,8 +65,26 @@ export function resolveOutput(requested: RequestedOutput | null, plan: Plan): Ou
     crop: requested.crop ?? defaultOutput.crop,
     cropMargin: requested.cropMargin ?? defaultOutput.cropMargin,
     maxSide: requested.maxSide ?? defaultOutput.maxSide,
+    maxPixels: requested.maxPixels ?? defaultOutput.maxPixels,
     channels: requested.channels ?? defaultOutput.channels,
+    roi: requested.roi ?? defaultOutput.roi,
+    scale: requested.scale ?? defaultOutput.scale,
+    position: requested.position ?? defaultPosition(requested.scale ?? defaultOutput.scale),
   }
+}
+
+/** A foreground of another size is centred, because its original place has no meaning then. */
+const defaultPosition = (scale: string): string => (scale === 'original' ? defaultOutput.position : 'center')
+
+/** The side that a region ends before it begins; undefined if only the photo can tell, or if there is none. */
+export function findInvertedSide({ left, top, right, bottom }: Region): 'right' | 'bottom' | undefined {
+  if (!canFollow(left, right)) return 'right'
+  return canFollow(top, bottom) ? undefined : 'bottom'
+}
+
+function canFollow(from: string, to: string): boolean {
+  const isSameUnit = from.endsWith('%') === to.endsWith('%')
+  return !isSameUnit || Number.parseInt(from, 10) < Number.parseInt(to, 10)
 }
 
 const isFormatOf = (plan: Plan, format: string): format is OutputFormat =>

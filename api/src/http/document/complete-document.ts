@@ -3,7 +3,7 @@
 
 import { errorExamples } from '../../schemas/error-examples.ts'
 import { links } from '../../schemas/links.ts'
-import { answerHeaders, type HeaderName, headersOf, type ResponseKind } from '../../schemas/response-headers.ts'
+import { answerHeaders, type HeaderName, listedHeadersOf, type ResponseKind } from '../../schemas/response-headers.ts'
 import { codesOf } from '../../schemas/schema.ts'
 import {
   type ApiDocument,
@@ -13,7 +13,7 @@ import {
   type Operation,
   type Response,
 } from './api-document.ts'
-import { buildExample, type JsonSchema } from './example.ts'
+import { buildExample, type JsonSchema, schemaPrefix } from './example.ts'
 import { writeOnce } from './shared-components.ts'
 import { describeWebhooks } from './webhooks.ts'
 
@@ -34,6 +34,14 @@ export function completeDocument(document: ApiDocument): void {
   }
   document.webhooks = describeWebhooks(components)
   writeOnce(document, kinds)
+  for (const methods of Object.values(paths)) {
+    for (const operation of Object.values(methods)) operation.responses = withDefault(operation.responses)
+  }
+}
+
+/** A failure of the service is the answer to every status that an operation does not list. */
+function withDefault({ 500: failure, ...listed }: Operation['responses']): Operation['responses'] {
+  return failure === undefined ? listed : { ...listed, default: failure }
 }
 
 const requiresBody = (content: Record<string, Media>): boolean =>
@@ -72,7 +80,7 @@ const credentialOf = ({ security: [first] = [] }: Operation): 'key' | 'token' | 
 
 /** Shared headers have two entries: one for responses that always have the header, one for the others. */
 function nameHeaders(shared: Record<string, unknown>, kind: ResponseKind): Record<string, unknown> {
-  const entries = [...headersOf(kind)].map(([name, required]: [HeaderName, boolean]) => {
+  const entries = [...listedHeadersOf(kind)].map(([name, required]: [HeaderName, boolean]) => {
     const key = required ? name : `${name}.Optional`
     shared[key] = { ...answerHeaders[name], ...(required && { required }) }
     return [name, { $ref: `#/components/headers/${key}` }]
@@ -94,7 +102,15 @@ function describeRefusals(shared: Record<string, unknown>, response: Response, m
   }
 }
 
+/** A response of a named schema shows the example of the schema. */
 function describeSuccess(schemas: Record<string, JsonSchema>, media: Media): void {
+  if (showsExample(schemas, media.schema)) return
   const { request_id: _made, ...rest } = buildExample(media.schema, schemas) as Record<string, unknown>
   media.example = { request_id: exampleId, ...rest }
+}
+
+function showsExample(schemas: Record<string, JsonSchema>, { properties }: JsonSchema): boolean {
+  const { data } = properties ?? {}
+  const { $ref } = data?.properties?.items?.items ?? data ?? {}
+  return $ref !== undefined && schemas[$ref.slice(schemaPrefix.length)]?.examples !== undefined
 }

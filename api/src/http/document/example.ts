@@ -19,12 +19,13 @@ export const schemaPrefix = '#/components/schemas/'
  * Optional members without an example are omitted.
  */
 export function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
-  const { $ref, type, items = {}, examples, enum: values, anyOf } = schema
+  const { $ref, type, items = {}, examples, enum: values, anyOf, allOf } = schema
   if ($ref !== undefined) return buildExample(schemas[$ref.slice(schemaPrefix.length)] ?? {}, schemas)
   if (examples?.[0] !== undefined) return examples[0]
   if (schema.default !== undefined) return schema.default
   if (values !== undefined) return values[0]
   if (anyOf?.[0] !== undefined) return buildExample(anyOf[0], schemas)
+  if (allOf !== undefined) return Object.assign({}, ...allOf.map((part) => buildExample(part, schemas)))
   if (Array.isArray(type) && type.includes('null')) return null
   if (type === 'array') return [buildExample(items, schemas)]
   if (type === 'integer' || type === 'number') return 1

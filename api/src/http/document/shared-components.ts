@@ -11,10 +11,12 @@ import {
   type Response,
 } from './api-document.ts'
 import { type JsonSchema, schemaPrefix } from './example.ts'
+import { shareSchemas } from './shared-schemas.ts'
 
 export function writeOnce({ paths, components }: ApiDocument, kinds: ReadonlyMap<Response, ResponseKind>): void {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   nameSchemas(components.schemas, operations)
+  shareSchemas(components.schemas, operations)
   const parameters = createComponentStore<Parameter>('parameters', components)
   const responses = createComponentStore<Response>('responses', components)
   for (const { parameters: own = [], responses: answers } of operations) {
@@ -52,7 +54,7 @@ function responseName(operationId: string, response: Response, kind: ResponseKin
   if (codes.length > namedCodesMax) return `${operationId}.${status}`
   return [
     ...codes,
-    ...(credential === 'none' ? ['open'] : []),
+    ...(credential === 'none' && status !== 401 ? ['open'] : []),
     ...(credential === 'token' && status === 404 ? ['member'] : []),
     ...(idempotent && status === 409 ? ['idempotent'] : []),
     ...(deprecated ? ['deprecated'] : []),
@@ -86,9 +88,7 @@ function createComponentStore<Part extends Parameter | Response>(kind: string, c
 
 type Schemas = Record<string, JsonSchema>
 
-/** Also removes the examples of named schemas: each response shows its own. */
 export function nameSchemas(schemas: Schemas, operations: readonly Operation[]): void {
-  for (const [name, { examples: _shown, ...schema }] of Object.entries(schemas)) schemas[name] = schema
   const bodyNames = new Map<string, string>()
   for (const operation of operations) {
     nameBody(schemas, bodyNames, operation)

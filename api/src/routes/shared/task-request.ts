@@ -6,7 +6,7 @@ import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import type { Settings } from '@matte/core/setting/setting'
 import { isKeyForm } from '@matte/core/storage/object-key'
-import type { RequestedOutput } from '@matte/core/task/output'
+import { findInvertedSide, type RequestedOutput } from '@matte/core/task/output'
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import { checkTargetUrl, type TargetPolicy } from '@matte/core/webhook/target/target-url'
 import type { Plan } from '@matte/core/workspace/plan'
@@ -95,7 +95,7 @@ export async function readTaskRequest(
   deps: TaskRequestDeps,
 ): Promise<CommonRequest & { readonly imageUrl: string }> {
   const { imageUrl, modelVersion, callbackUrl = null, output = null } = body
-  const issues = await findIssues({ modelVersion, callbackUrl }, deps)
+  const issues = await findIssues({ modelVersion, callbackUrl, output }, deps)
   if (!isKeyForm(imageUrl)) {
     issues.unshift({
       path: '/body/imageUrl',
@@ -122,7 +122,7 @@ export async function readBatchRequest(
   deps: TaskRequestDeps,
 ): Promise<CommonRequest & { readonly imageUrls: readonly string[] }> {
   const { imageUrls, modelVersion, callbackUrl = null, output = null } = body
-  const issues = await findIssues({ modelVersion, callbackUrl }, deps)
+  const issues = await findIssues({ modelVersion, callbackUrl, output }, deps)
   const refusal = findRefusal(plan, imageUrls.length, deps)
   const malformed = issues.length > 0 || refusal !== undefined ? findMalformed(imageUrls) : []
   if (malformed.length > 0) {
@@ -152,9 +152,12 @@ function findMalformed(imageUrls: readonly string[]): { index: number; imageUrl:
   return found
 }
 
-/** Issues that the schema cannot find: an unknown model (D38), a target that must not be called (D66). */
+/**
+ * Issues that the schema cannot find: an unknown model (D38), a target that must not be called (D66), a region without
+ * area.
+ */
 async function findIssues(
-  { modelVersion, callbackUrl }: Pick<CommonRequest, 'modelVersion' | 'callbackUrl'>,
+  { modelVersion, callbackUrl, output }: CommonRequest,
   { models, settings, deniedNetworks }: TaskRequestDeps,
 ): Promise<Issue[]> {
   const { allowedTargets } = settings.current()
@@ -167,7 +170,13 @@ async function findIssues(
   const modelIssue = names.includes(modelVersion)
     ? undefined
     : { path: '/body/modelVersion', message: `must be one of ${names.join(', ')}` }
-  return [modelIssue, targetIssue].filter((issue) => issue !== undefined)
+  return [modelIssue, targetIssue, findRegionIssue(output)].filter((issue) => issue !== undefined)
+}
+
+function findRegionIssue(output: RequestedOutput | null): Issue | undefined {
+  const side = output?.roi && findInvertedSide(output.roi)
+  if (!side) return undefined
+  return { path: `/body/output/roi/${side}`, message: `must be more than ${side === 'right' ? 'left' : 'top'}` }
 }
 
 /** Checks a webhook target; `path` locates it in the request. */

@@ -119,6 +119,65 @@ describe('applyOutput', () => {
     })
   })
 
+  describe('roi', () => {
+    const region = (left: string, top: string, right: string, bottom: string) => ({ left, top, right, bottom })
+
+    it('keeps only what lies inside, and measures the foreground there', () => {
+      const image = applyOutput(subject(20, 10, box), output({ roi: region('6px', '0%', '10px', '50%') }))
+      expect(image).toMatchObject({ width: 20, height: 10, foreground: { left: 6, top: 3, width: 4, height: 2 } })
+      for (let y = 0; y < 10; y++) {
+        for (let x = 0; x < 20; x++) {
+          const inside = x >= 6 && x < 10 && y >= 3 && y < 5
+          expect(pixelAt(image, x, y)).toEqual(inside ? [10, 20, 30, 255] : [0, 0, 0, 0])
+        }
+      }
+    })
+
+    it('is what a crop refers to', () => {
+      const wish = output({ roi: region('6px', '0px', '10px', '5px'), crop: true, cropMargin: '1px 2px' })
+      const image = applyOutput(subject(20, 10, box), wish)
+      expect(image).toMatchObject({ width: 8, height: 4, foreground: { left: 2, top: 1, width: 4, height: 2 } })
+    })
+
+    it.each([
+      region('0px', '0px', '5px', '3px'),
+      region('500px', '0px', '600px', '100%'),
+      region('15px', '0%', '10%', '100%'),
+    ])('without a foreground gives an image without one: %j', (roi) => {
+      const wish = output({ roi, crop: true, scale: '50%', position: 'center', background: '#102030' })
+      const image = applyOutput(subject(20, 10, box), wish)
+      expect(image).toMatchObject({ width: 20, height: 10, foreground: null })
+      expect(image.canvas).toBeUndefined()
+      expect([...image.pixels]).toEqual(Array.from({ length: 200 }, () => [16, 32, 48]).flat())
+    })
+  })
+
+  describe('scale and position', () => {
+    it('cut out the subject alone, for a canvas of the size of the photo', () => {
+      const image = applyOutput(subject(20, 10, box), output({ scale: '50%', position: 'center' }))
+      expect(image).toMatchObject({ width: 8, height: 4, channels: 4, foreground: { top: 0, left: 0 } })
+      expect(image.canvas).toEqual({
+        width: 20,
+        height: 10,
+        subject: { left: 5, top: 2.5, width: 10, height: 5 },
+        backdrop: { red: 0, green: 0, blue: 0, alpha: 0 },
+      })
+    })
+
+    it('refer to the cropped image', () => {
+      const wish = output({ position: '0% 100%', crop: true, cropMargin: '2px', background: '#102030' })
+      const image = applyOutput(subject(20, 10, box), wish)
+      expect(image).toMatchObject({ width: 8, height: 4, channels: 3 })
+      expect(image.canvas).toMatchObject({ width: 12, height: 8, subject: { left: 0, top: 4, width: 8, height: 4 } })
+    })
+
+    it('change nothing without a foreground', () => {
+      const image = applyOutput(subject(20, 10, null), output({ scale: '50%', position: '0% 0%' }))
+      expect(image).toMatchObject({ width: 20, height: 10, foreground: null })
+      expect(image.canvas).toBeUndefined()
+    })
+  })
+
   describe('the matte alone', () => {
     it.each(['png', 'webp', 'jpeg'] as const)('is one channel, whatever the background, as %s', (format) => {
       const wish = output({ format, channels: 'alpha', background: '#ff0000' })

@@ -1,7 +1,8 @@
-// Output options that concern full-size pixels: crop, background, matte. encode.ts scales and encodes.
-import type { Output } from '@matte/core/db/tables/task'
+// Output options that concern full-size pixels: region, crop, background, matte. encode.ts scales, places and encodes.
+import type { Output, Region } from '@matte/core/db/tables/task'
 import type { CutOut } from './cut-out/cut-out.ts'
-import type { Box } from './cut-out/foreground.ts'
+import { type Box, findForeground } from './cut-out/foreground.ts'
+import { cropWindow, placeSubject, regionBox } from './place-subject.ts'
 
 export type ResultImage = {
   /** `width * height * channels` bytes. 1 channel: matte; 3: sRGB; 4: sRGB and alpha, not premultiplied. */
@@ -11,42 +12,70 @@ export type ResultImage = {
   readonly height: number
   /** In pixels of this image; null when nothing was found. */
   readonly foreground: Box | null
+  /** Set when the subject is scaled or moved: this image is then the subject alone. */
+  readonly canvas?: Canvas | undefined
+}
+
+/** The image that the subject is placed in; never larger than the photo. */
+export type Canvas = {
+  readonly width: number
+  readonly height: number
+  /** Place of the subject, with fractions. */
+  readonly subject: Box
+  readonly backdrop: Colour
 }
 
 /** May return the cut-out's own pixels. */
-export function applyOutput(cutOut: CutOut, output: Output | null): ResultImage {
-  const { rgba, width, height, foreground } = cutOut
-  if (output === null) return { pixels: rgba, channels: 4, width, height, foreground }
-  const window = cropWindow(cutOut, output)
-  const image = {
-    width: window.width,
-    height: window.height,
-    foreground: foreground && { ...foreground, top: foreground.top - window.top, left: foreground.left - window.left },
-  }
+export function applyOutput(whole: CutOut, output: Output | null): ResultImage {
+  if (output === null) return { ...sizeOf(whole), pixels: whole.rgba, channels: 4, foreground: whole.foreground }
+  const cutOut = output.roi === null ? whole : clearOutside(whole, output.roi)
+  const backdrop = output.channels === 'alpha' ? black : backdropOf(output)
+  const { window, ...image } = findWindow(cutOut, output, backdrop)
   if (output.channels === 'alpha') return { ...image, pixels: takeAlpha(cutOut, window), channels: 1 }
-  const backdrop = backdropOf(output)
   if (backdrop.alpha === 0) return { ...image, pixels: takeWindow(cutOut, window), channels: 4 }
   const channels = backdrop.alpha === 255 ? 3 : 4
   return { ...image, pixels: layOver(cutOut, window, backdrop, channels), channels }
 }
 
-function cropWindow({ width, height, foreground }: CutOut, { crop, cropMargin }: Output): Box {
-  if (!crop || foreground === null) return { top: 0, left: 0, width, height }
-  const margin = marginPixels(cropMargin, foreground)
-  const top = Math.max(0, foreground.top - margin)
-  const left = Math.max(0, foreground.left - margin)
-  const bottom = Math.min(height, foreground.top + foreground.height + margin)
-  const right = Math.min(width, foreground.left + foreground.width + margin)
-  return { top, left, width: right - left, height: bottom - top }
+const sizeOf = ({ width, height }: { readonly width: number; readonly height: number }) => ({ width, height })
+
+/** Changes the pixels in place. */
+function clearOutside({ rgba, width, height, foreground }: CutOut, region: Region): CutOut {
+  const { left, top, ...size } = regionBox(region, { width, height })
+  const clear = (from: number, to: number): unknown => rgba.fill(0, from * 4, to * 4)
+  clear(0, top * width)
+  for (let row = top; row < top + size.height; row++) {
+    clear(row * width, row * width + left)
+    clear(row * width + left + size.width, (row + 1) * width)
+  }
+  clear((top + size.height) * width, height * width)
+  return { rgba, width, height, foreground: foreground && findForeground(rgba, width, height) }
 }
 
-/** The same margin on all sides: a percentage of each side would frame a tall subject unevenly. */
-function marginPixels(margin: string, { width, height }: Box): number {
-  const amount = Number.parseInt(margin, 10)
-  return margin.endsWith('%') ? Math.round((amount / 100) * Math.max(width, height)) : amount
+type Window = Pick<ResultImage, 'width' | 'height' | 'foreground' | 'canvas'> & {
+  /** Part of the photo that becomes the image. */
+  readonly window: Box
+}
+
+function findWindow(cutOut: CutOut, output: Output, backdrop: Colour): Window {
+  const { foreground } = cutOut
+  const photo = { top: 0, left: 0, ...sizeOf(cutOut) }
+  if (foreground === null) return { ...sizeOf(photo), foreground, window: photo }
+  const window = output.crop ? cropWindow(foreground, output.cropMargin, cutOut) : photo
+  const inWindow = { ...foreground, top: foreground.top - window.top, left: foreground.left - window.left }
+  const subject = placeSubject(inWindow, window, output)
+  if (subject === undefined) return { ...sizeOf(window), foreground: inWindow, window }
+  return {
+    ...sizeOf(foreground),
+    foreground: { top: 0, left: 0, ...sizeOf(foreground) },
+    window: foreground,
+    canvas: { ...sizeOf(window), subject, backdrop },
+  }
 }
 
 type Colour = { readonly red: number; readonly green: number; readonly blue: number; readonly alpha: number }
+
+const black: Colour = { red: 0, green: 0, blue: 0, alpha: 255 }
 
 function backdropOf({ background, format }: Output): Colour {
   const colour = parseColour(background)

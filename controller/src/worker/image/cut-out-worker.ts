@@ -9,6 +9,7 @@ import type { Photo } from './cut-out/sample-cells.ts'
 import type { EncodedResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
 import { freeBytes } from './free-bytes.ts'
+import { limitSize } from './place-subject.ts'
 
 export type CutOutTask = {
   readonly photo: Photo
@@ -30,8 +31,11 @@ export default function run({ photo, mask, mirrored, output }: CutOutTask) {
   return isPlainPng(image, output ?? defaultOutput) ? moveFile(image) : moveBack(image, image.pixels)
 }
 
-const isPlainPng = ({ width, height }: ResultImage, { format, maxSide }: Output): boolean =>
-  format === 'png' && (maxSide === null || Math.max(width, height) <= maxSide)
+/** True if encode.ts has nothing to scale or to place. */
+function isPlainPng({ canvas, ...image }: ResultImage, output: Output): boolean {
+  const { width, height } = limitSize(image, output)
+  return output.format === 'png' && canvas === undefined && width === image.width && height === image.height
+}
 
 function moveFile(image: ResultImage) {
   const { width, height, foreground } = image

@@ -148,4 +148,72 @@ describe('encodeResult', () => {
     expect((await encodeResult(imageOf(long, 1, 16_384), { format: 'png' })).height).toBe(16_384)
     expect((await encodeResult(imageOf(long, 16_384, 1), { format: 'webp', maxSide: 16_383 })).width).toBe(16_383)
   })
+
+  describe('a subject in its canvas', () => {
+    const colours = {
+      1: { pixel: [200], backdrop: { red: 0, green: 0, blue: 0, alpha: 255 }, around: [0] },
+      3: { pixel: [200, 100, 50], backdrop: { red: 16, green: 32, blue: 48, alpha: 255 }, around: [16, 32, 48] },
+      4: { pixel: [200, 100, 50, 255], backdrop: { red: 0, green: 0, blue: 0, alpha: 0 }, around: [0, 0, 0, 0] },
+    } as const
+    const given = (channels: 1 | 3 | 4, subject: NonNullable<ResultImage['foreground']>): ResultImage => ({
+      pixels: new Uint8Array(Array.from({ length: 8 }, () => colours[channels].pixel).flat()),
+      channels,
+      width: 4,
+      height: 2,
+      foreground: { top: 0, left: 0, width: 4, height: 2 },
+      canvas: { width: 20, height: 10, subject, backdrop: colours[channels].backdrop },
+    })
+    const readPixels = async (file: Uint8Array, channels: 1 | 3 | 4) => {
+      const image = channels === 1 ? sharp(file).toColourspace('b-w') : sharp(file)
+      const { data, info } = await image.raw().toBuffer({ resolveWithObject: true })
+      expect(info).toMatchObject({ channels })
+      return (x: number, y: number) => [
+        ...data.subarray((y * info.width + x) * channels, (y * info.width + x + 1) * channels),
+      ]
+    }
+
+    it.each([1, 3, 4] as const)('is moved without another change, with %i channels', async (channels) => {
+      const image = given(channels, { left: 16, top: 8, width: 4, height: 2 })
+      const { file, foreground, ...size } = await encodeResult(image, { format: 'png' })
+      expect(size).toEqual({ width: 20, height: 10 })
+      expect(foreground).toEqual({ left: 16, top: 8, width: 4, height: 2 })
+      const pixelAt = await readPixels(file, channels)
+      for (let y = 0; y < 10; y++) {
+        for (let x = 0; x < 20; x++) {
+          expect(pixelAt(x, y)).toEqual([...(x >= 16 && y >= 8 ? colours[channels].pixel : colours[channels].around)])
+        }
+      }
+    })
+
+    it.each(['png', 'webp', 'jpeg'] as const)('is scaled up within the canvas, as %s', async (format) => {
+      const image = given(3, { left: 5, top: 2.5, width: 10, height: 5 })
+      const { file, foreground, ...size } = await encodeResult(image, { format })
+      expect(size).toEqual({ width: 20, height: 10 })
+      expect(foreground).toEqual({ left: 5, top: 3, width: 10, height: 5 })
+      const pixelAt = await readPixels(file, 3)
+      for (const [i, value] of [200, 100, 50].entries())
+        expect(Math.abs((pixelAt(10, 5)[i] ?? 0) - value)).toBeLessThan(12)
+      for (const [i, value] of [16, 32, 48].entries())
+        expect(Math.abs((pixelAt(0, 0)[i] ?? 0) - value)).toBeLessThan(12)
+    })
+
+    it('keeps a translucent background around it', async () => {
+      const image = given(4, { left: 0, top: 0, width: 8, height: 4 })
+      const backdrop = { red: 0, green: 0, blue: 255, alpha: 128 }
+      const translucent = { ...image, canvas: image.canvas && { ...image.canvas, backdrop } }
+      const { file } = await encodeResult(translucent, { format: 'png' })
+      const pixelAt = await readPixels(file, 4)
+      expect([pixelAt(19, 9), pixelAt(4, 2)]).toEqual([
+        [0, 0, 255, 128],
+        [200, 100, 50, 255],
+      ])
+    })
+
+    it('is scaled down with its canvas, to both limits', async () => {
+      const image = given(4, { left: 8, top: 4, width: 8, height: 4 })
+      const { foreground, ...size } = await encodeResult(image, { format: 'png', maxSide: 15, maxPixels: 50 })
+      expect(size).toMatchObject({ width: 10, height: 5 })
+      expect(foreground).toEqual({ left: 4, top: 2, width: 4, height: 2 })
+    })
+  })
 })

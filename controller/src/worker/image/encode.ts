@@ -1,12 +1,17 @@
 import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
-import type { ResultImage } from './apply-output.ts'
+import type { Canvas, ResultImage } from './apply-output.ts'
 import type { Box } from './cut-out/foreground.ts'
 import { ImageError } from './image-error.ts'
+import { limitSize, roundBox } from './place-subject.ts'
 import { tagSrgb } from './tag-srgb.ts'
 
 type OutputFormat = Output['format']
-type EncodeOptions = { readonly format: OutputFormat; readonly maxSide?: number | null }
+type EncodeOptions = {
+  readonly format: OutputFormat
+  readonly maxSide?: number | null
+  readonly maxPixels?: number | null
+}
 
 export type EncodedResult = {
   readonly file: Uint8Array
@@ -19,13 +24,17 @@ export type EncodedResult = {
 // Longest side of each format; libjpeg stops 35 pixels short of its header field.
 const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, jpeg: 65_500 }
 
-/** Scales down to `maxSide` and encodes. @throws ImageError INPUT_TOO_LARGE when the format cannot hold the side */
+/**
+ * Scales, places the subject in its canvas, and encodes.
+ * @throws ImageError INPUT_TOO_LARGE when the format cannot hold the side
+ */
 export async function encodeResult(
   image: ResultImage,
-  { format, maxSide = null }: EncodeOptions,
+  { format, maxSide = null, maxPixels = null }: EncodeOptions,
 ): Promise<EncodedResult> {
-  const { pixels, channels, foreground } = image
-  const { width, height } = scaledSize(image, maxSide)
+  const { pixels, channels, foreground, canvas } = image
+  const size = limitSize(canvas ?? image, { maxSide, maxPixels })
+  const { width, height } = size
   if (Math.max(width, height) > sideMax[format]) {
     throw new ImageError(
       'INPUT_TOO_LARGE',
@@ -38,19 +47,33 @@ export async function encodeResult(
   if (channels === 1) pipeline.toColourspace('b-w')
   // sharp premultiplies before scaling. Its default kernel would draw a faint ring of alpha around hard edges; cubic
   // does not.
-  if (width !== image.width || height !== image.height) {
-    pipeline.resize({ width, height, fit: 'fill', kernel: 'cubic' })
+  const place = canvas && placeIn(canvas, size)
+  const scaled = place ?? size
+  if (scaled.width !== image.width || scaled.height !== image.height) {
+    pipeline.resize({ width: scaled.width, height: scaled.height, fit: 'fill', kernel: 'cubic' })
   }
+  if (canvas && place) pipeline.extend(marginsOf(place, size, canvas))
   const bare = format === 'webp' ? await encodeWebp(pipeline) : await encoders[format](pipeline).toBuffer()
   const file = channels === 1 ? bare : await tagSrgb(bare, { format, width, height })
-  return { file, width, height, foreground: foreground && scaleBox(foreground, image, { width, height }) }
+  return { file, width, height, foreground: place ?? (foreground && scaleBox(foreground, image, size)) }
 }
 
 type Size = { readonly width: number; readonly height: number }
 
-function scaledSize({ width, height }: Size, maxSide: number | null): Size {
-  const scale = maxSide === null ? 1 : Math.min(1, maxSide / Math.max(width, height))
-  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
+/** One scaling takes the subject to its size in the result. */
+function placeIn({ subject, ...canvas }: Canvas, size: Size): Box {
+  return roundBox(subject, { width: size.width / canvas.width, height: size.height / canvas.height }, size)
+}
+
+function marginsOf({ top, left, width, height }: Box, size: Size, { backdrop }: Canvas) {
+  const { red, green, blue, alpha } = backdrop
+  return {
+    top,
+    left,
+    bottom: size.height - top - height,
+    right: size.width - left - width,
+    background: { r: red, g: green, b: blue, alpha: alpha / 255 },
+  }
 }
 
 function scaleBox({ top, left, width, height }: Box, from: Size, to: Size): Box {

@@ -38,6 +38,7 @@ export function pixelBytes({ width, height, depth }: PhotoHeader, output: Output
   const pixels = width * height
   const input = pixels * (depth === 'uchar' ? anyImage : deepImage)
   if (output?.format !== 'webp') return input
-  const resultPixels = Math.min(pixels, (output.maxSide ?? Infinity) ** 2)
+  // A result is never larger than its photo: margins end at its edge, and a scaled subject stays in its canvas.
+  const resultPixels = Math.min(pixels, (output.maxSide ?? Infinity) ** 2, output.maxPixels ?? Infinity)
   return Math.max(input, pixels * webpResult.cutOut + resultPixels * webpResult.encoder)
 }

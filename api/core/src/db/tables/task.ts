@@ -10,8 +10,17 @@ export type Output = {
   crop: boolean
   cropMargin: string
   maxSide: number | null
+  maxPixels: number | null
   channels: 'rgba' | 'alpha'
+  roi: Region | null
+  /** `original` or a percentage. */
+  scale: string
+  /** `original`, `center`, or two percentages. */
+  position: string
 }
+
+/** Edges as pixels (`20px`) or percentages (`5%`) of the photo's width or height, from its left and top. */
+export type Region = { left: string; top: string; right: string; bottom: string }
 
 export type TaskTable = {
   id: Generated<string>
@@ -28,7 +37,8 @@ export type TaskTable = {
   source_etag: string
   source_size_bytes: number
   callback_url: string | null
-  output: JSONColumnType<Output | null, string | null, string | null>
+  /** Rows of earlier releases lack later members, see `completeOutput` in `task/output.ts`. */
+  output: JSONColumnType<Partial<Output> | null, string | null, string | null>
   credit_cost: number
   retry_count: Generated<number>
   /** Attempts in this run; an unavailable pod does not use one. */

@@ -5,6 +5,7 @@ import type { Db } from '../../db/database.ts'
 import type { Output } from '../../db/tables/task.ts'
 import type { Plans } from '../../workspace/plan.ts'
 import { maxAttempts } from '../limits.ts'
+import { completeOutput } from '../output.ts'
 import type { Claim } from '../task.ts'
 
 export type ClaimedTask = Claim & {
@@ -42,7 +43,7 @@ const triesMax = 32
 export async function claimNextTask(db: Db, options: ClaimOptions): Promise<ClaimedTask | undefined> {
   for (let tries = 0; tries < triesMax; tries++) {
     const { again, ...task } = await tryClaim(db, options, tries % 2 === 0)
-    if (isClaimed(task)) return task
+    if (isClaimed(task)) return { ...task, output: completeOutput(task.output) }
     if (!again) return undefined
   }
   return undefined

@@ -1,0 +1,90 @@
+// The part of the OpenAPI document that clients need: successes of the Developer API, bodies of webhooks, and the
+// schemas of both. Errors, headers and examples are left out: a client reads errors by their code.
+import { buildServedDocument } from '../build-document.ts'
+import { writeOut } from '../resolve-document.ts'
+
+export type Schema = {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly allOf?: readonly Schema[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+}
+
+type Media = { readonly schema: Schema }
+type Response = { readonly description: string; readonly content?: Readonly<Record<string, Media>> }
+type Operation = { readonly requestBody?: object; readonly responses: Readonly<Record<string, Response>> }
+type Methods = Readonly<Record<string, Operation>>
+type Schemas = Readonly<Record<string, Schema>>
+
+export type DeveloperDocument = {
+  readonly paths: Readonly<Record<string, Methods>>
+  readonly components: { readonly schemas: Schemas }
+}
+
+type Whole = DeveloperDocument & { readonly webhooks: object }
+
+/** Base addresses of clients end in it. */
+const versionPath = '/api/v1'
+const developerPath = `${versionPath}/open/developer/`
+
+let made: Promise<DeveloperDocument> | undefined
+
+/** Built once for all generated files. Paths are relative to the base address of a client. */
+export const buildDeveloperDocument = (): Promise<DeveloperDocument> => {
+  made ??= buildServedDocument().then((document) => selectDeveloperPart(document as Whole))
+  return made
+}
+
+function selectDeveloperPart(served: Whole): DeveloperDocument {
+  const { components, webhooks, ...document } = served
+  const { paths } = writeOut(served) as Whole
+  const kept = Object.fromEntries(
+    Object.entries(paths)
+      .filter(([path]) => path.startsWith(developerPath))
+      .map(([path, methods]) => [path.slice(versionPath.length), selectMethods(methods, served.paths[path] ?? {})]),
+  )
+  const names = findNames([kept, webhooks], components.schemas)
+  // A client handles errors of every operation alike, so it needs all codes and no schema of one operation's errors.
+  const schemas = Object.entries(components.schemas).filter(([name]) => names.has(name) || name === 'ErrorCode')
+  return { ...document, paths: kept, components: { schemas: Object.fromEntries(schemas) } }
+}
+
+/** Bodies keep the names of their schemas, which `writeOut` resolves. */
+const selectMethods = (methods: Methods, served: Methods): Methods =>
+  Object.fromEntries(
+    Object.entries(methods).map(([method, operation]) => {
+      const { requestBody } = served[method] ?? {}
+      return [method, { ...keepSuccesses(operation), ...(requestBody && { requestBody }) }]
+    }),
+  )
+
+function keepSuccesses(operation: Operation): Operation {
+  const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 400)
+  const keep = ({ description, content = {} }: Response): Response => ({
+    description,
+    content: mapValues(content, ({ schema }) => ({ schema })),
+  })
+  return { ...operation, responses: mapValues(Object.fromEntries(successes), keep) }
+}
+
+/** Names of schemas that the part refers to, directly or through others. */
+function findNames(part: unknown, schemas: Schemas): ReadonlySet<string> {
+  const names = new Set<string>()
+  const visit = (text: string): void => {
+    for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([\w.-]+)"/g)) {
+      if (names.has(name)) continue
+      names.add(name)
+      visit(JSON.stringify(schemas[name]))
+    }
+  }
+  visit(JSON.stringify(part))
+  return names
+}
+
+const mapValues = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
