@@ -81,6 +81,33 @@ describe('the door for remove.bg', () => {
     expect(response.headers.get('content-type')).toBe(`image/${format}`)
   })
 
+  it('shrinks to 0.25 megapixels by default', async () => {
+    const response = await removebg(upload())
+    const { width = 0, height = 0 } = await sizeOf(await bytesOf(response))
+    expect(width * height).toBeLessThanOrEqual(250_000)
+    expect(width * height).toBeGreaterThan(240_000)
+  })
+
+  it('crops to the subject with four margins, and moves and scales it', async () => {
+    const whole = await removebg(upload({ size: 'full' }))
+    const box = (response: Response, side: string) => Number(response.headers.get(`x-foreground-${side}`))
+    await whole.arrayBuffer()
+    const cropped = await removebg(upload({ size: 'full', crop: 'true', crop_margin: '0px' }))
+    await cropped.arrayBuffer()
+    expect(Number(cropped.headers.get('x-width'))).toBe(box(whole, 'width'))
+    const scaled = await removebg(upload({ size: 'full', scale: '50%', position: '0% 0%' }))
+    await scaled.arrayBuffer()
+    expect(scaled.headers.get('x-width')).toBe(whole.headers.get('x-width'))
+    expect(box(scaled, 'left')).toBeLessThanOrEqual(2)
+    expect(box(scaled, 'width')).toBeLessThan(box(whole, 'width'))
+  })
+
+  it('finds no subject outside the region', async () => {
+    const response = await removebg(upload({ size: 'full', roi: '0px 0px 1px 1px' }))
+    expect([response.status, response.headers.get('x-foreground-width')]).toEqual([200, '0'])
+    await response.arrayBuffer()
+  })
+
   it('answers 400 for an image that cannot be decoded', async () => {
     const response = await removebg(formOf({}, { name: 'image_file', bytes: truncatedPng() }))
     expect([response.status, await codeOf(response)]).toEqual([400, 'failed_to_read_image'])

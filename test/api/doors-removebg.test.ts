@@ -10,7 +10,11 @@ import { type Caller, type CallerOptions, givenCaller, smallImage, useApi } from
 const world = useApi({ DOORS_REMOVEBG: 'true', TASKS_MAX_WAIT: '1' })
 const mb = 1_048_576
 
-type Sent = { readonly body?: NonNullable<RequestInit['body']>; readonly headers?: Record<string, string>; readonly url?: string }
+type Sent = {
+  readonly body?: NonNullable<RequestInit['body']>
+  readonly headers?: Record<string, string>
+  readonly url?: string
+}
 
 const send = (
   { apiKey }: Pick<Caller, 'apiKey'>,
@@ -104,7 +108,10 @@ describe('POST /v1.0/removebg', () => {
     const caller = await world.caller()
     const bytes = Buffer.concat([await smallImage(), Buffer.alloc(20 * mb)])
     const file = { name: 'image_file', bytes }
-    for (const sent of [{ body: formOf({ size: 'full' }, file) }, json({ size: 'full', image_file_b64: bytes.toString('base64') })]) {
+    for (const sent of [
+      { body: formOf({ size: 'full' }, file) },
+      json({ size: 'full', image_file_b64: bytes.toString('base64') }),
+    ]) {
       const response = await send(caller, sent)
       expect([response.status, await codeOf(response)]).toEqual([400, 'image_too_large'])
     }
@@ -148,24 +155,6 @@ describe('POST /v1.0/removebg', () => {
     }
   })
 
-  it('answers 503 during maintenance, after the checks of the request', async () => {
-    const api = await startApi({ DATABASE_URL: world.databaseUrl, DOORS_REMOVEBG: 'true' })
-    await writeSetting(world.db, 'maintenance', true)
-    try {
-      const caller = await givenCaller(world.db, api)
-      const paused = await until('the API knows of the maintenance', async () => {
-        const response = await send(caller, { body: formOf({ image_file_b64: 'AAAA', size: 'full' }), url: api.url })
-        return response.status === 503 ? response : undefined
-      })
-      expect(await codeOf(paused)).toBe('service_unavailable')
-      const invalid = await send(caller, { body: formOf({ size: 'huge' }), url: api.url })
-      expect(await codeOf(invalid)).toBe('invalid_parameters')
-    } finally {
-      await writeSetting(world.db, 'maintenance', false)
-      await api.stop()
-    }
-  })
-
   it('cancels a task that is still queued when the wait ends, and releases its credit', async () => {
     const caller = await world.caller({ credits: 5 })
     const response = await send(caller, { body: await imageForm() })
@@ -189,6 +178,23 @@ describe('POST /v1.0/removebg', () => {
     } finally {
       await api.stop()
     }
+  })
+})
+
+describe('POST /v1.0/removebg during maintenance', () => {
+  const paused = useApi({ DOORS_REMOVEBG: 'true' })
+
+  it('answers 503 after the checks of the request', async () => {
+    await writeSetting(paused.db, 'maintenance', true)
+    const caller = await paused.caller()
+    const sized = formOf({ image_file_b64: 'AAAA', size: 'full' })
+    const refused = await until('the API knows of the maintenance', async () => {
+      const response = await send(caller, { body: sized, url: paused.api.url })
+      return response.status === 503 ? response : undefined
+    })
+    expect(await codeOf(refused)).toBe('service_unavailable')
+    const invalid = await send(caller, { body: formOf({ size: 'huge' }), url: paused.api.url })
+    expect(await codeOf(invalid)).toBe('invalid_parameters')
   })
 })
 

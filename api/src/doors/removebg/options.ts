@@ -1,24 +1,18 @@
 // Parameters of `POST /v1.0/removebg` as an `output` of Matte.
+
+import type { Region } from '@matte/core/db/tables/task'
 import type { MatteError } from '@matte/core/error'
-import type { RequestedOutput } from '@matte/core/task/output'
-import { Compile, type Validator } from 'typebox/compile'
+import { findInvertedSide, type RequestedOutput } from '@matte/core/task/output'
 import type { FastifySchemaValidationError } from 'fastify'
+import { Compile, type Validator } from 'typebox/compile'
 import { toIssues } from '../../errors/issues.ts'
 import { outputSchema } from '../../schemas/output.ts'
 import type { DoorForm } from '../door-body.ts'
 import { isOpaque, readColour } from './colours.ts'
 import { invalid, refusal } from './errors.ts'
 
-/** Members of `output` for the region and the place of the subject. */
-type Placement = {
-  readonly roi?: { readonly left: string; readonly top: string; readonly right: string; readonly bottom: string }
-  readonly scale?: string
-  readonly position?: string
-  readonly maxPixels?: number
-}
-
 export type RemovebgOptions = {
-  readonly output: RequestedOutput & Placement
+  readonly output: RequestedOutput
   /** The value of `X-Type`; undefined: without the header. */
   readonly type: string | undefined
 }
@@ -100,7 +94,7 @@ function readCrop(fields: Fields) {
 }
 
 /** Without a position, the service centres a scaled subject, as remove.bg does. */
-function readPlacement(fields: Fields): Placement {
+function readPlacement(fields: Fields) {
   const [roi, scale, position] = ['roi', 'scale', 'position'].map((name) => fields.get(name))
   return {
     ...(roi !== undefined && { roi: readRoi(roi) }),
@@ -109,7 +103,7 @@ function readPlacement(fields: Fields): Placement {
   }
 }
 
-function readRoi(text: string): NonNullable<Placement['roi']> {
+function readRoi(text: string): Region {
   const [left, top, right, bottom, ...more] = text.trim().split(/\s+/)
   if (left === undefined || top === undefined || right === undefined || bottom === undefined || more.length > 0) {
     throw invalid('roi', 'must be four values such as 10% 20% 90% 100%')
@@ -123,7 +117,7 @@ function readPosition(text: string): string {
   return values.length === 1 && values[0]?.endsWith('%') ? `${values[0]} ${values[0]}` : values.join(' ')
 }
 
-function readSize(fields: Fields): Placement {
+function readSize(fields: Fields) {
   const size = (fields.get('size') ?? 'preview').toLowerCase()
   if (!Object.hasOwn(sizes, size)) throw invalid('size', `must be one of ${Object.keys(sizes).join(', ')}`)
   const maxPixels = sizes[size]
@@ -158,7 +152,11 @@ let validator: Validator | undefined
 /** Applies the rules that the Developer API has for `output`. */
 function checkOutput(output: RemovebgOptions['output']): void {
   validator ??= Compile(outputSchema)
-  if (validator.Check(output)) return
+  if (validator.Check(output)) {
+    const side = output.roi ? findInvertedSide(output.roi) : undefined
+    if (side !== undefined) throw invalid('roi', `must end after it begins; its ${side} edge does not`)
+    return
+  }
   const [issue] = toIssues(validator.Errors(output) as FastifySchemaValidationError[], undefined)
   const member = issue?.path.split('/')[1] ?? ''
   throw invalid(parameters[member] ?? member, issue?.message ?? 'is invalid')
