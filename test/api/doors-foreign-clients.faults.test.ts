@@ -1,5 +1,5 @@
 // The unmodified clients of remove.bg from their registries, which know only https://api.remove.bg.
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateApiKey } from '@matte/core/workspace/api-key'
@@ -14,10 +14,8 @@ import { useStack } from '../support/stack.ts'
 const stack = useStack({ env: { api: { DOORS_REMOVEBG: 'true' } }, processes: ['api', 'worker'] })
 const dir = mkdtempSync(join(tmpdir(), 'foreign-'))
 const photoFile = join(dir, 'photo.png')
-const { apiKey, key } = (() => {
-  const generated = generateApiKey()
-  return { apiKey: generated.key, key: generated }
-})()
+const key = generateApiKey()
+const apiKey = key.key
 let network: NamedNetwork
 let npmFolder: string
 let pythonClient: PythonClient
@@ -25,7 +23,6 @@ let pythonClient: PythonClient
 beforeAll(async () => {
   const { workspaceId } = stack
   await insertApiKey(stack.db, key, { workspaceId, name: 'door', scopes: ['tasks:write'], expiresAt: null })
-  mkdirSync(dir, { recursive: true })
   writeFileSync(photoFile, lemur())
   npmFolder = await installNpmClient()
   pythonClient = await installPythonClient()
@@ -38,16 +35,19 @@ const sizeOf = async (file: string) => {
   return { format, width, height, hasAlpha }
 }
 
-/** Calls a function of npm's package; returns what it resolves with or rejects with. */
-async function callNpm(name: string, options: Record<string, unknown>) {
-  const script = `require('remove.bg').${name}(${JSON.stringify({ apiKey, ...options })}).then(
+/** The photo as an option; an argument of a program may not be as long. */
+const base64img = `require('fs').readFileSync('${photoFile}', 'base64')`
+
+/** Calls a function of npm's package; returns its result or its errors. `code` are further options, as code. */
+async function callNpm(name: string, options: Record<string, unknown>, code = '') {
+  const script = `require('remove.bg').${name}({ ...${JSON.stringify({ apiKey, ...options })}, ${code} }).then(
     ({ base64img, ...rest }) => console.log(JSON.stringify({ bytes: base64img.length, ...rest })),
     (errors) => console.log(JSON.stringify({ errors })))`
   const printed = await network.run({ command: process.execPath, args: ['-e', script], cwd: npmFolder })
   return JSON.parse(printed) as Record<string, unknown>
 }
 
-/** Calls a method of PyPI's client in a folder of its own. */
+/** Calls a method of PyPI's client in a folder that it may write to. */
 const callPython = (method: string, args: string, withKey = apiKey): Promise<string> => {
   const script = `from removebg import RemoveBg; RemoveBg("${withKey}", "error.log").${method}(${args})`
   const { python, path } = pythonClient
@@ -71,14 +71,14 @@ describe('npm remove.bg 1.3.0', () => {
 
   it('writes the cut-out of base64 with a background colour', async () => {
     const outputFile = join(dir, 'npm.jpg')
-    const options = { base64img: lemur().toString('base64'), size: 'full', bg_color: 'red', outputFile }
-    expect(await callNpm('removeBackgroundFromImageBase64', options)).toMatchObject({ bytes: expect.any(Number) })
+    const options = { size: 'full', bg_color: 'red', outputFile }
+    const result = await callNpm('removeBackgroundFromImageBase64', options, `base64img: ${base64img}`)
+    expect(result).toMatchObject({ bytes: expect.any(Number) })
     expect(await sizeOf(outputFile)).toMatchObject({ format: 'jpeg', hasAlpha: false })
   })
 
   it('rejects with the errors of the service', async () => {
-    const base64img = lemur().toString('base64')
-    const wrong = await callNpm('removeBackgroundFromImageBase64', { base64img, apiKey: 'wrong' })
+    const wrong = await callNpm('removeBackgroundFromImageBase64', { apiKey: 'wrong' }, `base64img: ${base64img}`)
     expect(wrong).toMatchObject({ errors: [{ code: 'auth_failed' }] })
     const url = await callNpm('removeBackgroundFromImageUrl', { url: 'https://example.com/cat.jpg' })
     expect(url).toMatchObject({ errors: [{ code: 'not_supported' }] })

@@ -1,5 +1,5 @@
-// A self-signed certificate for 127.0.0.1 and one host name, valid for a day, so the repository needs no key and no program but Node.
-// Node can create keys and signatures but no certificates, so this file encodes them.
+// A self-signed certificate for 127.0.0.1 and one host name, valid for a day, so the repository needs no key and no
+// program but Node. Node can create keys and signatures but no certificates, so this file encodes them.
 import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 export type Certificate = { readonly certificate: string; readonly key: string }
