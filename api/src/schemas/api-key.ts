@@ -1,5 +1,5 @@
 import type { ApiKeyRow } from '@matte/core/workspace/api-key-queries'
-import { scopes } from '@matte/core/workspace/scope'
+import { type Scope, scopes } from '@matte/core/workspace/scope'
 import { type Static, Type } from 'typebox'
 import { named, nullable, oneOf, time, uuid } from './schema.ts'
 
@@ -35,7 +35,7 @@ export const toApiKeyView = (key: ApiKeyRow): Static<typeof apiKeySchema> => ({
   name: key.name,
   prefix: key.prefix,
   lastFour: key.last_four,
-  scopes: key.scopes,
+  scopes: key.scopes as Scope[], // no other value is written
   createdAt: key.created_at.toISOString(),
   expiresAt: key.expires_at?.toISOString() ?? null,
   lastUsedAt: key.last_used_at?.toISOString() ?? null,

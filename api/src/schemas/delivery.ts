@@ -107,7 +107,7 @@ type DeliveryView = Static<typeof deliverySchema>
 
 export const toDeliveryView = (delivery: ShownDelivery): DeliveryView => ({
   id: delivery.id,
-  event: delivery.event,
+  event: delivery.event as DeliveryView['event'], // no other value is written
   endpointId: delivery.endpoint_id,
   taskId: delivery.task_id,
   batchId: delivery.batch_id,

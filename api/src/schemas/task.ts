@@ -87,7 +87,7 @@ export function toTaskView(task: ShownTask, links: ResultLinks): TaskView {
     failure: toFailure(task),
     width: task.width,
     height: task.height,
-    resultFormat: task.result_format,
+    resultFormat: task.result_format as TaskView['resultFormat'], // no other value is written
     retryCount: task.retry_count,
     foreground: task.foreground,
   }
