@@ -13,6 +13,8 @@ export type Access =
   | 'open'
   /** An operation authenticated by the signature of its body: events of a payment provider. */
   | 'provider'
+  /** A door without keys, for clients in the configured networks. */
+  | 'network'
   | { readonly scope: Scope }
   /** Any signed-in user, for data of that user alone. */
   | 'self'
@@ -24,18 +26,21 @@ declare module 'fastify' {
     access?: Access
     /** `open` operations: `member` is set when the request carries a valid access token. */
     readsToken?: true
+    /** A path of a foreign protocol (doors/). docs/doors.md describes it instead of the OpenAPI document. */
+    door?: true
   }
 }
 
 export type Surface = 'developer' | 'app'
 
-type Declared = Pick<FastifyContextConfig, 'access'>
+type Declared = Pick<FastifyContextConfig, 'access' | 'door'>
 
 export const surfaceOf = ({ access }: Declared): Surface =>
-  typeof access === 'object' && 'scope' in access ? 'developer' : 'app'
+  access === 'network' || (typeof access === 'object' && 'scope' in access) ? 'developer' : 'app'
 
 /** False also when no route matched. */
-export const isOperation = ({ access = 'public' }: Declared): boolean => access !== 'public' && access !== 'page'
+export const isOperation = ({ access = 'public', door }: Declared): boolean =>
+  access !== 'public' && access !== 'page' && door !== true
 
 export const isForOneCaller = ({ access = 'public' }: Declared): boolean => access !== 'public'
 

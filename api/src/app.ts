@@ -17,8 +17,10 @@ import { memberCache, tokenCache } from './auth/access-token.ts'
 import { callerCache } from './auth/api-key.ts'
 import { checkAccess, requireDeclaredAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
+import { networkCallers } from './auth/network-caller.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
+import { doorRoutes } from './doors/door-routes.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { createErrorHandler } from './errors/error-handler.ts'
 import { gateway } from './gateway.ts'
@@ -98,7 +100,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const { openRequestsPerMinute, publicUrl: issuer } = config
   const byKey = { callers: callerCache(db), usage }
   const byToken = { members: memberCache(db), signingKeys, tokens: tokenCache(), issuer }
-  checkAccess(app, { guard, limiter, plans, capacity, openRequestsPerMinute, ...byKey, ...byToken })
+  const byNetwork = networkCallersOf(db, config)
+  checkAccess(app, { guard, limiter, plans, capacity, openRequestsPerMinute, ...byKey, ...byToken, byNetwork })
   auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
@@ -134,10 +137,17 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     const paymentMetrics = createPaymentMetrics(registry)
     await app.register(appRoutes, { config, paymentMetrics, ...signIn, ...routeDeps })
   }
+  await app.register(doorRoutes, { config, ...routeDeps })
   await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()
   return app
+}
+
+/** Undefined unless the rembg door is open. */
+function networkCallersOf(db: Db, { doorsRembg, doorsRembgNetworks: networks, doorsRembgWorkspace }: Config) {
+  if (!doorsRembg || doorsRembgWorkspace === undefined) return undefined
+  return networkCallers(db, { networks, workspaceId: doorsRembgWorkspace })
 }
 
 /** In milliseconds: a whole request (21 MiB at 73 kB/s), and a socket without traffic. */

@@ -22,6 +22,7 @@ import { parseNetworks, parseSources } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { accountsSetting, checkPayments, paymentSettings } from '@matte/people/payment/settings'
+import { checkDoors, doorSettings } from './doors/settings.ts'
 import { pagesPath } from './pages/page.ts'
 
 const registrations = ['open', 'invite', 'closed'] as const
@@ -213,6 +214,7 @@ export const configSchema = {
     },
     parseDate,
   ),
+  ...doorSettings,
   plans: json(
     'PLANS',
     { description: 'changes to the plans, {"pro":{"monthlyQuota":2000}}', default: defaultPlans },
@@ -311,6 +313,7 @@ export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
   checkPayments(config, config)
   checkStoreCredentials(config)
+  checkDoors(config)
   return Object.freeze({
     ...config,
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,

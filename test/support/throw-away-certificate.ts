@@ -1,12 +1,12 @@
-// A self-signed certificate for 127.0.0.1, valid for a day, so the repository needs no key and no program but Node.
-// Node can create keys and signatures but no certificates, so this file encodes them.
+// A self-signed certificate for 127.0.0.1 and one host name, valid for a day, so the repository needs no key and no
+// program but Node. Node can create keys and signatures but no certificates, so this file encodes them.
 import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 export type Certificate = { readonly certificate: string; readonly key: string }
 
 const dayMs = 86_400_000
 
-export function makeThrowAwayCertificate(): Certificate {
+export function makeThrowAwayCertificate(hostName = 'localhost'): Certificate {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
   const name = sequence(tlv(0x31, sequence(oid(0x55, 0x04, 0x03), tlv(0x0c, Buffer.from('matte test')))))
@@ -19,7 +19,7 @@ export function makeThrowAwayCertificate(): Certificate {
     sequence(utcTime(Date.now() - dayMs), utcTime(Date.now() + dayMs)),
     name,
     publicKey,
-    tlv(0xa3, sequence(alternativeNames, authority)),
+    tlv(0xa3, sequence(alternativeNames(hostName), authority)),
   )
   const signature = sign('sha256', body, privateKey)
   const der = sequence(body, ecdsaWithSha256, tlv(0x03, Buffer.concat([Buffer.from([0]), signature])))
@@ -51,5 +51,6 @@ const utcTime = (ms: number): Buffer =>
 
 const ecdsaWithSha256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02))
 const loopback = tlv(0x87, Buffer.from([127, 0, 0, 1]))
-const alternativeNames = sequence(oid(0x55, 0x1d, 0x11), tlv(0x04, sequence(loopback)))
+const alternativeNames = (hostName: string): Buffer =>
+  sequence(oid(0x55, 0x1d, 0x11), tlv(0x04, sequence(loopback, tlv(0x82, Buffer.from(hostName)))))
 const authority = sequence(oid(0x55, 0x1d, 0x13), tlv(0x04, sequence(tlv(0x01, Buffer.from([0xff])))))

@@ -12,6 +12,7 @@ import { limitAddress, limitRequests } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
 import { authenticateMember, type MemberDeps, readOptionalMember } from './access-token.ts'
 import { authenticateKey, type KeyDeps } from './api-key.ts'
+import type { NetworkCallers } from './network-caller.ts'
 
 type RequestCaller = {
   readonly workspaceId: string
@@ -40,6 +41,8 @@ type AuthDeps = KeyDeps &
   MemberDeps & {
     readonly capacity: Capacity
     readonly plans: Plans
+    /** Present while a door with access `network` is open. */
+    readonly byNetwork: NetworkCallers | undefined
     readonly limiter: RateLimiter
     readonly openRequestsPerMinute: number
   }
@@ -59,25 +62,31 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
     if (access === 'open' || access === 'page') return openTo(deps, { request, reply })
-    const caller =
-      access !== 'self' && 'scope' in access
-        ? await byKey(deps, access.scope, { request, reply })
-        : await byToken(deps, access === 'self' ? undefined : access.roles, { request, reply })
+    const caller = await authenticate(access, { request, reply })
     request.caller = caller
     const { requestsPerMinute } = caller.planLimits
     await limitRequests(limiter, { ...payersOf(access, caller), requestsPerMinute }, reply)
   })
 
+  function authenticate(access: ForCaller, exchange: Exchange): Promise<RequestCaller> {
+    if (access === 'network') return byNetwork(deps, exchange.request)
+    if (access !== 'self' && 'scope' in access) return byKey(deps, access.scope, exchange)
+    return byToken(deps, access === 'self' ? undefined : access.roles, exchange)
+  }
+
+  async function byNetwork(deps: AuthDeps, request: FastifyRequest): Promise<RequestCaller> {
+    if (deps.byNetwork === undefined) throw new Error('a route has access `network`, but no networks are configured')
+    const { workspaceId, plan } = await deps.byNetwork(request.ip)
+    capacity.countFor(request, workspaceId)
+    request.holders = [workspaceId]
+    return { workspaceId, plan, planLimits: planWithAccess(deps.plans, plan), userId: null }
+  }
+
   async function byKey(deps: AuthDeps, scope: Scope, exchange: Exchange): Promise<RequestCaller> {
     const { apiKeyId, scopes, ...caller } = await authenticateKey(deps, exchange.request, exchange.reply)
     // Before the first query that this request costs.
     capacity.countFor(exchange.request, caller.workspaceId)
-    const planLimits = planNamed(deps.plans, caller.plan)
-    if (!planLimits.apiAccess) {
-      throw new MatteError('DEVELOPER_API_ACCESS_DENIED', `The plan ${caller.plan} has no API access.`, {
-        details: { plan: caller.plan },
-      })
-    }
+    const planLimits = planWithAccess(deps.plans, caller.plan)
     if (!scopes.includes(scope)) {
       throw new MatteError('API_KEY_INSUFFICIENT_SCOPE', `This needs a key with the scope ${scope}.`, {
         details: { required: scope, scopes },
@@ -110,6 +119,13 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   }
 }
 
+/** @throws MatteError DEVELOPER_API_ACCESS_DENIED */
+function planWithAccess(plans: Plans, plan: string): Plan {
+  const limits = planNamed(plans, plan)
+  if (limits.apiAccess) return limits
+  throw new MatteError('DEVELOPER_API_ACCESS_DENIED', `The plan ${plan} has no API access.`, { details: { plan } })
+}
+
 async function openTo(deps: AuthDeps, { request, reply }: Exchange): Promise<void> {
   await limitAddress(deps.limiter, deps.openRequestsPerMinute, { request, reply })
   if (request.routeOptions.config.readsToken) await readOptionalMember(deps, request, reply)
@@ -124,9 +140,12 @@ type Payer = Pick<RequestCaller, 'userId' | 'plan'>
 const personLimitSubject = ({ userId, plan }: Payer): string =>
   plan === 'free' ? `free:${userId}` : personSubject({ userId })
 
-function payersOf(access: Exclude<Access, 'public' | 'page' | 'open' | 'provider'>, caller: RequestCaller) {
+/** Access of routes that set `request.caller`. */
+type ForCaller = Exclude<Access, 'public' | 'page' | 'open' | 'provider'>
+
+function payersOf(access: ForCaller, caller: RequestCaller) {
   if (access === 'self') return { holder: personLimitSubject(caller) }
-  const isFreeMember = 'roles' in access && caller.plan === 'free'
+  const isFreeMember = access !== 'network' && 'roles' in access && caller.plan === 'free'
   return { holder: `workspace:${caller.workspaceId}`, member: isFreeMember ? personLimitSubject(caller) : undefined }
 }
 

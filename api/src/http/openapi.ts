@@ -155,7 +155,7 @@ export async function documentRoutes(app: FastifyInstance, { publicUrl, accounts
 
 function describeRoute(schema: FastifySchema, config: FastifyContextConfig | undefined) {
   const { access = 'public' } = config ?? {}
-  if (access === 'public' || access === 'page') return schema
+  if (access === 'public' || access === 'page' || access === 'network') return schema
   const { sentence: needs, security, extensions } = config?.readsToken ? describeOptional : describeAccess(access)
   const { headers, params, description: more } = schema as FastifySchema & { readonly description?: string }
   return {
@@ -180,7 +180,7 @@ const describeOptional = {
 }
 
 /** `extensions` serve the tests that walk the document, and client generators. */
-function describeAccess(access: Exclude<Access, 'public' | 'page'>) {
+function describeAccess(access: Exclude<Access, 'public' | 'page' | 'network'>) {
   if (access === 'open') return { sentence: 'Needs no credential.', security: [], extensions: { 'x-access': access } }
   if (access === 'provider') {
     const sentence = 'Authenticated by the signature of the payment provider.'

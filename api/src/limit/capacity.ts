@@ -45,6 +45,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Releases the slot for a request that only waits from now on (`Prefer: wait`). */
     releaseSlot(): void
+    /** Reads a body in the handler without a slot of work. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
+    awaitBody<T>(read: () => Promise<T>): Promise<T>
     /** Waits for the object store without a slot. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
     awaitStore<T>(read: () => Promise<T>): Promise<T>
   }
@@ -76,6 +78,12 @@ export function refuseOverload(
   capacityMetrics.inFlightMax.register(registry).set(requestsInWorkMax)
   app.decorateRequest('releaseSlot', function releaseSlot(this: FastifyRequest) {
     admission.leave(this)
+  })
+  app.decorateRequest('awaitBody', async function awaitBody<T>(this: FastifyRequest, read: () => Promise<T>) {
+    admission.awaitBody(this)
+    const body = await read()
+    admission.returnToWork(this)
+    return body
   })
   app.decorateRequest('awaitStore', function awaitStore<T>(this: FastifyRequest, read: () => Promise<T>) {
     return admission.awaitStore(this, read)

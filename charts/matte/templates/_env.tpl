@@ -155,6 +155,22 @@
 {{- end }}
 {{- end -}}
 
+{{- define "matte.env.doors" -}}
+{{- with .Values.doors.removebg }}
+- { name: DOORS_REMOVEBG, value: {{ .enabled | quote }} }
+{{- end }}
+{{- with .Values.doors.rembg }}
+- { name: DOORS_REMBG, value: {{ .enabled | quote }} }
+{{- if .enabled }}
+- { name: DOORS_REMBG_NETWORKS, value: {{ join "," .networks | quote }} }
+- { name: DOORS_REMBG_WORKSPACE, value: {{ .workspace | quote }} }
+{{- with .models }}
+- { name: DOORS_REMBG_MODELS, value: {{ toJson . | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "matte.env.deniedNetworks" -}}
 {{- with .Values.dispatcher.deniedNetworks }}
 - { name: WEBHOOK_DENIED_NETWORKS, value: {{ join "," . | quote }} }

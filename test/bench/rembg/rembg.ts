@@ -1,6 +1,6 @@
 // `make bench ARGS=rembg`: images per second through the service, relative to rembg's HTTP server on the same cores.
-// Callers of both send a photo and wait for the cut-out. The service needs more requests: upload, task, polls and
-// download.
+// Callers of both send a photo and wait for the cut-out. The Developer API needs more requests: upload, task, polls and
+// download. The door takes the same request as rembg.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -13,7 +13,8 @@ import type { ModelOptions } from '../model.ts'
 import type { Photo } from '../rates.ts'
 import type { Row } from '../row.ts'
 import { viewsOf } from './served-views.ts'
-import { startRembg } from './start-rembg.ts'
+import { startDoor } from './start-door.ts'
+import { askRembg, startRembg } from './start-rembg.ts'
 
 type CutOut = (photo: Photo) => Promise<Uint8Array>
 
@@ -38,9 +39,12 @@ export async function measureRembg({ rounds, seconds, say }: ModelOptions): Prom
     const installation = await createInstallation()
     try {
       const views = await viewsOf(installation)
-      const servers = { rembg: rembg.cutOut, service: throughService(installation) }
+      const door = await startDoor(installation)
+      const throughDoor: CutOut = (photo) => askRembg(door.url, photo)
+      const servers = { rembg: rembg.cutOut, service: throughService(installation), door: throughDoor }
       const rows: Row[] = []
-      for (const each of cases) rows.push(await measureCase(servers, each, { views, rounds, seconds, say }))
+      for (const each of cases) rows.push(...(await measureCase(servers, each, { views, rounds, seconds, say })))
+      await door.stop()
       return rows
     } finally {
       await installation.remove()
@@ -50,32 +54,36 @@ export async function measureRembg({ rounds, seconds, say }: ModelOptions): Prom
   }
 }
 
-type Servers = Readonly<Record<'rembg' | 'service', CutOut>>
+type Servers = Readonly<Record<'rembg' | 'service' | 'door', CutOut>>
 
-/** Alternates, so changes of the machine's speed affect both. */
+/** Alternates, so changes of the machine's speed affect all. */
 async function measureCase(
-  { rembg, service }: Servers,
+  servers: Servers,
   { name, width, height, concurrency, atLeast }: Case,
   { views, rounds, seconds, say }: ModelOptions & { readonly views: 1 | 2 },
-): Promise<Row> {
+): Promise<Row[]> {
   const file = await readFile(join(rootDir, 'test/fixtures/photos/lemur.png'))
   const bytes = await sharp(file).resize(width, height, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer()
   const photo = { bytes, contentType: 'image/jpeg' }
-  for (const cutOut of [rembg, service]) await checkSize(await cutOut(photo), width, height)
-  const rates = { rembg: [] as number[], service: [] as number[] }
+  for (const cutOut of Object.values(servers)) await checkSize(await cutOut(photo), width, height)
+  const rates = { rembg: [] as number[], service: [] as number[], door: [] as number[] }
   for (let round = 0; round < rounds; round++) {
-    rates.rembg.push(await rateOf(rembg, photo, { concurrency, seconds }))
-    rates.service.push(await rateOf(service, photo, { concurrency, seconds }))
+    for (const server of ['rembg', 'service', 'door'] as const) {
+      rates[server].push(await rateOf(servers[server], photo, { concurrency, seconds }))
+    }
     const line = Object.entries(rates).map(([server, all]) => `${server} ${all.at(-1)?.toFixed(2)}/s`)
     say(`${name}, round ${round + 1} of ${rounds}: ${line.join(', ')}`)
   }
-  const [own, other] = [median(rates.service), median(rates.rembg)]
-  return {
-    name: `service ÷ rembg s, u2netp, ${name}`,
-    ratio: own / other,
-    target: { atLeast: atLeast[views] },
-    detail: `${own.toFixed(2)}/s with ${views} ${views === 1 ? 'view' : 'views'}, rembg ${other.toFixed(2)}/s`,
-  }
+  const other = median(rates.rembg)
+  return (['service', 'door'] as const).map((server) => {
+    const own = median(rates[server])
+    return {
+      name: `${server} ÷ rembg s, u2netp, ${name}`,
+      ratio: own / other,
+      target: { atLeast: atLeast[views] },
+      detail: `${own.toFixed(2)}/s with ${views} ${views === 1 ? 'view' : 'views'}, rembg ${other.toFixed(2)}/s`,
+    }
+  })
 }
 
 /** Guards against a server that is fast because it returns something else. */

@@ -41,17 +41,20 @@ export async function startRembg(): Promise<Rembg> {
     ready: () => answers(`http://127.0.0.1:${port}/api`),
   })
   return {
-    cutOut: async ({ bytes, contentType }) => {
-      const body = new FormData()
-      body.append('file', new Blob([new Uint8Array(bytes)], { type: contentType }), 'photo')
-      body.append('model', 'u2netp')
-      const response = await fetch(`${server.url}/api/remove`, { method: 'POST', body })
-      if (!response.ok) throw new Error(`rembg answered ${response.status}: ${await response.text()}`)
-      return new Uint8Array(await response.arrayBuffer())
-    },
+    cutOut: (photo) => askRembg(server.url, photo),
     stop: async () => {
       await server.stop()
       rmSync(dir, { recursive: true, force: true })
     },
   }
+}
+
+/** The same request for rembg's server and for the door. */
+export async function askRembg(url: string, { bytes, contentType }: Photo): Promise<Uint8Array> {
+  const body = new FormData()
+  body.append('file', new Blob([new Uint8Array(bytes)], { type: contentType }), 'photo')
+  body.append('model', 'u2netp')
+  const response = await fetch(`${url}/api/remove`, { method: 'POST', body })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  return new Uint8Array(await response.arrayBuffer())
 }

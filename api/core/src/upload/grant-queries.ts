@@ -47,6 +47,18 @@ export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGr
   return rows[0] ?? { expiresAt: null, oldestAt: null }
 }
 
+/** Schedules an upload for deletion that no task uses; one in use stays. */
+export async function releaseUpload(db: Db, objectKey: string): Promise<void> {
+  await sql`
+    with released as (
+      update upload set deleted_at = now()
+       where object_key = ${objectKey} and used_at is null and deleted_at is null
+      returning object_key
+    )
+    insert into object_deletion (object_key, due_at) select object_key, now() from released
+    on conflict (object_key) do update set due_at = excluded.due_at`.execute(db)
+}
+
 /** The workspace's live upload with this key; undefined otherwise. `objectKey` is unchecked text. */
 export async function findUpload(db: Db, workspaceId: string, objectKey: string) {
   if (objectKey.includes('\0')) return undefined // PostgreSQL's text type rejects NUL

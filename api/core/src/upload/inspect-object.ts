@@ -56,7 +56,7 @@ export const inputForbidden = (): MatteError =>
   )
 
 /** Format by the first bytes; undefined if unsupported. */
-function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
+export function sniffFormat(bytes: Uint8Array): InputFormat | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16)).toString('latin1')
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'png'
   if (head.startsWith('\xff\xd8\xff')) return 'jpeg'

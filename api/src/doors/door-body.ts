@@ -1,0 +1,114 @@
+// Bodies of the doors: multipart, form-urlencoded and JSON become the same texts and files. The handler reads them
+// itself, so their size is bounded by the plan of the caller and not by the 1 MiB of other routes.
+import type { Readable } from 'node:stream'
+import type {} from '@fastify/multipart'
+import { MatteError } from '@matte/core/error'
+import { invalidParam } from '@matte/core/invalid-params'
+import type { FastifyRequest } from 'fastify'
+
+export type DoorFile = { readonly fileName: string; readonly bytes: Buffer }
+
+export type DoorForm = {
+  /** Numbers and booleans of JSON as text. */
+  readonly fields: ReadonlyMap<string, string>
+  readonly files: ReadonlyMap<string, DoorFile>
+}
+
+/** Both protocols have about twenty fields. */
+const partsMax = 64
+/** Everything in a body but its image. */
+const overheadBytes = 65_536
+
+/** Largest body of an image of this size: base64 needs four bytes for three. */
+export const bodyBytesMax = (imageBytesMax: number): number => Math.ceil((imageBytesMax / 3) * 4) + overheadBytes
+
+/** Copies of the body that exist at once: chunks and their sum; as text, also the text and its value. */
+const copies = { multipart: 2, text: 3 } as const
+
+/** Memory that a request needs while its body is read. @throws MatteError TASK_FILE_SIZE_EXCEEDED */
+export function memoryBytesOf({ headers }: FastifyRequest, imageBytesMax: number): number {
+  const max = bodyBytesMax(imageBytesMax)
+  const announced = headers['content-length'] === undefined ? max : Number(headers['content-length'])
+  if (announced > max) throw bodyTooLarge(imageBytesMax)
+  return announced * copies[typeOf(headers['content-type']) === 'multipart/form-data' ? 'multipart' : 'text']
+}
+
+/** A file above `imageBytesMax` is cut one byte later, so its length still shows that it is too large. */
+export async function readForm(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
+  try {
+    return await readParts(request, imageBytesMax)
+  } catch (error) {
+    // Discards the rest: a client that is still sending would not read the response.
+    request.raw.unpipe()
+    request.raw.resume()
+    throw error
+  }
+}
+
+async function readParts(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
+  const type = typeOf(request.headers['content-type'])
+  if (type === 'multipart/form-data') return readMultipart(request, imageBytesMax)
+  if (type !== 'application/json' && type !== 'application/x-www-form-urlencoded') {
+    const known = 'multipart/form-data, application/x-www-form-urlencoded or application/json'
+    throw invalidParam('/headers/content-type', `must be ${known}`)
+  }
+  const text = (await readAll(request.raw, imageBytesMax)).toString()
+  const fields = type === 'application/json' ? fieldsOfJson(text) : new Map(new URLSearchParams(text))
+  return { fields, files: new Map() }
+}
+
+const typeOf = (header: string | undefined): string => (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+
+async function readMultipart(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
+  const fields = new Map<string, string>()
+  const files = new Map<string, DoorFile>()
+  const limits = { fileSize: imageBytesMax + 1, fieldSize: bodyBytesMax(imageBytesMax), parts: partsMax }
+  for await (const part of request.parts({ limits })) {
+    if (part.type === 'field') fields.set(part.fieldname, String(part.value))
+    else files.set(part.fieldname, { fileName: part.filename, bytes: await collect(part.file) })
+  }
+  return { fields, files }
+}
+
+async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+function readAll(raw: Readable, imageBytesMax: number): Promise<Buffer> {
+  const max = bodyBytesMax(imageBytesMax)
+  async function* bounded(): AsyncGenerator<Buffer> {
+    let size = 0
+    // Destroying the request would close the socket before the response is sent.
+    for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > max) throw bodyTooLarge(imageBytesMax)
+      yield chunk
+    }
+  }
+  return collect(bounded())
+}
+
+function fieldsOfJson(text: string): Map<string, string> {
+  const body = parseJson(text)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidParam('/body', 'must be an object')
+  const fields = new Map<string, string>()
+  for (const [name, value] of Object.entries(body)) {
+    if (['string', 'number', 'boolean'].includes(typeof value)) fields.set(name, String(value))
+  }
+  return fields
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalidParam('/body', 'must be valid JSON')
+  }
+}
+
+const bodyTooLarge = (maxFileSize: number): MatteError =>
+  new MatteError('TASK_FILE_SIZE_EXCEEDED', `The body is too large; an image may have at most ${maxFileSize} bytes.`, {
+    details: { limit: 'bytes', maxFileSize },
+  })

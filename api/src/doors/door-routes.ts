@@ -1,0 +1,18 @@
+// Paths for programs that were written for other background removers (docs/doors.md). Each is off unless its setting
+// turns it on; a path that is off is unknown.
+import type { FastifyPluginAsync } from 'fastify'
+import type { Config } from '../config.ts'
+import { byteBudget } from './byte-budget.ts'
+import type { DoorDeps } from './cut-out.ts'
+import { rembgRoutes } from './rembg/routes.ts'
+import { removebgRoutes } from './removebg/routes.ts'
+
+type DoorRoutesDeps = Omit<DoorDeps, 'budget'> & {
+  readonly config: Pick<Config, 'doorsRemovebg' | 'doorsRembg' | 'doorsRembgModels'>
+}
+
+export const doorRoutes: FastifyPluginAsync<DoorRoutesDeps> = async (app, { config, ...deps }) => {
+  const doorDeps = { ...deps, budget: byteBudget() }
+  if (config.doorsRemovebg) await app.register(removebgRoutes, doorDeps)
+  if (config.doorsRembg) await app.register(rembgRoutes, { ...doorDeps, table: config.doorsRembgModels })
+}

@@ -1,0 +1,73 @@
+// `GET|POST /api/remove` as `rembg s` has it, for clients in the configured networks.
+import { MatteError } from '@matte/core/error'
+import { invalidParam } from '@matte/core/invalid-params'
+import { defaultModelVersion } from '@matte/core/model/model-queries'
+import { isInputFailure } from '@matte/core/task/failure'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import { cutOut, type DoorDeps, type Outcome } from '../cut-out.ts'
+import type { DoorForm } from '../door-body.ts'
+import { readBodiesInHandlers } from '../raw-bodies.ts'
+import type { RembgModelTable } from '../settings.ts'
+import { invalidFields, rembgErrorHandler } from './errors.ts'
+import { missing, type RembgFields, readFields } from './fields.ts'
+
+type RembgDeps = DoorDeps & { readonly table: RembgModelTable }
+
+const config = { access: 'network', door: true, envelope: false, rawBody: true } as const
+
+export const rembgRoutes: FastifyPluginAsync<RembgDeps> = async (app, deps) => {
+  await readBodiesInHandlers(app)
+  app.setErrorHandler(rembgErrorHandler(deps.metrics.countError))
+  const modelOf = ({ model }: RembgFields): string => deps.table[model] ?? defaultModelVersion
+
+  app.post('/api/remove', { schema: { hide: true }, config }, async (request, reply) => {
+    const query = textsOf(request.query)
+    const { outcome } = await cutOut(deps, { request, reply }, (form) => {
+      const fields = checked(readFields({ place: 'body', fields: form.fields, query }))
+      return { image: imageOf(form), modelVersion: modelOf(fields), output: fields.output }
+    })
+    return send(reply, outcome)
+  })
+
+  app.get('/api/remove', { schema: { hide: true }, config }, async (request) => {
+    const query = textsOf(request.query)
+    if (!query.has('url')) throw invalidFields([missing('query', 'url')])
+    checked(readFields({ place: 'query', fields: query, query }))
+    throw invalidParam('/query/url', 'is not fetched here; send the image as `file` by POST')
+  })
+}
+
+/** @throws MatteError INVALID_PARAMS */
+function checked(fields: ReturnType<typeof readFields>): RembgFields {
+  if ('model' in fields) return fields
+  throw invalidFields(fields)
+}
+
+function imageOf({ files }: DoorForm) {
+  const image = files.get('file')
+  if (image === undefined) throw invalidFields([missing('body', 'file')])
+  return image
+}
+
+/** Repeated parameters: the last one counts, as in FastAPI. */
+const textsOf = (query: unknown): Map<string, string> =>
+  new Map(
+    Object.entries(query as Record<string, string | string[]>).map(([name, value]) => [
+      name,
+      [value].flat().at(-1) ?? '',
+    ]),
+  )
+
+function send(reply: FastifyReply, outcome: Outcome): FastifyReply {
+  if (outcome.kind === 'late') {
+    return reply.code(504).header('retry-after', 1).send({ detail: 'The image was not processed in time.' })
+  }
+  if (outcome.kind === 'failed') throw failureOf(outcome)
+  const { body, lengthBytes } = outcome.image
+  return reply.headers({ 'content-type': 'image/png', 'content-length': lengthBytes }).send(body)
+}
+
+function failureOf({ reason, message }: Extract<Outcome, { kind: 'failed' }>): MatteError {
+  if (isInputFailure(reason)) return new MatteError('TASK_FORMAT_NOT_SUPPORTED', message)
+  return new MatteError('SYSTEM_INTERNAL_ERROR', message)
+}

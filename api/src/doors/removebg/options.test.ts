@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { readOptions } from './options.ts'
+
+const options = (fields: Record<string, string>) =>
+  readOptions({ fields: new Map(Object.entries(fields)), files: new Map() })
+const output = (fields: Record<string, string>) => options({ size: 'full', ...fields }).output
+
+describe('parameters of remove.bg', () => {
+  it.each([
+    [{}, { format: 'png', channels: 'rgba', crop: false }],
+    [
+      { format: 'auto', bg_color: 'red' },
+      { format: 'jpeg', background: '#ff0000' },
+    ],
+    [
+      { bg_color: 'red', channels: 'alpha' },
+      { format: 'png', channels: 'alpha' },
+    ],
+    [{ bg_color: '81d4fa' }, { format: 'jpeg', background: '#81d4fa' }],
+    [{ bg_color: '#fff' }, { background: '#ffffff' }],
+    [{ bg_color: 'FA08' }, { format: 'png', background: '#ffaa0088' }],
+    [{ bg_color: '81d4faff' }, { format: 'jpeg' }],
+    [{ format: 'jpg' }, { format: 'jpeg' }],
+    [
+      { crop: 'true', crop_margin: '10%' },
+      { crop: true, cropMargin: '10%' },
+    ],
+    [{ crop: '', bg_color: '' }, { crop: false }],
+  ])('%j become %j', (fields, expected) => {
+    expect(output(fields as Record<string, string>)).toMatchObject(expected)
+  })
+
+  it.each([
+    [{ size: 'preview' }, { maxPixels: 250_000 }],
+    [{ size: 'small' }, { maxPixels: 250_000 }],
+    [{ size: 'regular' }, { maxPixels: 250_000 }],
+    [{ size: 'medium' }, { maxPixels: 1_500_000 }],
+    [{ size: 'hd' }, { maxPixels: 4_000_000 }],
+    [{ size: '4k' }, { maxPixels: 10_000_000 }],
+    [{ size: '50MP' }, { maxPixels: 50_000_000 }],
+    [{ roi: '10% 20px 90% 480px' }, { roi: { left: '10%', top: '20px', right: '90%', bottom: '480px' } }],
+    [{ crop_margin: '10px  5%' }, { cropMargin: '10px 5%' }],
+    [{ crop_margin: '1px 2px 3px 4px' }, { cropMargin: '1px 2px 3px 4px' }],
+    [{ scale: '50%' }, { scale: '50%' }],
+    [
+      { scale: 'original', position: 'center' },
+      { scale: 'original', position: 'center' },
+    ],
+    [{ position: '25%' }, { position: '25% 25%' }],
+    [{ position: '0% 100%' }, { position: '0% 100%' }],
+  ])('%j become %j of the same region, size and place', (fields, expected) => {
+    expect(output(fields as Record<string, string>)).toMatchObject(expected)
+  })
+
+  it('make a result of 0.25 megapixels by default, and of any size by `full` and `auto`', () => {
+    expect(options({}).output).toMatchObject({ maxPixels: 250_000 })
+    for (const size of ['full', 'auto']) expect(options({ size }).output).not.toHaveProperty('maxPixels')
+  })
+
+  it.each([
+    [{ roi: '10% 20% 90%' }, 'roi must be four values'],
+    [{ roi: '10% 20% 90% far' }, 'roi must be a percentage'],
+    [{ roi: '90% 20% 10% 100%' }, 'its right edge does not'],
+    [{ crop_margin: '1px 2px 3px' }, 'crop_margin must be one, two or four'],
+    [{ scale: '5%' }, 'scale must be original or a percentage from 10% to 100%'],
+    [{ position: 'left' }, 'position must be original, center, or two percentages'],
+    [{ size: 'huge' }, 'size must be one of preview'],
+  ])('%j are refused', (fields, words) => {
+    expect(() => output(fields as Record<string, string>)).toThrow(words)
+  })
+
+  it.each([
+    ['', 'other'],
+    ['auto', 'other'],
+    ['car', 'car'],
+  ])('with type %j show the type %s', (type, shown) => {
+    expect(options({ size: 'full', type }).type).toBe(shown)
+    expect(options({ size: 'full', type, type_level: 'none' }).type).toBeUndefined()
+  })
+})

@@ -1,0 +1,163 @@
+// Parameters of `POST /v1.0/removebg` as an `output` of Matte.
+
+import type { Region } from '@matte/core/db/tables/task'
+import type { MatteError } from '@matte/core/error'
+import { findInvertedSide, type RequestedOutput } from '@matte/core/task/output'
+import type { FastifySchemaValidationError } from 'fastify'
+import { Compile, type Validator } from 'typebox/compile'
+import { toIssues } from '../../errors/issues.ts'
+import { outputSchema } from '../../schemas/output.ts'
+import type { DoorForm } from '../door-body.ts'
+import { isOpaque, readColour } from './colours.ts'
+import { invalid, refusal } from './errors.ts'
+
+export type RemovebgOptions = {
+  readonly output: RequestedOutput
+  /** The value of `X-Type`; undefined: without the header. */
+  readonly type: string | undefined
+}
+
+type Fields = ReadonlyMap<string, string>
+
+const megapixel = 1_000_000
+
+/** Largest result by `size`; undefined: as large as the image. */
+const sizes: Readonly<Record<string, number | undefined>> = {
+  preview: 0.25 * megapixel,
+  small: 0.25 * megapixel,
+  regular: 0.25 * megapixel,
+  medium: 1.5 * megapixel,
+  hd: 4 * megapixel,
+  '4k': 10 * megapixel,
+  '50mp': 50 * megapixel,
+  full: undefined,
+  auto: undefined,
+}
+const types = ['auto', 'person', 'product', 'car', 'animal', 'graphic', 'transportation', 'other']
+const typeLevels = ['none', '1', '2', 'latest']
+const formats: Readonly<Record<string, string>> = { png: 'png', jpg: 'jpeg', webp: 'webp', auto: 'auto' }
+
+/** @throws MatteError INVALID_PARAMS with the code of remove.bg */
+export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions {
+  const fields = new Map([...sent].filter(([, value]) => value !== ''))
+  refuseUnsupported(fields, files)
+  const type = oneOf(fields, 'type', types)
+  const level = oneOf(fields, 'type_level', typeLevels)
+  readSwitch(fields, 'semitransparency') // Matte keeps what is semitransparent
+  const background = readBackground(fields)
+  const output = {
+    format: readFormat(fields, background),
+    ...(background !== undefined && { background }),
+    channels: oneOf(fields, 'channels', ['rgba', 'alpha'] as const) ?? 'rgba',
+    ...readCrop(fields),
+    ...readPlacement(fields),
+    ...readSize(fields),
+  }
+  checkOutput(output)
+  return { output, type: level === 'none' ? undefined : type === undefined || type === 'auto' ? 'other' : type }
+}
+
+function refuseUnsupported(fields: Fields, files: DoorForm['files']): void {
+  if (fields.get('format') === 'zip') throw notSupported('format', 'The format zip')
+  if (files.has('bg_image_file') || fields.has('bg_image_file'))
+    throw notSupported('bg_image_file', 'A background image')
+  if (fields.has('bg_image_url')) throw notSupported('bg_image_url', 'A background image')
+  if (readSwitch(fields, 'add_shadow')) throw notSupported('add_shadow', 'A shadow')
+  const shadow = fields.get('shadow_type')
+  if (shadow !== undefined && shadow !== 'none') throw notSupported('shadow_type', 'A shadow')
+}
+
+const notSupported = (name: string, what: string): MatteError =>
+  refusal('not_supported', `${name} is not supported`, `${what} is not supported here. Leave ${name} out.`)
+
+function readFormat(fields: Fields, background: string | undefined): string {
+  const name = oneOf(fields, 'format', Object.keys(formats)) ?? 'auto'
+  if (name !== 'auto') return formats[name] ?? name
+  const hasTransparency = background === undefined || !isOpaque(background) || fields.get('channels') === 'alpha'
+  return hasTransparency ? 'png' : 'jpeg'
+}
+
+function readBackground(fields: Fields): string | undefined {
+  const text = fields.get('bg_color')
+  if (text === undefined) return undefined
+  const colour = readColour(text)
+  if (colour === undefined) throw invalid('bg_color', 'must be a name or hexadecimal digits such as 81d4fa')
+  return colour
+}
+
+function readCrop(fields: Fields) {
+  const margin = fields.get('crop_margin')
+  return {
+    crop: readSwitch(fields, 'crop'),
+    ...(margin !== undefined && { cropMargin: margin.trim().replaceAll(/\s+/g, ' ') }),
+  }
+}
+
+/** Without a position, the service centres a scaled subject, as remove.bg does. */
+function readPlacement(fields: Fields) {
+  const [roi, scale, position] = ['roi', 'scale', 'position'].map((name) => fields.get(name))
+  return {
+    ...(roi !== undefined && { roi: readRoi(roi) }),
+    ...(scale !== undefined && { scale }),
+    ...(position !== undefined && { position: readPosition(position) }),
+  }
+}
+
+function readRoi(text: string): Region {
+  const [left, top, right, bottom, ...more] = text.trim().split(/\s+/)
+  if (left === undefined || top === undefined || right === undefined || bottom === undefined || more.length > 0) {
+    throw invalid('roi', 'must be four values such as 10% 20% 90% 100%')
+  }
+  return { left, top, right, bottom }
+}
+
+/** One percentage counts for both axes. */
+function readPosition(text: string): string {
+  const values = text.trim().split(/\s+/)
+  return values.length === 1 && values[0]?.endsWith('%') ? `${values[0]} ${values[0]}` : values.join(' ')
+}
+
+function readSize(fields: Fields) {
+  const size = (fields.get('size') ?? 'preview').toLowerCase()
+  if (!Object.hasOwn(sizes, size)) throw invalid('size', `must be one of ${Object.keys(sizes).join(', ')}`)
+  const maxPixels = sizes[size]
+  return maxPixels === undefined ? {} : { maxPixels }
+}
+
+function oneOf<const C extends string>(fields: Fields, name: string, choices: readonly C[]): C | undefined {
+  const value = fields.get(name)
+  const known = choices.find((choice) => choice === value)
+  if (value !== undefined && known === undefined) throw invalid(name, `must be one of ${choices.join(', ')}`)
+  return known
+}
+
+function readSwitch(fields: Fields, name: string): boolean {
+  const value = fields.get(name) ?? 'false'
+  if (/^(true|1)$/i.test(value)) return true
+  if (/^(false|0)$/i.test(value)) return false
+  throw invalid(name, 'must be true or false')
+}
+
+/** Parameters by the member of `output` that they become. */
+const parameters: Readonly<Record<string, string>> = {
+  cropMargin: 'crop_margin',
+  roi: 'roi',
+  scale: 'scale',
+  position: 'position',
+  maxPixels: 'size',
+}
+
+let validator: Validator | undefined
+
+/** Applies the rules that the Developer API has for `output`. */
+function checkOutput(output: RemovebgOptions['output']): void {
+  validator ??= Compile(outputSchema)
+  if (validator.Check(output)) {
+    const side = output.roi ? findInvertedSide(output.roi) : undefined
+    if (side !== undefined) throw invalid('roi', `must end after it begins; its ${side} edge does not`)
+    return
+  }
+  const [issue] = toIssues(validator.Errors(output) as FastifySchemaValidationError[], undefined)
+  const member = issue?.path.split('/')[1] ?? ''
+  throw invalid(parameters[member] ?? member, issue?.message ?? 'is invalid')
+}

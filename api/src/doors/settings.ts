@@ -1,0 +1,78 @@
+import { ConfigError, flag, type Infer, json, parsed, type Schema } from '@matte/core/runtime/env'
+import { parseNetworks } from '@matte/core/webhook/target/address'
+import { isUuid } from '../uuid.ts'
+import { type RembgModel, rembgModels } from './rembg/models.ts'
+
+export const doorSettings = {
+  doorsRemovebg: flag('DOORS_REMOVEBG', {
+    description: 'serves POST /v1.0/removebg and GET /v1.0/account for clients of remove.bg; docs/doors.md',
+    default: false,
+  }),
+  doorsRembg: flag('DOORS_REMBG', {
+    description:
+      'serves /api/remove for clients of `rembg s`, without keys; needs DOORS_REMBG_NETWORKS and ' +
+      'DOORS_REMBG_WORKSPACE; docs/doors.md',
+    default: false,
+  }),
+  doorsRembgNetworks: parsed<readonly string[]>(
+    'DOORS_REMBG_NETWORKS',
+    {
+      description: 'CIDRs of the clients that may use /api/remove, separated by commas or spaces',
+      default: [],
+    },
+    parseClientNetworks,
+  ),
+  doorsRembgWorkspace: parsed<string | undefined>(
+    'DOORS_REMBG_WORKSPACE',
+    { description: 'id of the workspace that owns and pays the tasks of /api/remove', default: undefined },
+    parseWorkspace,
+  ),
+  doorsRembgModels: json<RembgModelTable>(
+    'DOORS_REMBG_MODELS',
+    {
+      description:
+        'model of Matte for each model of rembg, {"birefnet-general":"matte-birefnet"}; others use the platform default',
+      default: {},
+    },
+    checkModels,
+  ),
+} as const satisfies Schema
+
+export type RembgModelTable = Readonly<Partial<Record<RembgModel, string>>>
+
+/** Everyone's address would make the door an open proxy to the workspace's credits. */
+function parseClientNetworks(value: string): readonly string[] {
+  const networks = parseNetworks(value)
+  const everyone = networks.find((network) => /\/0+$/.test(network) || /^::ffff:/i.test(network))
+  if (everyone !== undefined) {
+    throw new Error(`must not hold ${everyone}: name the networks of your clients, IPv4 ones as 10.0.0.0/8`)
+  }
+  return networks
+}
+
+function parseWorkspace(value: string): string {
+  if (!isUuid(value)) throw new Error('must be the id of a workspace, as `matte-admin workspace create` prints it')
+  return value
+}
+
+function checkModels(value: unknown): RembgModelTable {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('must be a JSON object')
+  for (const [name, model] of Object.entries(value)) {
+    if (!rembgModels.some((known) => known === name)) {
+      throw new Error(`must name models of rembg: ${rembgModels.join(', ')}`)
+    }
+    if (typeof model !== 'string' || model === '') throw new Error(`must map ${name} to the name of a model`)
+  }
+  return value as RembgModelTable
+}
+
+/** @throws ConfigError that names the missing setting */
+export function checkDoors({ doorsRembg, doorsRembgNetworks, doorsRembgWorkspace }: Infer<typeof doorSettings>): void {
+  if (!doorsRembg) return
+  if (doorsRembgNetworks.length === 0) {
+    throw new ConfigError('DOORS_REMBG_NETWORKS: name the networks of your clients; DOORS_REMBG has no keys')
+  }
+  if (doorsRembgWorkspace === undefined) {
+    throw new ConfigError('DOORS_REMBG_WORKSPACE: name the workspace that owns the tasks of DOORS_REMBG')
+  }
+}

@@ -1,0 +1,141 @@
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import sharp from 'sharp'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { lemur, truncatedPng } from '../support/photos.ts'
+import { useStack } from '../support/stack.ts'
+import { codeOf, formOf } from './doors.ts'
+
+const stack = useStack({ processes: ['worker'] })
+let apiKey = ''
+
+beforeAll(async () => {
+  const key = generateApiKey()
+  const { workspaceId } = stack
+  await insertApiKey(stack.db, key, { workspaceId, name: 'door', scopes: ['tasks:write'], expiresAt: null })
+  apiKey = key.key
+  const rembg = { DOORS_REMBG: 'true', DOORS_REMBG_NETWORKS: '127.0.0.0/8', DOORS_REMBG_WORKSPACE: workspaceId }
+  await stack.start('api', { DOORS_REMOVEBG: 'true', ...rembg })
+})
+
+const post = (path: string, body: NonNullable<RequestInit['body']>, headers: Record<string, string> = {}) =>
+  fetch(`${stack.process('api').url}${path}`, { method: 'POST', body, headers })
+
+const removebg = (body: NonNullable<RequestInit['body']>, headers: Record<string, string> = {}) =>
+  post('/v1.0/removebg', body, { 'x-api-key': apiKey, ...headers })
+
+const upload = (fields: Record<string, string> = {}) => formOf(fields, { name: 'image_file', bytes: lemur() })
+
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
+
+const sizeOf = async (bytes: Buffer) => {
+  const { format, width, height, channels } = await sharp(bytes).metadata()
+  return { format, width, height, channels }
+}
+
+describe('the door for remove.bg', () => {
+  it('answers the cut-out with its size and box in headers', async () => {
+    const response = await removebg(upload({ size: 'full' }))
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
+    const bytes = await bytesOf(response)
+    const { width, height } = await sharp(lemur()).metadata()
+    expect(await sizeOf(bytes)).toEqual({ format: 'png', width, height, channels: 4 })
+    const header = (name: string): number => Number(response.headers.get(name))
+    expect([header('x-width'), header('x-height'), header('content-length')]).toEqual([width, height, bytes.length])
+    expect(response.headers.get('x-type')).toBe('other')
+    expect(response.headers.get('x-credits-charged')).toBe('0') // the plan is not charged
+    expect(header('x-foreground-width')).toBeGreaterThan(0)
+    expect(header('x-foreground-left') + header('x-foreground-width')).toBeLessThanOrEqual(width)
+    expect(header('x-foreground-top') + header('x-foreground-height')).toBeLessThanOrEqual(height)
+    expect(header('x-ratelimit-limit')).toBeGreaterThan(0)
+  })
+
+  it('answers the same image as JSON, for each form of body', async () => {
+    const binary = await bytesOf(await removebg(upload({ size: 'full' })))
+    const b64 = { image_file_b64: lemur().toString('base64'), size: 'full' }
+    const accept = { accept: 'application/json' }
+    const answers = [
+      await removebg(upload({ size: 'full' }), accept),
+      await removebg(new URLSearchParams(b64), accept),
+      await removebg(JSON.stringify(b64), { ...accept, 'content-type': 'application/json' }),
+    ]
+    for (const response of answers) {
+      expect(response.headers.get('content-type')).toContain('application/json')
+      const text = await response.text()
+      expect(Number(response.headers.get('content-length'))).toBe(text.length)
+      const { data } = JSON.parse(text)
+      expect(Buffer.from(data.result_b64, 'base64').equals(binary)).toBe(true)
+      expect(data.foreground_width).toBe(Number(response.headers.get('x-foreground-width')))
+    }
+  })
+
+  it.each([
+    [{ bg_color: 'red' }, 'jpeg', 3],
+    [{ bg_color: '81d4fa80' }, 'png', 4],
+    [{ format: 'jpg' }, 'jpeg', 3],
+    [{ format: 'webp' }, 'webp', 4],
+    [{ channels: 'alpha' }, 'png', 1],
+  ])('with %j answers %s', async (fields, format, channels) => {
+    const response = await removebg(upload({ size: 'full', ...(fields as Record<string, string>) }))
+    expect(await sizeOf(await bytesOf(response))).toMatchObject({ format, channels })
+    expect(response.headers.get('content-type')).toBe(`image/${format}`)
+  })
+
+  it('shrinks to 0.25 megapixels by default', async () => {
+    const response = await removebg(upload())
+    const { width = 0, height = 0 } = await sizeOf(await bytesOf(response))
+    expect(width * height).toBeLessThanOrEqual(250_000)
+    expect(width * height).toBeGreaterThan(240_000)
+  })
+
+  it('crops to the subject with four margins, and moves and scales it', async () => {
+    const whole = await removebg(upload({ size: 'full' }))
+    const box = (response: Response, side: string) => Number(response.headers.get(`x-foreground-${side}`))
+    await whole.arrayBuffer()
+    const cropped = await removebg(upload({ size: 'full', crop: 'true', crop_margin: '0px' }))
+    await cropped.arrayBuffer()
+    expect(Number(cropped.headers.get('x-width'))).toBe(box(whole, 'width'))
+    const scaled = await removebg(upload({ size: 'full', scale: '50%', position: '0% 0%' }))
+    await scaled.arrayBuffer()
+    expect(scaled.headers.get('x-width')).toBe(whole.headers.get('x-width'))
+    expect(box(scaled, 'left')).toBeLessThanOrEqual(2)
+    expect(box(scaled, 'width')).toBeLessThan(box(whole, 'width'))
+  })
+
+  it('finds no subject outside the region', async () => {
+    const response = await removebg(upload({ size: 'full', roi: '0px 0px 1px 1px' }))
+    expect([response.status, response.headers.get('x-foreground-width')]).toEqual([200, '0'])
+    await response.arrayBuffer()
+  })
+
+  it('answers 400 for an image that cannot be decoded', async () => {
+    const response = await removebg(formOf({}, { name: 'image_file', bytes: truncatedPng() }))
+    expect([response.status, await codeOf(response)]).toEqual([400, 'failed_to_read_image'])
+  })
+})
+
+describe('the door for rembg', () => {
+  const remove = (fields: Record<string, string> = {}, query = '') =>
+    post(`/api/remove${query}`, formOf(fields, { name: 'file', bytes: lemur() }))
+
+  it('answers a PNG of the size of the image, whatever known model is named', async () => {
+    const { width, height } = await sharp(lemur()).metadata()
+    for (const model of ['', 'bria-rmbg', 'u2net']) {
+      const response = await remove({ model, a: 'true', af: '200' })
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
+      expect(await sizeOf(await bytesOf(response))).toEqual({ format: 'png', width, height, channels: 4 })
+    }
+  })
+
+  it('answers the mask alone, and a background colour', async () => {
+    const mask = await bytesOf(await remove({ om: 'true' }))
+    expect(await sizeOf(mask)).toMatchObject({ format: 'png', channels: 1 })
+    const opaque = await bytesOf(await remove({}, '?bgc=255,0,0,255'))
+    expect((await sharp(opaque).stats()).isOpaque).toBe(true)
+  })
+
+  it('answers 400 for an image that cannot be decoded', async () => {
+    const response = await post('/api/remove', formOf({}, { name: 'file', bytes: truncatedPng() }))
+    expect([response.status, await response.json()]).toEqual([400, { detail: expect.stringContaining('decoded') }])
+  })
+})

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { startApi, type TestApi } from '../support/api.ts'
+import { givenWorkspace } from '../support/factories.ts'
+import { formOf, untilTask } from './doors.ts'
+import { smallImage, useApi } from './given.ts'
+
+const world = useApi()
+
+type Options = { readonly networks?: string; readonly credits?: number; readonly env?: Record<string, string> }
+
+/** An API whose door acts for a new workspace; without a worker, tasks stay queued. */
+async function withDoor(
+  { networks = '127.0.0.0/8', credits = 5, env = {} }: Options,
+  test: (api: TestApi, workspaceId: string) => Promise<void>,
+): Promise<void> {
+  const { id } = await givenWorkspace(world.db, { plan: 'pro', credits })
+  const door = { DOORS_REMBG: 'true', DOORS_REMBG_NETWORKS: networks, DOORS_REMBG_WORKSPACE: id }
+  const api = await startApi({ DATABASE_URL: world.databaseUrl, TASKS_MAX_WAIT: '1', ...door, ...env })
+  try {
+    await test(api, id)
+  } finally {
+    await api.stop()
+  }
+}
+
+const remove = (api: TestApi, fields: Record<string, string>, bytes?: Uint8Array, query = '') =>
+  fetch(`${api.url}/api/remove${query}`, {
+    method: 'POST',
+    body: formOf(fields, bytes && { name: 'file', bytes }),
+  })
+
+type Detail = { readonly detail: { readonly type: string; readonly loc: readonly string[] }[] }
+
+const located = async (response: Response): Promise<unknown> =>
+  ((await response.json()) as Detail).detail.map(({ type, loc }) => [type, loc.join('.')])
+
+describe('/api/remove', () => {
+  it('is unknown unless the setting turns it on', async () => {
+    expect((await fetch(`${world.api.url}/api/remove`)).status).toBe(404)
+    expect((await remove(world.api, {}, await smallImage())).status).toBe(404)
+  })
+
+  it('refuses clients outside the networks', async () => {
+    await withDoor({ networks: '192.0.2.0/24 2001:db8::/32' }, async (api, workspaceId) => {
+      const response = await remove(api, {}, await smallImage())
+      expect([response.status, await response.json()]).toEqual([403, { detail: expect.any(String) }])
+      expect(await world.db.selectFrom('task').select('id').where('workspace_id', '=', workspaceId).execute()).toEqual(
+        [],
+      )
+    })
+  })
+
+  it('takes the client from X-Forwarded-For only behind trusted proxies', async () => {
+    const asClient = (api: TestApi) =>
+      fetch(`${api.url}/api/remove`, { headers: { 'x-forwarded-for': '192.0.2.7' } }).then(({ status }) => status)
+    await withDoor({ networks: '192.0.2.0/24' }, async (api) => expect(await asClient(api)).toBe(403))
+    const env = { TRUSTED_PROXY_HOPS: '1' }
+    await withDoor({ networks: '192.0.2.0/24', env }, async (api) => expect(await asClient(api)).toBe(422))
+  })
+
+  it('answers 422 as FastAPI does for missing and invalid fields', async () => {
+    await withDoor({}, async (api) => {
+      const image = await smallImage()
+      const missing = await remove(api, {})
+      expect(missing.status).toBe(422)
+      const error = { type: 'missing', loc: ['body', 'file'], msg: 'Field required', input: null }
+      expect(await missing.json()).toEqual({ detail: [error] })
+      const wrong = { model: 'u3net', a: 'perhaps', af: '256', ab: '-1', ae: 'x' }
+      const invalid = await remove(api, wrong, image, '?bgc=1,2')
+      expect(invalid.status).toBe(422)
+      expect(await located(invalid)).toEqual([
+        ['string_pattern_mismatch', 'body.model'],
+        ['bool_parsing', 'body.a'],
+        ['less_than_equal', 'body.af'],
+        ['greater_than_equal', 'body.ab'],
+        ['int_parsing', 'body.ae'],
+        ['value_error', 'query.bgc'],
+      ])
+      const get = await fetch(`${api.url}/api/remove`)
+      expect([get.status, await located(get)]).toEqual([422, [['missing', 'query.url']]])
+    })
+  })
+
+  it('answers 400 for a URL and for a file that is no image', async () => {
+    await withDoor({}, async (api) => {
+      const url = await fetch(`${api.url}/api/remove?url=http://127.0.0.1/cat.png`)
+      expect([url.status, await url.json()]).toEqual([400, { detail: expect.stringContaining('is not fetched') }])
+      const text = await remove(api, {}, Buffer.from('no image'))
+      expect([text.status, await text.json()]).toEqual([400, { detail: expect.stringContaining('image/png') }])
+    })
+  })
+
+  it('counts against the credits of its workspace', async () => {
+    await withDoor({ credits: 0 }, async (api) => {
+      expect((await remove(api, {}, await smallImage())).status).toBe(402)
+    })
+  })
+
+  it('answers 504 when the wait ends, and cancels the task', async () => {
+    await withDoor({}, async (api, workspaceId) => {
+      const response = await remove(api, {}, await smallImage())
+      expect([response.status, await response.json()]).toEqual([504, { detail: expect.any(String) }])
+      await untilTask(world, workspaceId, 'canceled')
+    })
+  })
+
+  it('answers 500 in plain text, as rembg does, when its table names a model that is not installed', async () => {
+    await withDoor({ env: { DOORS_REMBG_MODELS: '{"u2net":"gone"}' } }, async (api) => {
+      const response = await remove(api, { model: 'u2net' }, await smallImage())
+      expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error'])
+    })
+  })
+})

@@ -1,0 +1,218 @@
+import { readBalance } from '@matte/core/credit/balance'
+import { writeSetting } from '@matte/core/setting/setting-queries'
+import { describe, expect, it } from 'vitest'
+import { startApi } from '../support/api.ts'
+import { until } from '../support/until.ts'
+import { codeOf, countTasks, countUnusedUploads, formOf, type RemovebgErrors, untilTask } from './doors.ts'
+import { type Caller, type CallerOptions, givenCaller, smallImage, useApi } from './given.ts'
+
+// Without a worker, tasks stay queued.
+const world = useApi({ DOORS_REMOVEBG: 'true', TASKS_MAX_WAIT: '1' })
+const mb = 1_048_576
+
+type Sent = {
+  readonly body?: NonNullable<RequestInit['body']>
+  readonly headers?: Record<string, string>
+  readonly url?: string
+}
+
+const send = (
+  { apiKey }: Pick<Caller, 'apiKey'>,
+  { body, headers = {}, url = world.api.url }: Sent,
+  signal?: AbortSignal,
+) =>
+  fetch(`${url}/v1.0/removebg`, {
+    method: 'POST',
+    headers: { 'X-Api-Key': apiKey, ...headers },
+    ...(body !== undefined && { body }),
+    ...(signal && { signal }),
+  })
+
+const imageForm = async (fields: Record<string, string> = {}) =>
+  formOf({ size: 'full', ...fields }, { name: 'image_file', bytes: await smallImage() })
+
+const json = (body: unknown): Sent => ({ body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+
+const balanceOf = async ({ workspaceId }: Pick<Caller, 'workspaceId'>) => {
+  const { available, held } = await readBalance(world.db, workspaceId)
+  return { available, held }
+}
+
+describe('POST /v1.0/removebg', () => {
+  it('is unknown unless the setting turns it on', async () => {
+    const api = await startApi({ DATABASE_URL: world.databaseUrl })
+    try {
+      const caller = await givenCaller(world.db, api)
+      const response = await send(caller, { body: await imageForm(), url: api.url })
+      expect(response.status).toBe(404)
+      expect(await response.json()).toMatchObject({ error: { code: 'NOT_FOUND' } })
+      expect((await fetch(`${api.url}/v1.0/account`)).status).toBe(404)
+    } finally {
+      await api.stop()
+    }
+  })
+
+  it('answers 403 auth_failed without a valid key, or with one that lacks the scope', async () => {
+    const readOnly = await world.caller({ scopes: ['tasks:read'] })
+    for (const apiKey of ['', 'wrong', readOnly.apiKey]) {
+      const response = await send({ apiKey }, { body: await imageForm() })
+      expect(response.status).toBe(403)
+      expect(await codeOf(response)).toBe('auth_failed')
+    }
+  })
+
+  it.each([
+    ['without an image', {}, 'missing_source'],
+    ['with two images', { image_file_b64: 'AAAA', image_url: 'https://example.com/cat.jpg' }, 'multiple_sources'],
+    ['with a URL', { image_url: 'https://example.com/cat.jpg' }, 'not_supported'],
+    ['for a zip', { image_file_b64: 'AAAA', format: 'zip' }, 'not_supported'],
+    ['with a background image', { image_file_b64: 'AAAA', bg_image_url: 'https://example.com/b.jpg' }, 'not_supported'],
+    ['with a shadow', { image_file_b64: 'AAAA', add_shadow: 'true' }, 'not_supported'],
+    ['with a shadow of the newer form', { image_file_b64: 'AAAA', shadow_type: 'drop' }, 'not_supported'],
+    ['of an unknown size', { image_file_b64: 'AAAA', size: 'huge' }, 'invalid_parameters'],
+    ['of an unknown colour', { image_file_b64: 'AAAA', bg_color: 'chartreusish' }, 'invalid_parameters'],
+    ['of an unknown type', { image_file_b64: 'AAAA', type: 'ghost' }, 'invalid_parameters'],
+    ['with a bad crop', { image_file_b64: 'AAAA', crop: 'maybe' }, 'invalid_parameters'],
+    ['with a bad margin', { image_file_b64: 'AAAA', crop: 'true', crop_margin: 'wide' }, 'invalid_parameters'],
+    ['with a bad region', { image_file_b64: 'AAAA', roi: '10% 20%' }, 'invalid_parameters'],
+    ['of a file that is no image', { image_file_b64: 'AAAA' }, 'invalid_file_type'],
+    ['of an empty file', { image_file_b64: '====' }, 'invalid_file_type'],
+  ])('%s answers 400 in each form of body', async (_name, fields: Record<string, string>, code) => {
+    const caller = await world.caller()
+    const sized = { size: 'full', ...fields }
+    const bodies: Sent[] = [{ body: formOf(sized) }, { body: new URLSearchParams(sized) }, json(sized)]
+    for (const body of bodies) {
+      const response = await send(caller, body)
+      const { errors } = (await response.json()) as RemovebgErrors
+      expect([response.status, errors]).toEqual([
+        400,
+        [{ title: expect.any(String), code, detail: expect.any(String) }],
+      ])
+    }
+    expect(await countTasks(world, caller.workspaceId)).toBe(0)
+  })
+
+  it('answers 400 for a body that is no form', async () => {
+    const caller = await world.caller()
+    for (const sent of [
+      json([]),
+      { ...json({}), body: '{' },
+      { body: 'x', headers: { 'content-type': 'text/plain' } },
+    ]) {
+      const response = await send(caller, sent)
+      expect([response.status, await codeOf(response)]).toEqual([400, 'invalid_parameters'])
+    }
+  })
+
+  it('answers 400 image_too_large for an image above the plan, in each form of body', async () => {
+    const caller = await world.caller()
+    const bytes = Buffer.concat([await smallImage(), Buffer.alloc(20 * mb)])
+    const file = { name: 'image_file', bytes }
+    for (const sent of [
+      { body: formOf({ size: 'full' }, file) },
+      json({ size: 'full', image_file_b64: bytes.toString('base64') }),
+    ]) {
+      const response = await send(caller, sent)
+      expect([response.status, await codeOf(response)]).toEqual([400, 'image_too_large'])
+    }
+    expect(await countUnusedUploads(world, caller.workspaceId)).toBe(0)
+  })
+
+  it('answers 402 without credits, and keeps no upload', async () => {
+    const caller = await world.caller({ credits: 0 })
+    const response = await send(caller, { body: await imageForm() })
+    expect([response.status, await codeOf(response)]).toEqual([402, 'insufficient_credits'])
+    expect(await countUnusedUploads(world, caller.workspaceId)).toBe(0)
+  })
+
+  it('answers 429 with Retry-After at the concurrency limit of the plan', async () => {
+    const caller = await world.caller()
+    for (let i = 0; i < 2; i++)
+      await caller.client.createTask({ imageUrl: await caller.client.upload(await smallImage()) })
+    const response = await send(caller, { body: await imageForm() })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(await codeOf(response)).toBe('rate_limit_exceeded')
+    expect(await countUnusedUploads(world, caller.workspaceId)).toBe(0)
+  })
+
+  it('shows the limits of the workspace, and answers 429 above the requests per minute', async () => {
+    const api = await startApi({
+      DATABASE_URL: world.databaseUrl,
+      DOORS_REMOVEBG: 'true',
+      PLANS: '{"pro":{"requestsPerMinute":1}}',
+    })
+    try {
+      const caller = await givenCaller(world.db, api)
+      const first = await send(caller, { body: formOf({}), url: api.url })
+      expect(first.headers.get('x-ratelimit-limit')).toBe('1')
+      expect(first.headers.get('x-ratelimit-remaining')).toBe('0')
+      expect(Number(first.headers.get('x-ratelimit-reset'))).toBeGreaterThan(1_600_000_000)
+      const second = await send(caller, { body: formOf({}), url: api.url })
+      expect([second.status, await codeOf(second)]).toEqual([429, 'rate_limit_exceeded'])
+      expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    } finally {
+      await api.stop()
+    }
+  })
+
+  it('cancels a task that is still queued when the wait ends, and releases its credit', async () => {
+    const caller = await world.caller({ credits: 5 })
+    const response = await send(caller, { body: await imageForm() })
+    expect([response.status, await codeOf(response)]).toEqual([503, 'timeout'])
+    await untilTask(world, caller.workspaceId, 'canceled')
+    expect(await balanceOf(caller)).toEqual({ available: 5, held: 0 })
+  })
+
+  it('cancels a task that is still queued when the client disconnects, and releases its credit', async () => {
+    const api = await startApi({ DATABASE_URL: world.databaseUrl, DOORS_REMOVEBG: 'true', TASKS_MAX_WAIT: '50' })
+    try {
+      const caller = await givenCaller(world.db, api, { credits: 5 } satisfies CallerOptions)
+      const leaving = new AbortController()
+      const answer = send(caller, { body: await imageForm(), url: api.url }, leaving.signal).catch(() => 'left')
+      await untilTask(world, caller.workspaceId, 'queued')
+      expect(await balanceOf(caller)).toEqual({ available: 4, held: 1 })
+      leaving.abort()
+      expect(await answer).toBe('left')
+      await untilTask(world, caller.workspaceId, 'canceled')
+      expect(await balanceOf(caller)).toEqual({ available: 5, held: 0 })
+    } finally {
+      await api.stop()
+    }
+  })
+})
+
+describe('POST /v1.0/removebg during maintenance', () => {
+  const paused = useApi({ DOORS_REMOVEBG: 'true' })
+
+  it('answers 503 after the checks of the request', async () => {
+    await writeSetting(paused.db, 'maintenance', true)
+    const caller = await paused.caller()
+    const sized = formOf({ image_file_b64: 'AAAA', size: 'full' })
+    const refused = await until('the API knows of the maintenance', async () => {
+      const response = await send(caller, { body: sized, url: paused.api.url })
+      return response.status === 503 ? response : undefined
+    })
+    expect(await codeOf(refused)).toBe('service_unavailable')
+    const invalid = await send(caller, { body: formOf({ size: 'huge' }), url: paused.api.url })
+    expect(await codeOf(invalid)).toBe('invalid_parameters')
+  })
+})
+
+describe('GET /v1.0/account', () => {
+  const account = (headers: Record<string, string>) => fetch(`${world.api.url}/v1.0/account`, { headers })
+
+  it('shows the credits of the workspace', async () => {
+    const { apiKey } = await world.caller({ credits: 7 })
+    const response = await account({ 'X-Api-Key': apiKey })
+    const credits = { total: 7, subscription: 7, payg: 0, enterprise: 0 }
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { data: { attributes: { credits, api: { free_calls: 0, sizes: 'all' } } } },
+    ])
+  })
+
+  it('needs a key', async () => {
+    const response = await account({})
+    expect([response.status, await codeOf(response)]).toEqual([403, 'auth_failed'])
+  })
+})
