@@ -20,10 +20,10 @@ RULES_BEYOND_SCHEMAS = {
     r"/headers/idempotency-key": r"was used with another body; .*",
     # Schemas cannot check the user's own password, a current code or a live token.
     r"/body/(password|currentPassword)": r"is not your password",
-    r"/body/(password|newPassword)": r"is too easy to guess: .*",
-    r"/body/code": r"is not the current code of the app|is not valid, .*",
+    r"/body/(password|newPassword)": r"is too easy to guess: .*|must differ from the current password",
+    r"/body/code": r"is not the current code of the app|is wrong or was already used|is required because .*",
     r"/body/token": r"is invalid or has expired",
-    r"/body/(newEmail|email)": r"is your own|is yours already",
+    r"/body/(newEmail|email)": r"is your own address|is already your address",
     r"/body/timeZone": r"must be an IANA time zone, .*",
     r"/body/avatarUrl": r"must be an https address",
     r"/body/locale": r"must be BCP 47, .*",
@@ -31,6 +31,7 @@ RULES_BEYOND_SCHEMAS = {
     r"/query/cursor": r"must be the nextCursor of a page|cannot be combined with page",
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
     r"/query/endDate": r"must not be before startDate",
+    r"/query/eventTypes": r"has .*, which is not an event",
     r"/body/expiresAt": r"must be in the future",
     # Schemas cannot check membership in the team of the path.
     r"/body/limits/\d+/userId": r"must (be a member|not be named twice)",
