@@ -31,6 +31,7 @@ RULES_BEYOND_SCHEMAS = {
     r"/query/cursor": r"must be the nextCursor of a page|cannot be combined with page",
     r"/query/(startDate|endDate)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",
     r"/query/endDate": r"must not be before startDate",
+    r"/body/output/roi/(right|bottom)": r"must be more than (left|top)",
     r"/query/eventTypes": r"has .*, which is not an event",
     r"/body/expiresAt": r"must be in the future",
     # Schemas cannot check membership in the team of the path.
