@@ -30,17 +30,17 @@ export const webhookStatsSchema = named(
   {
     ...counts,
     hourly: Type.Array(Type.Object({ start: time('Start of the hour, UTC.'), ...counts }), {
-      minItems: hoursShown,
       maxItems: hoursShown,
-      description: 'The last 168 hours, oldest first. The last one is the current hour.',
+      description: 'The last 168 hours, oldest first, also those without attempts. The last one is the current hour.',
     }),
   },
   {
     ...busy,
-    hourly: Array.from({ length: hoursShown }, (_, index) => {
-      const start = new Date(Date.UTC(2026, 10, 14, 10 + index)).toISOString()
-      return index === hoursShown - 1 ? { start, ...busy } : { start, ...idle }
-    }),
+    // Two of the 168 hours.
+    hourly: [
+      { start: '2026-11-21T08:00:00.000Z', ...idle },
+      { start: '2026-11-21T09:00:00.000Z', ...busy },
+    ],
   },
 )
 

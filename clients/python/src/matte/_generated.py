@@ -595,7 +595,10 @@ class WebhookStats(TypedDict):
     latencyP95Ms: int | None
     """The time that 95 of 100 attempts do not exceed."""
     hourly: list[WebhookStatsHourly]
-    """The last 168 hours, oldest first. The last one is the current hour."""
+    """
+    The last 168 hours, oldest first, also those without attempts. The last one is the
+    current hour.
+    """
 
 
 class WebhookStreamReady(TypedDict):
