@@ -1,11 +1,20 @@
 // Snippets of docs/webhooks.md in languages that start quickly, against signatures of the dispatcher's own code.
 import { delimiter, join } from 'node:path'
+import { installPackages } from '@matte/local/install/python-packages'
 import { rootDir } from '@matte/local/paths'
 import { describe } from 'vitest'
 import { testLanguage } from './webhooks-page.ts'
 
 const importClient = "import * as client from 'matte-client';"
-const pythonPath = [join(rootDir, 'clients/python/src'), process.env.PYTHONPATH].filter(Boolean).join(delimiter)
+const httpx = await installPackages(
+  {
+    name: 'python-client',
+    requirements: join(rootDir, 'clients/conformance/requirements.txt'),
+    saying: 'fetching httpx for the Python client (1 MB)',
+  },
+  (line) => void process.stdout.write(`[python] ${line}\n`),
+)
+const pythonPath = [join(rootDir, 'clients/python/src'), httpx.dir].join(delimiter)
 
 describe('the receiver of docs/webhooks.md', () => {
   testLanguage('in Node', {
@@ -45,10 +54,9 @@ except matte.SignatureError:
     print("forged")
 `,
     },
-    run: ['python3', 'main.py'],
+    run: [httpx.command, 'main.py'],
     env: { PYTHONPATH: pythonPath },
-    // The client needs httpx.
-    probe: ['python3', '-c', 'import httpx, importlib.util as u, sys; sys.exit(u.find_spec("matte") is None)'],
+    probe: [httpx.command, '--version'],
   })
 
   testLanguage('in Ruby', {

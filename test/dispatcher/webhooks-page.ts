@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { rootDir } from '@matte/local/paths'
 import { expect, it } from 'vitest'
+import { reportSkip } from '../support/report/skips.ts'
 
 export type Language = {
   /** Word after the fence of its block on the page. */
@@ -94,9 +95,11 @@ const cases: Readonly<Record<string, Case>> = {
 /** Tests of a language; skipped where its tools are missing. */
 export function testLanguage(name: string, language: Language): void {
   const missing = isMissing(language)
+  if (missing)
+    reportSkip({ matching: name, reason: `the tools of docs/webhooks.md's ${language.fence} are not installed` })
   let dir: string | undefined
   for (const [what, { header, body: sent = body, isGenuine }] of Object.entries(cases)) {
-    it.skipIf(missing)(`${name}${missing ? ` (skipped: its tools are not installed)` : ''} ${what}`, () => {
+    it.skipIf(missing)(`${name} ${what}`, () => {
       dir ??= writeProgram(language)
       const [command = '', ...args] = language.run
       const answer = execute(language, [command, ...args, header(), secret], dir, sent)

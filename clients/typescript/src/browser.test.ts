@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { reportSkip } from '@matte/test/support/report/skips.ts'
 import { chromium } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from './bundle.fixtures.ts'
@@ -6,7 +7,11 @@ import { png, result, startService } from './service.fixtures.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-describe.skipIf(!existsSync(executablePath))('a browser (skipped without /usr/bin/chromium or CHROMIUM)', () => {
+const hasBrowser = existsSync(executablePath)
+if (!hasBrowser)
+  reportSkip({ matching: 'src/browser.test.ts', reason: `there is no ${executablePath}; $CHROMIUM names another` })
+
+describe.skipIf(!hasBrowser)('a browser', () => {
   it('uploads a Blob with its progress, and downloads the result', async () => {
     const code = await bundle('*')
     const service = await startService(({ seen, response }) => {

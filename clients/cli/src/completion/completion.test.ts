@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { reportSkip } from '@matte/test/support/report/skips.ts'
 import { describe, expect, it } from 'vitest'
 import { buildProgram } from '../program.ts'
 import { newFolder } from '../testing/run-cli.fixtures.ts'
@@ -8,7 +9,12 @@ import { renderCompletion } from './scripts.ts'
 import { readTree, walk } from './tree.ts'
 
 const tree = readTree(buildProgram())
-const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined
+
+function has(program: string): boolean {
+  const found = spawnSync(program, ['--version']).error === undefined
+  if (!found) reportSkip({ matching: `completion ${program}`, reason: `${program} is not installed` })
+  return found
+}
 
 /** Offers of a real bash for this line, whose last word is completed. */
 function completeInBash(...words: string[]): string[] {
