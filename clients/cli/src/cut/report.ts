@@ -36,7 +36,7 @@ type Counts = { total: number; succeeded: number; failed: number; skipped: numbe
 
 const redrawMs = 100
 
-/** Without `total` the run has no end, such as with `--watch`, so there is no bar. A single image has its steps instead. */
+/** Without `total` the run has no end, such as with `--watch`, so there is no bar. A single image has steps instead. */
 export function createReport(out: Output, total: number | undefined): Report {
   const counts: Counts = { total: total ?? 0, succeeded: 0, failed: 0, skipped: 0, resumed: 0, bytes: 0 }
   const startedMs = performance.now()
