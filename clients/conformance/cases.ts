@@ -50,6 +50,8 @@ export type Expected = {
 
 export type Case = {
   readonly name: string
+  /** After a crash another client continues: the Python ones after TypeScript, and TypeScript after them. */
+  readonly changesLanguage?: true
   /** Part of `make test`. */
   readonly core?: true
   /** Bound against hanging, if the usual one is too short. */
@@ -80,6 +82,12 @@ const successes: readonly Case[] = [
     core: true,
     call: { name: 'removeBackground', input: 'photo.jpg', options: { format: 'webp', background: '#ffffff' } },
     expected: { ...cutOut, results: ['image/webp'] },
+  },
+  {
+    name: 'a background of three digits is a colour',
+    core: true,
+    call: { name: 'removeBackground', input: 'photo.png', options: { format: 'jpeg', background: '#fff' } },
+    expected: { ...cutOut, results: ['image/jpeg'] },
   },
   {
     name: 'a WebP becomes a PNG of at most 100 pixels',
@@ -494,18 +502,25 @@ const canceled: readonly Case[] = [
   },
 ]
 
-const killed: readonly Case[] = (
-  [
-    ['before an upload', 'upload', 'before'],
-    ['after a creation whose answer it has not seen', 'create', 'after'],
-    ['during a download', 'download', 'before'],
-  ] as const
-).map(([when, on, moment]) => ({
-  name: `many photos are resumed from a manifest after a crash ${when}, and no credit is spent twice`,
-  faults: [{ on, do: 'stop', when: moment, skip: 2 }],
-  call: { name: 'removeBackgrounds', count: 8, concurrency: 3, manifest: true },
-  expected: { results: { count: 8, contentType: 'image/png' }, tasks: 8, spent: 8 },
-}))
+const crashes = [
+  ['before an upload', 'upload', 'before'],
+  ['after a creation whose answer it has not seen', 'create', 'after'],
+  ['during a download', 'download', 'before'],
+] as const
+
+const killed: readonly Case[] = crashes.flatMap(([when, on, moment]) => [
+  buildKilled(`after a crash ${when}`, on, moment),
+  { ...buildKilled(`by a client of another language after a crash ${when}`, on, moment), changesLanguage: true },
+])
+
+function buildKilled(how: string, on: Route, moment: 'before' | 'after'): Case {
+  return {
+    name: `many photos are resumed from a manifest ${how}, and no credit is spent twice`,
+    faults: [{ on, do: 'stop', when: moment, skip: 2 }],
+    call: { name: 'removeBackgrounds', count: 8, concurrency: 3, manifest: true },
+    expected: { results: { count: 8, contentType: 'image/png' }, tasks: 8, spent: 8 },
+  }
+}
 
 const signatures: readonly Case[] = (
   [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { duration, integer, jobs, list, timeOrAgo } from './arguments.ts'
+import { duration, integer, jobs, list, position, roi, scale, timeOrAgo } from './arguments.ts'
 
 describe('values of options', () => {
   it('reads integers within bounds', () => {
@@ -29,3 +29,22 @@ describe('values of options', () => {
     expect(list('')).toEqual([])
   })
 })
+
+it('reads a region, a scale and a position', () => {
+  expect(roi(' 10% 0px  90% 100%')).toEqual({ left: '10%', top: '0px', right: '90%', bottom: '100%' })
+  expect(['original', '10%', '100%'].map(scale)).toEqual(['original', '10%', '100%'])
+  expect(['original', 'center', '50%  100%'].map(position)).toEqual(['original', 'center', '50% 100%'])
+})
+
+it.each(['', '10%', '10% 0px 90%', '10% 0px 90% 100% 1%', '10 0 90 100', '101% 0px 90% 100%'])(
+  'refuses the region %j',
+  (text) => expect(() => roi(text)).toThrow('left, top, right and bottom'),
+)
+
+it.each(['', '9%', '101%', '80', 'big'])('refuses the scale %j', (text) =>
+  expect(() => scale(text)).toThrow('from 10% to 100%'),
+)
+
+it.each(['', '50%', '50% 101%', '50 100', 'left'])('refuses the position %j', (text) =>
+  expect(() => position(text)).toThrow('two percentages'),
+)

@@ -36,3 +36,32 @@ export const list = (text: string): string[] =>
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
+
+const edges = ['left', 'top', 'right', 'bottom'] as const
+export type Roi = Readonly<Record<(typeof edges)[number], string>>
+
+const isEdge = (text: string): boolean => /^(\d{1,5}px|(100|\d{1,2})%)$/.test(text)
+
+/** Four edges in the order left, top, right, bottom. */
+export function roi(text: string): Roi {
+  const [left, top, right, bottom, ...more] = text.trim().split(/\s+/)
+  const values = [left, top, right, bottom]
+  if (left && top && right && bottom && more.length === 0 && values.every((value) => value && isEdge(value))) {
+    return { left, top, right, bottom }
+  }
+  throw new InvalidArgumentError(
+    "Give the left, top, right and bottom edge in pixels or percent up to 100%, such as '10% 0px 90% 100%'.",
+  )
+}
+
+export function scale(text: string): string {
+  if (/^(original|100%|[1-9]\d%)$/.test(text)) return text
+  throw new InvalidArgumentError('Give original, or a percentage from 10% to 100%.')
+}
+
+export function position(text: string): string {
+  const words = text.trim().split(/\s+/)
+  const isPlace = words.length === 2 && words.every((word) => /^(100|\d{1,2})%$/.test(word))
+  if (isPlace || text === 'original' || text === 'center') return words.join(' ')
+  throw new InvalidArgumentError("Give original, center, or two percentages up to 100%, such as '50% 100%'.")
+}

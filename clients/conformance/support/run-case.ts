@@ -64,13 +64,19 @@ async function runOnce(run: Run): Promise<Outcome> {
   return running.outcome
 }
 
-/** Kills the program when the proxy says so, and makes the same call in a new one. */
+const otherLanguage: Readonly<Record<Language, Language>> = {
+  TypeScript: 'Python',
+  Python: 'TypeScript',
+  'Python with asyncio': 'TypeScript',
+}
+
+/** Kills the program when the proxy says so, and makes the same call in a new one, maybe of another language. */
 async function runTwice(run: Run): Promise<Outcome> {
   const first = await startDriver(run.language)
   begin(run, first).outcome.catch(() => undefined)
   await run.stopped
   await first.kill()
-  const second = await startDriver(run.language)
+  const second = await startDriver(run.one.changesLanguage ? otherLanguage[run.language] : run.language)
   try {
     return await begin(run, second).outcome
   } finally {

@@ -66,6 +66,35 @@ from matte._sync_client import Listing
             {"since": "2026-11-21", "dryRun": True},
         ),
         (
+            lambda c: c.webhooks.recover(
+                "x", since="2026-11-21", until="2026-11-22", event_types=["task.*"], statuses=["paused"]
+            ),
+            "POST /webhooks/x/recover",
+            {
+                "since": "2026-11-21",
+                "until": "2026-11-22",
+                "eventTypes": ["task.*"],
+                "statuses": ["paused"],
+                "dryRun": False,
+            },
+        ),
+        (
+            lambda c: c.webhooks.create(target_url="https://a.example", headers={"X-Shop": "1"}),
+            "POST /webhooks",
+            {"targetUrl": "https://a.example", "eventTypes": [], "headers": {"X-Shop": "1"}},
+        ),
+        (
+            lambda c: c.webhooks.update("x", headers={"X-Shop": None}),
+            "PATCH /webhooks/x",
+            {"headers": {"X-Shop": None}},
+        ),
+        (lambda c: c.webhooks.sample("x", "task.failed"), "POST /webhooks/x/samples", {"event": "task.failed"}),
+        (lambda c: c.webhooks.trigger("task.failed"), "POST /webhooks/trigger", {"event": "task.failed"}),
+        (lambda c: c.webhooks.stats("x"), "GET /webhooks/x/stats", None),
+        (lambda c: c.webhooks.delivery("x"), "GET /webhooks/deliveries/x", None),
+        (lambda c: c.webhooks.event("x"), "GET /webhooks/events/x", None),
+        (lambda c: c.webhooks.egress_addresses(), "GET /webhooks/egress-addresses", None),
+        (
             lambda c: c.webhooks.callback_deliveries(cursor="q").page(),
             "GET /webhooks/callback-deliveries?cursor=q",
             None,

@@ -24,6 +24,7 @@ from support import (
 
 import matte
 from matte import AsyncMatte, CanceledError, InputError, MatteError, Progress, TaskFailedError
+from matte._remove import build_request
 
 
 def test_one_call_uploads_creates_waits_and_downloads(call: Caller, service: Service, tmp_path: Path) -> None:
@@ -422,3 +423,19 @@ def test_the_synchronous_client_works_inside_a_running_loop(service: Service) ->
         return Caller("sync", service)(lambda client: client.remove_background(PNG))
 
     assert asyncio.run(main()).bytes() == RESULT
+
+
+@pytest.mark.parametrize(
+    ("background", "sent"),
+    [
+        ("#fff", "#ffffff"),
+        ("#1aB8", "#11aaBB88"),
+        ("#ffffff", "#ffffff"),
+        ("#12345678", "#12345678"),
+        ("transparent", "transparent"),
+        ("#12", "#12"),
+        ("#ggg", "#ggg"),
+    ],
+)
+def test_a_short_background_is_sent_in_full(background: str, sent: str) -> None:
+    assert build_request({"background": background}) == {"output": {"background": sent}}

@@ -50,14 +50,19 @@ export type {
   TaskQuery,
   TaskRequest,
   TaskStatus,
+  TriggeredWebhook,
   UploadGrant,
   UploadRequest,
   Usage,
   WebhookDelivery,
+  WebhookDeliveryDetails,
+  WebhookEgressAddresses,
   WebhookEndpoint,
+  WebhookEventDeliveries,
   WebhookPatch,
   WebhookRecovery,
   WebhookRequest,
+  WebhookStats,
 } from './schema.ts'
 export { version } from './version.ts'
 export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './webhook/verify.ts'

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import type { ImageInput, Progress } from './options.ts'
+import { buildRequest } from './remove-background.ts'
 import { type Breaks, png, result, sendError, startService } from './service.fixtures.ts'
 
 /** No jitter, so retries take no time. */
@@ -37,7 +38,7 @@ it('uploads, creates, waits and downloads in one call', async () => {
   expect(JSON.parse(String(created?.body))).toEqual({
     imageUrl: objectKey,
     modelVersion: 'fast',
-    output: { format: 'webp', background: '#fff' },
+    output: { format: 'webp', background: '#ffffff' },
   })
   expect(created?.headers).toMatchObject({ prefer: 'wait=20', 'x-api-key': 'service_live_x' })
   expect(created?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/)
@@ -279,4 +280,16 @@ it('passes the refusal of the service on', async () => {
     retryable: false,
     docs: `${service.origin}/api/v1/docs#CREDITS_INSUFFICIENT`,
   })
+})
+
+it.each([
+  ['#fff', '#ffffff'],
+  ['#1aB8', '#11aaBB88'],
+  ['#ffffff', '#ffffff'],
+  ['#12345678', '#12345678'],
+  ['transparent', 'transparent'],
+  ['#12', '#12'],
+  ['#ggg', '#ggg'],
+])('sends the background %s as %s', (background, sent) => {
+  expect(buildRequest({ background })).toEqual({ output: { background: sent } })
 })

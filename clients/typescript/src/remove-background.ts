@@ -51,8 +51,9 @@ export async function finishTask(transport: Transport, task: Task, options: Remo
 
 /** Body of a creation without its image, with its fields always in the same order. */
 export function buildRequest(options: RemoveOptions): Omit<TaskRequest, 'imageUrl'> {
-  const { model, callbackUrl, format, background, crop, cropMargin, maxSide, channels } = options
+  const { model, callbackUrl, format, crop, cropMargin, maxSide, channels } = options
   const { roi, scale, position, maxPixels } = options
+  const background = options.background && expandColour(options.background)
   const fields = { format, background, crop, cropMargin, maxSide, channels, roi, scale, position, maxPixels }
   const output = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Output
   return {
@@ -61,6 +62,10 @@ export function buildRequest(options: RemoveOptions): Omit<TaskRequest, 'imageUr
     ...(Object.keys(output).length > 0 && { output }),
   }
 }
+
+/** `#rgb` and `#rgba` with each digit twice, as the service takes colours. */
+export const expandColour = (colour: string): string =>
+  /^#([0-9a-f]{3,4})$/i.test(colour) ? colour.replace(/[0-9a-f]/gi, '$&$&') : colour
 
 type Cancelable<T> = {
   readonly signal: AbortSignal | undefined

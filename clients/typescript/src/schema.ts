@@ -16,11 +16,16 @@ export type {
   SigningSecret,
   Task,
   TaskStatus,
+  TriggeredWebhook,
   UploadGrant,
   Usage,
   WebhookDelivery,
+  WebhookDeliveryDetails,
+  WebhookEgressAddresses,
   WebhookEndpoint,
+  WebhookEventDeliveries,
   WebhookRecovery,
+  WebhookStats,
 } from './generated/api.ts'
 
 export type Page<T> = Api.Page & { items: T[] }

@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
 import type { Matte } from 'matte-client'
-import { integer, jobs as jobCount } from '../arguments.ts'
+import { integer, jobs as jobCount, position, type Roi, roi, scale } from '../arguments.ts'
 import { usageError } from '../cli-error.ts'
 import { defined } from '../defined.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
@@ -28,7 +28,11 @@ export type CutOptions = CommonOptions & {
   readonly crop?: boolean
   readonly cropMargin?: string
   readonly maxSide?: number
+  readonly maxPixels?: number
   readonly channels?: 'rgba' | 'alpha'
+  readonly roi?: Roi
+  readonly scale?: string
+  readonly position?: string
   readonly model?: string
   readonly jobs: number | 'auto'
   readonly watch?: boolean
@@ -51,10 +55,14 @@ export function addCutCommand(program: Command): void {
     .option('-o, --output <file>', 'file of a single result; - for stdout')
     .option('--out <dir>', 'folder of the results, which keeps the tree of the images (default: beside each image)')
     .addOption(new Option('--format <format>', 'format of the results (default: png)').choices([...formats, 'jpg']))
-    .option('--background <colour>', "transparent, '#rrggbb' or '#rrggbbaa'")
+    .option('--background <colour>', "transparent, '#rrggbb', '#rrggbbaa' or '#fff'")
     .option('--crop', 'crop to the foreground')
     .option('--crop-margin <margin>', 'margin of the crop, such as 20px or 5%; implies --crop')
     .option('--max-side <pixels>', 'scale the longer side down to this', integer(1, 65_535))
+    .option('--max-pixels <pixels>', 'scale down to so many pixels, such as 4000000', integer(1, 65_535 ** 2))
+    .option('--roi <edges>', "left, top, right and bottom of the foreground, such as '10% 0px 90% 100%'", roi)
+    .option('--scale <percent>', 'share of the result that the foreground fills, 10% to 100%', scale)
+    .option('--position <place>', "place of the foreground: center, or such as '50% 100%'", position)
     .addOption(new Option('--channels <channels>', 'alpha: only the mask').choices(['rgba', 'alpha']))
     .option('--model <name>', 'model to use; matte models lists them')
     .option('--jobs <number>', 'images at once, or auto: follow the limits of the service', jobCount, 'auto')
@@ -133,8 +141,11 @@ async function withManifest<T>(
 }
 
 /** Options of the client. Those that change the result come first; their hash is in the manifest. */
-export const removeOptionsOf = ({ format, background, crop, cropMargin, maxSide, channels, model }: CutOptions) =>
-  defined({ format, background, crop, cropMargin, maxSide, channels, model })
+export const removeOptionsOf = (options: CutOptions) => {
+  const { format, background, crop, cropMargin, maxSide, channels, model } = options
+  const { roi, scale, position, maxPixels } = options
+  return defined({ format, background, crop, cropMargin, maxSide, channels, model, roi, scale, position, maxPixels })
+}
 
 const runOptions = (matte: Matte, options: CutOptions) => ({
   matte,

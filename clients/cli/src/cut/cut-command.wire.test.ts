@@ -64,6 +64,21 @@ describe('matte cut', timeout, () => {
     )
   })
 
+  it('places the foreground as asked, and explains a wrong place', async () => {
+    givenPhotos('photo.jpg')
+    const place = ['--roi', '10% 0px 90% 100%', '--scale', '80%', '--position', '50% 100%', '--max-pixels', '4000000']
+    expect(await matte('cut', 'photo.jpg', ...place)).toMatchObject({ code: 0 })
+    expect(service.creations[0]?.output).toEqual({
+      roi: { left: '10%', top: '0px', right: '90%', bottom: '100%' },
+      scale: '80%',
+      position: '50% 100%',
+      maxPixels: 4_000_000,
+    })
+    const refused = await matte('cut', 'photo.jpg', '--roi', '10%')
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("'10% 0px 90% 100%'") })
+    expect(service.creations).toHaveLength(1)
+  })
+
   it('pays for no image twice: not for done ones, not after a touch, but for changed ones and removed results', async () => {
     givenPhotos('photos/a.jpg', 'photos/b.jpg', 'photos/c.jpg')
     const args = ['cut', 'photos', '--out', 'cut', '--json']

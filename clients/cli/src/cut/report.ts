@@ -1,9 +1,10 @@
 // Prints the outcome of each image: a bar on a terminal, lines elsewhere, JSON on request.
+import type { Progress } from 'matte-client'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { exitCodeOfError, renderError, showError } from '../print/error.ts'
 import { formatBytes, formatDuration, plural } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
-import { renderProgress } from '../print/progress-line.ts'
+import { renderProgress, renderStep } from '../print/progress-line.ts'
 
 export type Outcome = {
   readonly input: string
@@ -24,6 +25,8 @@ export type Outcome = {
 )
 
 export type Report = {
+  /** Steps of a single image on a terminal. */
+  readonly progress?: ((progress: Progress) => void) | undefined
   add(outcome: Outcome): void
   /** Prints the summary; the code is that of the whole run. */
   end(stopped: { readonly by: unknown } | undefined): ExitCode
@@ -33,12 +36,13 @@ type Counts = { total: number; succeeded: number; failed: number; skipped: numbe
 
 const redrawMs = 100
 
-/** Without `total` the run has no end, such as with `--watch`, so there is no bar. A single image needs none. */
+/** Without `total` the run has no end, such as with `--watch`, so there is no bar. A single image has steps instead. */
 export function createReport(out: Output, total: number | undefined): Report {
   const counts: Counts = { total: total ?? 0, succeeded: 0, failed: 0, skipped: 0, resumed: 0, bytes: 0 }
   const startedMs = performance.now()
-  const hasBar = process.stderr.isTTY && !out.json && !out.quiet && total !== undefined && total > 1
-  const bar = hasBar ? startBar(counts, startedMs) : undefined
+  const isShown = process.stderr.isTTY && !out.json && !out.quiet
+  const bar = isShown && total !== undefined && total > 1 ? startBar(counts, startedMs) : undefined
+  const steps = isShown && total === 1 ? createSteps() : undefined
   const failures: unknown[] = []
   const print = (outcome: Outcome): void => {
     if (out.json) out.record(toRecord(outcome))
@@ -46,7 +50,9 @@ export function createReport(out: Output, total: number | undefined): Report {
     else if (!out.quiet) out.line(describe(outcome))
   }
   return {
+    progress: steps?.draw,
     add: (outcome) => {
+      steps?.clear()
       count(counts, outcome)
       if (outcome.status === 'failed') failures.push(outcome.error)
       if (bar !== undefined && outcome.status === 'failed') bar.clear()
@@ -54,6 +60,7 @@ export function createReport(out: Output, total: number | undefined): Report {
     },
     end: (stopped) => {
       bar?.end()
+      steps?.clear()
       if (!out.json && total !== 1) out.note(summarize(counts, performance.now() - startedMs))
       if (stopped) {
         const error = showError(stopped.by)
@@ -79,8 +86,23 @@ function count(counts: Counts, outcome: Outcome): void {
   if (outcome.status !== 'skipped') counts.bytes += outcome.sizeBytes ?? 0
 }
 
+const clear = (): void => void process.stderr.write('\r\u001b[2K')
+
+function createSteps() {
+  let shown = ''
+  const draw = (progress: Progress): void => {
+    const text = renderStep(progress).slice(0, (process.stderr.columns || 80) - 1)
+    if (text === shown) return
+    clear()
+    process.stderr.write(text)
+    shown = text
+  }
+  return { draw, clear: () => shown !== '' && draw(arrived) }
+}
+
+const arrived: Progress = { state: 'done', loadedBytes: 0, totalBytes: undefined }
+
 function startBar(counts: Counts, startedMs: number) {
-  const clear = (): void => void process.stderr.write('\r\u001b[2K')
   const draw = (): void => {
     const processed = counts.succeeded + counts.failed
     const state = {

@@ -39,6 +39,7 @@ export async function runJobs(
       ...remove,
       concurrency,
       signal,
+      onProgress: report.progress,
       ...(manifest && { manifest: manifest.store, done: 'download' as const }),
     })
     for await (const result of results) {

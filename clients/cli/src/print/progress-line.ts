@@ -1,4 +1,5 @@
 // The progress bar as text: a pure function of counts, time and width.
+import type { Progress } from 'matte-client'
 import { formatBytes, formatClock } from './format.ts'
 
 export type ProgressState = {
@@ -38,4 +39,17 @@ export function renderProgress(state: ProgressState, columns: number): string {
 function renderBar(share: number): string {
   const full = Math.round(Math.min(1, share) * barWidth)
   return `${'█'.repeat(full)}${'░'.repeat(barWidth - full)}`
+}
+
+/** One image on its way; empty when it has arrived. */
+export function renderStep({ state, loadedBytes, totalBytes }: Progress): string {
+  const size = totalBytes ? `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}` : formatBytes(loadedBytes)
+  const texts: Readonly<Record<Progress['state'], string>> = {
+    uploading: `Uploading ${size}`,
+    queued: 'Waiting in the queue',
+    processing: 'Removing the background',
+    downloading: `Downloading ${size}`,
+    done: '',
+  }
+  return texts[state]
 }

@@ -19,6 +19,7 @@ from ._generated import (
     Deleted,
     Delivery,
     DeliveryStatus,
+    EventName,
     Model,
     NewWebhookEndpoint,
     Output,
@@ -26,10 +27,15 @@ from ._generated import (
     SigningSecret,
     Task,
     TaskStatus,
+    TriggeredWebhook,
     UploadGrant,
     Usage,
+    WebhookDeliveryDetails,
+    WebhookEgressAddresses,
     WebhookEndpoint,
+    WebhookEventDeliveries,
     WebhookRecovery,
+    WebhookStats,
 )
 from ._input import open_input
 from ._many import remove_backgrounds
@@ -246,11 +252,17 @@ class AsyncWebhooks:
         *,
         target_url: str,
         event_types: Iterable[str] = (),
+        headers: Mapping[str, str] | None = None,
         description: str | None = None,
         idempotency_key: str | None = None,
     ) -> NewWebhookEndpoint:
-        """Creates an endpoint. Only this response has its `signingSecret`."""
-        body = {"targetUrl": target_url, "eventTypes": list(event_types), "description": description}
+        """Creates an endpoint. Only this response has its `signingSecret`. `headers` go with each delivery."""
+        body = {
+            "targetUrl": target_url,
+            "eventTypes": list(event_types),
+            "headers": None if headers is None else dict(headers),
+            "description": description,
+        }
         path, key = _webhook_root, idempotency_key
         return await self._transport.request(
             NewWebhookEndpoint, "POST", path, body=without_none(body), idempotency_key=key
@@ -268,12 +280,15 @@ class AsyncWebhooks:
         *,
         target_url: str | None = None,
         event_types: Iterable[str] | None = None,
+        headers: Mapping[str, str | None] | None = None,
         description: str | None = None,
         status: Literal["enabled", "disabled"] | None = None,
     ) -> WebhookEndpoint:
-        """Changes the given fields. An empty description removes it."""
+        """Changes the given fields. An empty description removes it, and so does `None` for one of `headers`."""
         events = None if event_types is None else list(event_types)
-        body = {"targetUrl": target_url, "eventTypes": events, "description": description, "status": status}
+        own = None if headers is None else dict(headers)
+        body = {"targetUrl": target_url, "eventTypes": events, "headers": own, "description": description}
+        body["status"] = status
         return await self._send(WebhookEndpoint, "PATCH", "", webhook_id, body=without_none(body))
 
     async def delete(self, webhook_id: str) -> Deleted:
@@ -287,6 +302,19 @@ class AsyncWebhooks:
     async def test(self, webhook_id: str) -> Delivery:
         """Sends `test.webhook`. The response has the recorded attempt."""
         return await self._send(Delivery, "POST", "/test", webhook_id)
+
+    async def sample(self, webhook_id: str, event: EventName) -> Delivery:
+        """Sends an event with example values. The response has the recorded attempt."""
+        return await self._send(Delivery, "POST", "/samples", webhook_id, body={"event": event})
+
+    async def trigger(self, event: EventName) -> TriggeredWebhook:
+        """Sends a sample of an event to the open streams, such as that of `matte webhooks listen`."""
+        path = f"{_webhook_root}/trigger"
+        return await self._transport.request(TriggeredWebhook, "POST", path, body={"event": event})
+
+    async def stats(self, webhook_id: str) -> WebhookStats:
+        """Success rate, latency and volume by hour."""
+        return await self._send(WebhookStats, "GET", "/stats", webhook_id)
 
     def deliveries(
         self,
@@ -306,16 +334,36 @@ class AsyncWebhooks:
         read = self._transport.reader(f"{_webhook_root}/{{id}}/deliveries", {"id": webhook_id})
         return AsyncListing(read, {**query, **paging})
 
+    async def delivery(self, delivery_id: str) -> WebhookDeliveryDetails:
+        """A delivery with the headers of its attempts."""
+        path = f"{_webhook_root}/deliveries/{{id}}"
+        return await self._transport.request(WebhookDeliveryDetails, "GET", path, values={"id": delivery_id})
+
+    async def event(self, event_id: str) -> WebhookEventDeliveries:
+        """An event with all its deliveries, by the header `webhook-id` that a receiver got."""
+        path = f"{_webhook_root}/events/{{id}}"
+        return await self._transport.request(WebhookEventDeliveries, "GET", path, values={"id": event_id})
+
     async def redeliver(self, delivery_id: str) -> Delivery:
         """Sends a delivery again."""
         path = f"{_webhook_root}/deliveries/{{id}}/redeliver"
         return await self._transport.request(Delivery, "POST", path, values={"id": delivery_id})
 
-    async def recover(self, webhook_id: str, *, since: str, dry_run: bool = False) -> WebhookRecovery:
-        """Sends again all deliveries that failed or were paused since a time."""
-        return await self._send(
-            WebhookRecovery, "POST", "/recover", webhook_id, body={"since": since, "dryRun": dry_run}
-        )
+    async def recover(
+        self,
+        webhook_id: str,
+        *,
+        since: str,
+        until: str | None = None,
+        event_types: Iterable[str] | None = None,
+        statuses: Iterable[Literal["exhausted", "pending", "paused"]] | None = None,
+        dry_run: bool = False,
+    ) -> WebhookRecovery:
+        """Sends again the deliveries that failed or were paused since a time, all or those that are selected."""
+        events = None if event_types is None else list(event_types)
+        chosen = None if statuses is None else list(statuses)
+        body = {"since": since, "until": until, "eventTypes": events, "statuses": chosen, "dryRun": dry_run}
+        return await self._send(WebhookRecovery, "POST", "/recover", webhook_id, body=without_none(body))
 
     def callback_deliveries(
         self,
@@ -332,6 +380,11 @@ class AsyncWebhooks:
         query = {"status": status, "event": event, "startDate": start_date, "endDate": end_date}
         paging = {"page": page, "pageSize": page_size, "cursor": cursor}
         return AsyncListing(self._transport.reader(f"{_webhook_root}/callback-deliveries"), {**query, **paging})
+
+    async def egress_addresses(self) -> WebhookEgressAddresses:
+        """Addresses that webhooks come from."""
+        path = f"{_webhook_root}/egress-addresses"
+        return await self._transport.request(WebhookEgressAddresses, "GET", path)
 
     async def signing_secret(self) -> SigningSecret:
         """Secret that signs deliveries to a `callback_url`."""

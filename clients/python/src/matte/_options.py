@@ -71,7 +71,7 @@ class OutputOptions(TypedDict, total=False):
     """Form of the result."""
 
     format: Literal["png", "webp", "jpeg"]
-    #: "transparent", "#rrggbb" or "#rrggbbaa".
+    #: "transparent", "#rrggbb" or "#rrggbbaa"; "#rgb" and "#rgba" are short forms.
     background: str
     #: Crops to the foreground.
     crop: bool

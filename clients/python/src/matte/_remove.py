@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
@@ -77,8 +78,15 @@ def report_queued(on_progress: Callable[[Progress], None] | None) -> None:
 def build_request(options: RemoveOptions | RemoveManyOptions) -> Json:
     """Body of a creation without its image. Its fields have a fixed order, which the manifest's fingerprint needs."""
     output = without_none({api: options.get(name) for name, api in _output_names.items()})
+    if "background" in output:
+        output["background"] = expand_colour(output["background"])
     body = {"modelVersion": options.get("model"), "callbackUrl": options.get("callback_url"), "output": output or None}
     return without_none(body)
+
+
+def expand_colour(colour: str) -> str:
+    """`#rgb` and `#rgba` with each digit twice, as the service takes colours."""
+    return re.sub("[^#]", r"\g<0>\g<0>", colour) if re.fullmatch("#[0-9a-fA-F]{3,4}", colour) else colour
 
 
 async def finish_task(

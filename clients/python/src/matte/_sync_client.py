@@ -33,6 +33,7 @@ from ._generated import (
     Deleted,
     Delivery,
     DeliveryStatus,
+    EventName,
     Model,
     NewWebhookEndpoint,
     Output,
@@ -40,10 +41,15 @@ from ._generated import (
     SigningSecret,
     Task,
     TaskStatus,
+    TriggeredWebhook,
     UploadGrant,
     Usage,
+    WebhookDeliveryDetails,
+    WebhookEgressAddresses,
     WebhookEndpoint,
+    WebhookEventDeliveries,
     WebhookRecovery,
+    WebhookStats,
 )
 from ._many import remove_backgrounds
 from ._options import (
@@ -249,14 +255,16 @@ class Webhooks:
         *,
         target_url: str,
         event_types: Iterable[str] = (),
+        headers: Mapping[str, str] | None = None,
         description: str | None = None,
         idempotency_key: str | None = None,
     ) -> NewWebhookEndpoint:
-        """Creates an endpoint. Only this response has its `signingSecret`."""
+        """Creates an endpoint. Only this response has its `signingSecret`. `headers` go with each delivery."""
         return run(
             self._webhooks.create(
                 target_url=target_url,
                 event_types=event_types,
+                headers=headers,
                 description=description,
                 idempotency_key=idempotency_key,
             )
@@ -274,15 +282,17 @@ class Webhooks:
         *,
         target_url: str | None = None,
         event_types: Iterable[str] | None = None,
+        headers: Mapping[str, str | None] | None = None,
         description: str | None = None,
         status: Literal["enabled", "disabled"] | None = None,
     ) -> WebhookEndpoint:
-        """Changes the given fields. An empty description removes it."""
+        """Changes the given fields. An empty description removes it, and so does `None` for one of `headers`."""
         return run(
             self._webhooks.update(
                 webhook_id,
                 target_url=target_url,
                 event_types=event_types,
+                headers=headers,
                 description=description,
                 status=status,
             )
@@ -298,6 +308,18 @@ class Webhooks:
     def test(self, webhook_id: str) -> Delivery:
         """Sends `test.webhook`. The response has the recorded attempt."""
         return run(self._webhooks.test(webhook_id))
+
+    def sample(self, webhook_id: str, event: EventName) -> Delivery:
+        """Sends an event with example values. The response has the recorded attempt."""
+        return run(self._webhooks.sample(webhook_id, event))
+
+    def trigger(self, event: EventName) -> TriggeredWebhook:
+        """Sends a sample of an event to the open streams, such as that of `matte webhooks listen`."""
+        return run(self._webhooks.trigger(event))
+
+    def stats(self, webhook_id: str) -> WebhookStats:
+        """Success rate, latency and volume by hour."""
+        return run(self._webhooks.stats(webhook_id))
 
     def deliveries(
         self,
@@ -325,13 +347,39 @@ class Webhooks:
             )
         )
 
+    def delivery(self, delivery_id: str) -> WebhookDeliveryDetails:
+        """A delivery with the headers of its attempts."""
+        return run(self._webhooks.delivery(delivery_id))
+
+    def event(self, event_id: str) -> WebhookEventDeliveries:
+        """An event with all its deliveries, by the header `webhook-id` that a receiver got."""
+        return run(self._webhooks.event(event_id))
+
     def redeliver(self, delivery_id: str) -> Delivery:
         """Sends a delivery again."""
         return run(self._webhooks.redeliver(delivery_id))
 
-    def recover(self, webhook_id: str, *, since: str, dry_run: bool = False) -> WebhookRecovery:
-        """Sends again all deliveries that failed or were paused since a time."""
-        return run(self._webhooks.recover(webhook_id, since=since, dry_run=dry_run))
+    def recover(
+        self,
+        webhook_id: str,
+        *,
+        since: str,
+        until: str | None = None,
+        event_types: Iterable[str] | None = None,
+        statuses: Iterable[Literal["exhausted", "pending", "paused"]] | None = None,
+        dry_run: bool = False,
+    ) -> WebhookRecovery:
+        """Sends again the deliveries that failed or were paused since a time, all or those that are selected."""
+        return run(
+            self._webhooks.recover(
+                webhook_id,
+                since=since,
+                until=until,
+                event_types=event_types,
+                statuses=statuses,
+                dry_run=dry_run,
+            )
+        )
 
     def callback_deliveries(
         self,
@@ -356,6 +404,10 @@ class Webhooks:
                 cursor=cursor,
             )
         )
+
+    def egress_addresses(self) -> WebhookEgressAddresses:
+        """Addresses that webhooks come from."""
+        return run(self._webhooks.egress_addresses())
 
     def signing_secret(self) -> SigningSecret:
         """Secret that signs deliveries to a `callback_url`."""

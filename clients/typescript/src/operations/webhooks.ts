@@ -3,17 +3,23 @@ import type { CallOptions } from '../options.ts'
 import type {
   Deleted,
   DeliveryQuery,
+  EventName,
   NewWebhookEndpoint,
   Page,
   RecoverRequest,
   RotatedWebhookEndpoint,
   RotateRequest,
   SigningSecret,
+  TriggeredWebhook,
   WebhookDelivery,
+  WebhookDeliveryDetails,
+  WebhookEgressAddresses,
   WebhookEndpoint,
+  WebhookEventDeliveries,
   WebhookPatch,
   WebhookRecovery,
   WebhookRequest,
+  WebhookStats,
 } from '../schema.ts'
 import { verifyWebhook } from '../webhook/verify.ts'
 import { listing } from './listing.ts'
@@ -44,16 +50,36 @@ export const createWebhookOperations = ({ request }: Transport) => ({
   test: (id: string, options?: CallOptions): Promise<WebhookDelivery> =>
     request('POST', `${one}/test`, { ...options, path: { id } }),
 
+  /** Sends an event with example values. The answer has the recorded attempt. */
+  sample: (id: string, event: EventName, options?: CallOptions): Promise<WebhookDelivery> =>
+    request('POST', `${one}/samples`, { ...options, path: { id }, body: { event } }),
+
+  /** Sends a sample of an event to the open streams, such as that of `matte webhooks listen`. */
+  trigger: (event: EventName, options?: CallOptions): Promise<TriggeredWebhook> =>
+    request('POST', `${root}/trigger`, { ...options, body: { event } }),
+
+  /** Success rate, latency and volume by hour. */
+  stats: (id: string, options?: CallOptions): Promise<WebhookStats> =>
+    request('GET', `${one}/stats`, { ...options, path: { id } }),
+
   deliveries: (id: string, query: DeliveryQuery = {}, options?: CallOptions) =>
     listing(
       (page) => request<Page<WebhookDelivery>>('GET', `${one}/deliveries`, { ...options, path: { id }, query: page }),
       query,
     ),
 
+  /** A delivery with the headers of its attempts. */
+  delivery: (id: string, options?: CallOptions): Promise<WebhookDeliveryDetails> =>
+    request('GET', `${root}/deliveries/{id}`, { ...options, path: { id } }),
+
+  /** An event with all its deliveries, by the header `webhook-id` that a receiver got. */
+  event: (id: string, options?: CallOptions): Promise<WebhookEventDeliveries> =>
+    request('GET', `${root}/events/{id}`, { ...options, path: { id } }),
+
   redeliver: (deliveryId: string, options?: CallOptions): Promise<WebhookDelivery> =>
     request('POST', `${root}/deliveries/{deliveryId}/redeliver`, { ...options, path: { deliveryId } }),
 
-  /** Sends again all deliveries that failed or were paused since a time. */
+  /** Sends again the deliveries that failed or were paused since a time, all or those that the body selects. */
   recover: (id: string, body: RecoverRequest, options?: CallOptions): Promise<WebhookRecovery> =>
     request('POST', `${one}/recover`, { ...options, path: { id }, body }),
 
@@ -62,6 +88,10 @@ export const createWebhookOperations = ({ request }: Transport) => ({
       (page) => request<Page<WebhookDelivery>>('GET', `${root}/callback-deliveries`, { ...options, query: page }),
       query,
     ),
+
+  /** Addresses that webhooks come from. */
+  egressAddresses: (options?: CallOptions): Promise<WebhookEgressAddresses> =>
+    request('GET', `${root}/egress-addresses`, options),
 
   /** Secret that signs what goes to a `callbackUrl`. */
   signingSecret: (options?: CallOptions): Promise<SigningSecret> =>
