@@ -116,5 +116,5 @@ metadata:
   {{- include "matte.metadata" $metadata | nindent 2 }}
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $name }} }
 subjects:
-  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" . }}, namespace: {{ .root.Release.Namespace }} }
+  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" . }}, namespace: {{ .root.Release.Namespace | quote }} }
 {{- end -}}

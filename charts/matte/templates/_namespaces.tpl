@@ -33,7 +33,7 @@ metadata:
   {{- include "matte.metadata" $metadata | nindent 2 }}
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $name }} }
 subjects:
-  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" $given }}, namespace: {{ $given.root.Release.Namespace }} }
+  - { kind: ServiceAccount, name: {{ include "matte.serviceAccountName" $given }}, namespace: {{ $given.root.Release.Namespace | quote }} }
 {{- end }}
 {{- end -}}
 
@@ -46,7 +46,7 @@ namespaceSelector:
 {{- /* NetworkPolicy peer: the pods of a component, for a policy in another namespace. */ -}}
 {{- define "matte.peerFrom" -}}
 {{- if .namespace }}
-namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Release.Namespace }} } }
+namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ .root.Release.Namespace | quote }} } }
 {{- end }}
 {{ include "matte.peer" . }}
 {{- end -}}

@@ -9,7 +9,7 @@ Prometheus templates.
 {{- end -}}
 
 {{- define "matte.rules.labels" -}}
-namespace: {{ .Release.Namespace }}
+namespace: {{ .Release.Namespace | quote }}
 release: {{ include "matte.fullname" . }}
 {{- end -}}
 
