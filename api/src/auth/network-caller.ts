@@ -15,7 +15,7 @@ type Settings = {
   readonly networks: readonly string[]
   readonly workspaceId: string
   readonly trustedProxyHops: number
-  /** Of web pages that may call; `*` means any. */
+  /** Origins of web pages that may call; `*` means any. */
   readonly origins: readonly string[]
 }
 
