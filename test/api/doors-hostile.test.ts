@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { until } from '../support/until.ts'
-import { codeOf, countTasks, countUnusedUploads, formOf } from './doors.ts'
+import { codeOf, countTasks, countUnusedUploads, formOf, type RemovebgErrors } from './doors.ts'
 import { type Caller, smallImage, useApi } from './given.ts'
 
 // Without a worker, tasks stay queued.
@@ -39,6 +39,15 @@ describe('the door for remove.bg', () => {
     const response = await send(caller, multipart, chunked)
     expect([response.status, await codeOf(response)]).toEqual([400, 'image_too_large'])
     expect(await countTasks(world, caller.workspaceId)).toBe(0)
+  })
+
+  it('refuses a text of unknown length that is larger than any image', async () => {
+    const chunk = Buffer.alloc(10 * mb, 'A')
+    const chunked = ReadableStream.from([Buffer.from('{"image_file_b64":"'), chunk, chunk, chunk, Buffer.from('"}')])
+    const response = await send(await world.caller(), 'application/json', chunked)
+    const { errors } = (await response.json()) as RemovebgErrors
+    expect([response.status, errors[0]?.code]).toEqual([400, 'image_too_large'])
+    expect(errors[0]?.detail).toContain('The body is too large') // an image of this size alone would fail later
   })
 
   it.each([
