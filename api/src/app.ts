@@ -145,9 +145,11 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
 }
 
 /** Undefined unless the rembg door is open. */
-function networkCallersOf(db: Db, { doorsRembg, doorsRembgNetworks: networks, doorsRembgWorkspace }: Config) {
-  if (!doorsRembg || doorsRembgWorkspace === undefined) return undefined
-  return networkCallers(db, { networks, workspaceId: doorsRembgWorkspace })
+function networkCallersOf(db: Db, config: Config) {
+  const { doorsRembg, doorsRembgNetworks: networks, doorsRembgWorkspace: workspaceId } = config
+  if (!doorsRembg || workspaceId === undefined) return undefined
+  const { trustedProxyHops, corsAllowedOrigins: origins } = config
+  return networkCallers(db, { networks, workspaceId, trustedProxyHops, origins })
 }
 
 /** In milliseconds: a whole request (21 MiB at 73 kB/s), and a socket without traffic. */

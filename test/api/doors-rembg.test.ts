@@ -58,6 +58,25 @@ describe('/api/remove', () => {
     await withDoor({ networks: '192.0.2.0/24', env }, async (api) => expect(await asClient(api)).toBe(422))
   })
 
+  it('refuses clients behind a proxy that is not counted, whose address is the proxy', async () => {
+    const from = (api: TestApi, addresses: string) =>
+      fetch(`${api.url}/api/remove`, { headers: { 'x-forwarded-for': addresses } }).then(({ status }) => status)
+    await withDoor({}, async (api) => expect(await from(api, '203.0.113.9')).toBe(403))
+    const behindOne = { networks: '10.0.0.0/8', env: { TRUSTED_PROXY_HOPS: '1' } }
+    await withDoor(behindOne, async (api) => {
+      expect(await from(api, '203.0.113.9, 10.0.0.7')).toBe(403)
+      expect(await from(api, '10.0.0.7')).toBe(422)
+    })
+  })
+
+  it('refuses web pages, except those of allowed origins', async () => {
+    const origin = 'https://pages.example.com'
+    const send = async (api: TestApi) =>
+      (await fetch(`${api.url}/api/remove`, { method: 'POST', headers: { origin }, body: formOf({}) })).status
+    await withDoor({}, async (api) => expect(await send(api)).toBe(403))
+    await withDoor({ env: { CORS_ALLOWED_ORIGINS: origin } }, async (api) => expect(await send(api)).toBe(422))
+  })
+
   it('answers 422 as FastAPI does for missing and invalid fields', async () => {
     await withDoor({}, async (api) => {
       const image = await smallImage()

@@ -173,7 +173,8 @@ describe('POST /v1.0/removebg', () => {
       expect(await balanceOf(caller)).toEqual({ available: 4, held: 1 })
       leaving.abort()
       expect(await answer).toBe('left')
-      await untilTask(world, caller.workspaceId, 'canceled')
+      // The end of the wait would cancel the task too.
+      await untilTask(world, caller.workspaceId, 'canceled', { timeoutMs: 25_000 })
       expect(await balanceOf(caller)).toEqual({ available: 5, held: 0 })
     } finally {
       await api.stop()

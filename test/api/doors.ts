@@ -1,6 +1,6 @@
 // Setup for the tests of the doors: a workspace, and requests as programs for remove.bg and rembg send them.
 
-import { until } from '../support/until.ts'
+import { type UntilOptions, until } from '../support/until.ts'
 import type { World } from './given.ts'
 
 type File = { readonly name: string; readonly bytes: Uint8Array }
@@ -25,11 +25,20 @@ const tasksOf = (world: World, workspaceId: string) =>
   world.db.selectFrom('task').select(['id', 'status']).where('workspace_id', '=', workspaceId).execute()
 
 /** The only task of a workspace, once it is there in this status. */
-export const untilTask = (world: World, workspaceId: string, status: string): Promise<{ id: string }> =>
-  until(`the task is ${status}`, async () => {
-    const [task, ...more] = await tasksOf(world, workspaceId)
-    return more.length === 0 && task?.status === status ? task : undefined
-  })
+export const untilTask = (
+  world: World,
+  workspaceId: string,
+  status: string,
+  options?: UntilOptions,
+): Promise<{ id: string }> =>
+  until(
+    `the task is ${status}`,
+    async () => {
+      const [task, ...more] = await tasksOf(world, workspaceId)
+      return more.length === 0 && task?.status === status ? task : undefined
+    },
+    options,
+  )
 
 export const countTasks = async (world: World, workspaceId: string): Promise<number> =>
   (await tasksOf(world, workspaceId)).length

@@ -79,6 +79,24 @@ describe.each(surfaces)('headers of an endpoint on the surface %s', (surface) =>
     expect(await stored(id)).toBeNull()
   })
 
+  it('do not follow a target to another host, unless they are given again or removed', async () => {
+    const keeper = await world.keeper(surface)
+    const { id } = await create(keeper, { 'X-Token': secret, 'X-B': 'second' })
+    const move = (url: string, headers?: unknown) =>
+      keeper.call<Endpoint>('PATCH', `/webhooks/${id}`, { body: { targetUrl: url, headers } })
+    const issue = { path: '/body/headers', message: expect.stringContaining('X-Token') }
+    const refused = { status: 400, code: 'INVALID_PARAMS', details: { issues: [issue] } }
+    await expect(move('https://93.184.216.35/hook')).rejects.toMatchObject(refused)
+    await expect(move('https://93.184.216.34:8443/hook', { 'X-B': 'third' })).rejects.toMatchObject(refused)
+    expect((await stored(id))?.target_url).toBe(targetUrl)
+    await move('https://93.184.216.34/other')
+    expect((await stored(id))?.open).toEqual({ 'X-Token': secret, 'X-B': 'second' })
+    await move('https://93.184.216.35/hook', { 'x-token': 'another-secret', 'X-B': null })
+    expect(await stored(id)).toMatchObject({
+      ...{ target_url: 'https://93.184.216.35/hook', open: { 'x-token': 'another-secret' } },
+    })
+  })
+
   it('of another workspace cannot be changed', async () => {
     const { id } = await create(await world.keeper(surface), { 'X-Token': secret })
     await expect(patch(await world.keeper(surface), id, { 'X-B': 'b' })).rejects.toMatchObject({ status: 404 })

@@ -71,6 +71,15 @@ describe('events of a stream', () => {
     ])
   })
 
+  it('are bounded too while no stream is open to number them', async () => {
+    const workspaceId = await given()
+    await sql`insert into streamed_event (workspace_id, event, event_key, body)
+              select ${workspaceId}, 'welcome', n::text, '{}' from generate_series(1, 10005) as n`.execute(database.db)
+    await clean()
+    expect(await positionsOf(workspaceId)).toHaveLength(10_000)
+    expect((await resume(workspaceId, 4)).complete).toBe(false)
+  })
+
   it('are deleted an hour after the last stream, and the next stream starts behind them', async () => {
     const workspaceId = await given()
     await publish(workspaceId, 'a')

@@ -76,7 +76,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
 
   async function byNetwork(deps: AuthDeps, request: FastifyRequest): Promise<RequestCaller> {
     if (deps.byNetwork === undefined) throw new Error('a route has access `network`, but no networks are configured')
-    const { workspaceId, plan } = await deps.byNetwork(request.ip)
+    const { workspaceId, plan } = await deps.byNetwork(request)
     capacity.countFor(request, workspaceId)
     request.holders = [workspaceId]
     return { workspaceId, plan, planLimits: planWithAccess(deps.plans, plan), userId: null }

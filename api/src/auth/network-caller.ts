@@ -3,30 +3,55 @@ import { BlockList } from 'node:net'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
+import type { FastifyRequest } from 'fastify'
 import { shortCache } from './short-cache.ts'
 
 type Workspace = { readonly workspaceId: string; readonly plan: string }
 
-/** The workspace that clients of this address act for. @throws MatteError AUTH_FORBIDDEN */
-export type NetworkCallers = (address: string) => Promise<Workspace>
+/** The workspace that the client acts for. @throws MatteError AUTH_FORBIDDEN */
+export type NetworkCallers = (request: Pick<FastifyRequest, 'ip' | 'headers'>) => Promise<Workspace>
 
-type Settings = { readonly networks: readonly string[]; readonly workspaceId: string }
+type Settings = {
+  readonly networks: readonly string[]
+  readonly workspaceId: string
+  readonly trustedProxyHops: number
+  /** Origins of web pages that may call; `*` means any. */
+  readonly origins: readonly string[]
+}
 
-export function networkCallers(db: Db, { networks, workspaceId }: Settings): NetworkCallers {
+export function networkCallers(db: Db, { networks, workspaceId, ...settings }: Settings): NetworkCallers {
   const isAllowed = addressesIn(networks)
   const cache = shortCache<Workspace>()
   const read = async (): Promise<Workspace | undefined> => {
     const workspace = await findWorkspace(db, workspaceId)
     return workspace && { workspaceId, plan: workspace.plan }
   }
-  return async (address) => {
-    if (!isAllowed(address)) {
+  return async ({ ip, headers }) => {
+    refuseHidden(headers['x-forwarded-for'], settings.trustedProxyHops)
+    refusePages(headers.origin, settings.origins)
+    if (!isAllowed(ip)) {
       throw new MatteError('AUTH_FORBIDDEN', 'Your address is not in the networks that may use this path.')
     }
     const workspace = await cache.find(workspaceId, read)
     if (workspace === undefined) throw new Error(`DOORS_REMBG_WORKSPACE: there is no workspace ${workspaceId}`)
     return workspace
   }
+}
+
+/** Behind a proxy that is not counted, every client would have the address of the proxy, which may be in a network. */
+function refuseHidden(forwardedFor: string | string[] | undefined, trustedProxyHops: number): void {
+  const hops = [forwardedFor ?? []].flat().join(',').split(',')
+  if (forwardedFor === undefined || hops.length <= trustedProxyHops) return
+  throw new MatteError(
+    'AUTH_FORBIDDEN',
+    `X-Forwarded-For names ${hops.length} addresses, but TRUSTED_PROXY_HOPS is ${trustedProxyHops}, so the client is unknown.`,
+  )
+}
+
+/** A browser in a network would send what any web page asks for. */
+function refusePages(origin: string | undefined, origins: readonly string[]): void {
+  if (origin === undefined || origins.includes('*') || origins.includes(origin)) return
+  throw new MatteError('AUTH_FORBIDDEN', 'Web pages of this origin may not use this path; see CORS_ALLOWED_ORIGINS.')
 }
 
 /** An IPv4 network also matches its addresses in IPv4-mapped IPv6 form. */

@@ -70,6 +70,10 @@ export async function cutOut<T extends DoorRequest>(
   const gone = new AbortController()
   exchange.reply.raw.once('close', () => gone.abort())
   const { asked, objectKey } = await receive(deps, exchange.request, read)
+  if (gone.signal.aborted) {
+    await release(deps.db, objectKey)
+    return { asked, outcome: { kind: 'late' } }
+  }
   const task = await createFrom(deps, exchange.request, { ...asked, objectKey })
   const ended = await awaitEnd(deps, exchange.request, { task, gone: gone.signal })
   return { asked, outcome: await outcomeOf(deps, ended, gone.signal) }
@@ -109,7 +113,7 @@ async function storeImage({ db, bucket, probe }: DoorDeps, request: FastifyReque
   return objectKey
 }
 
-/** Refused requests must not fill the workspace's bound of unused uploads. The sweeper covers a failure. */
+/** Requests without a task must not fill the workspace's bound of unused uploads. The sweeper covers a failure. */
 const release = (db: Db, objectKey: string): Promise<void> => releaseUpload(db, objectKey).catch(() => undefined)
 
 type NewTask = Omit<DoorRequest, 'image'> & { readonly objectKey: string }

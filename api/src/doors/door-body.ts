@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import type {} from '@fastify/multipart'
 import { MatteError } from '@matte/core/error'
-import { invalidParam } from '@matte/core/invalid-params'
+import { invalidParam, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyRequest } from 'fastify'
 
 export type DoorFile = { readonly fileName: string; readonly bytes: Buffer }
@@ -16,6 +16,8 @@ export type DoorForm = {
 
 /** Both protocols have about twenty fields. */
 const partsMax = 64
+/** Separators of a text body: millions of tiny fields would need many times its memory. */
+const separatorsMax = 1_000
 /** Everything in a body but its image. */
 const overheadBytes = 65_536
 
@@ -41,9 +43,15 @@ export async function readForm(request: FastifyRequest, imageBytesMax: number): 
     // Discards the rest: a client that is still sending would not read the response.
     request.raw.unpipe()
     request.raw.resume()
-    throw error
+    throw isKnown(error) ? error : invalidParams([incomplete], { cause: error })
   }
 }
+
+const incomplete = { path: '/body', message: 'must be a complete form, as its content type says' }
+
+/** Others come from the parser of multipart, or from a client that left. */
+const isKnown = (error: unknown): boolean =>
+  error instanceof MatteError || (error instanceof Error && 'statusCode' in error)
 
 async function readParts(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
   const type = typeOf(request.headers['content-type'])
@@ -53,8 +61,15 @@ async function readParts(request: FastifyRequest, imageBytesMax: number): Promis
     throw invalidParam('/headers/content-type', `must be ${known}`)
   }
   const text = (await readAll(request.raw, imageBytesMax)).toString()
+  if (hasManyFields(text)) throw invalidParam('/body', 'has too many fields')
   const fields = type === 'application/json' ? fieldsOfJson(text) : new Map(new URLSearchParams(text))
   return { fields, files: new Map() }
+}
+
+function hasManyFields(text: string): boolean {
+  const separators = text.matchAll(/[&,[{]/g)
+  for (let count = 0; !separators.next().done; count++) if (count >= separatorsMax) return true
+  return false
 }
 
 const typeOf = (header: string | undefined): string => (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
@@ -62,13 +77,23 @@ const typeOf = (header: string | undefined): string => (header ?? '').split(';')
 async function readMultipart(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
   const fields = new Map<string, string>()
   const files = new Map<string, DoorFile>()
-  const limits = { fileSize: imageBytesMax + 1, fieldSize: bodyBytesMax(imageBytesMax), parts: partsMax }
+  const max = bodyBytesMax(imageBytesMax)
+  const limits = { fileSize: imageBytesMax + 1, fieldSize: max, parts: partsMax }
+  // The limits count each part alone, and a chunked body announces no length.
+  let size = 0
+  request.raw.on('data', (chunk: Buffer) => {
+    size += chunk.length
+  })
   for await (const part of request.parts({ limits })) {
     if (part.type === 'field') fields.set(part.fieldname, String(part.value))
-    else files.set(part.fieldname, { fileName: part.filename, bytes: await collect(part.file) })
+    else files.set(part.fieldname, { fileName: nameOf(part), bytes: await collect(part.file) })
+    if (size > max) throw bodyTooLarge(imageBytesMax)
   }
   return { fields, files }
 }
+
+/** Undefined, against its type, for a file that has a content type only. */
+const nameOf = ({ filename }: { readonly filename: string | undefined }): string => filename ?? 'image'
 
 async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = []

@@ -169,7 +169,8 @@ export const webhookPatch = Type.Object(
     eventTypes: Type.Optional(eventTypes),
     headers: headers(
       2 * ownHeadersMax,
-      `Your own headers to add or replace; null removes one, and the others stay. ${headerRules}`,
+      'Your own headers to add or replace; null removes one, and the others stay. With a `targetUrl` of another host, ' +
+        `each header must be given again or removed. ${headerRules}`,
     ),
     description,
     status: Type.Optional(nullableOneOf(['enabled', 'disabled'])),

@@ -991,8 +991,9 @@ class UpdateWebhookRequest(TypedDict, total=False):
     """
     headers: dict[str, object] | None
     """
-    Your own headers to add or replace; null removes one, and the others stay. At most
-    10, names of up to 64 characters, values of up to 1,024 visible ASCII characters.
+    Your own headers to add or replace; null removes one, and the others stay. With a
+    `targetUrl` of another host, each header must be given again or removed. At most 10,
+    names of up to 64 characters, values of up to 1,024 visible ASCII characters.
     Refused: headers that the service or the connection sets, such as `Host`,
     `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted
     and never shown again.

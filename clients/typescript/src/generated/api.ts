@@ -1817,7 +1817,7 @@ export interface components {
             targetUrl?: string | null;
             /** @description Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions. */
             eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
-            /** @description Your own headers to add or replace; null removes one, and the others stay. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
+            /** @description Your own headers to add or replace; null removes one, and the others stay. With a `targetUrl` of another host, each header must be given again or removed. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
             headers?: {
                 [key: string]: string | null;
             } | null;

@@ -21,7 +21,13 @@ import {
 } from './endpoint-changes.ts'
 import { type Maker, requireEndpointMaker } from './endpoint-maker.ts'
 import { type EndpointRow, findEndpoint, liveEndpoints } from './endpoint-queries.ts'
-import { changeHeaders, type HeaderChanges, mergeHeaders, storeHeaders } from './own-headers.ts'
+import {
+  changeHeaders,
+  type HeaderChanges,
+  keepHeadersFromOtherOrigin,
+  mergeHeaders,
+  storeHeaders,
+} from './own-headers.ts'
 import { pauseEndpointDeliveries } from './pause-deliveries.ts'
 import { welcomeFirstListener } from './welcome.ts'
 
@@ -88,7 +94,7 @@ type EndpointPatch = Omit<EndpointChanges, 'target' | 'headers'> & {
 
 /**
  * Waiting deliveries move to a new target, or are paused if the endpoint is disabled.
- * @throws MatteError NOT_FOUND; as `storeHeaders`
+ * @throws MatteError NOT_FOUND; as `storeHeaders` and `keepHeadersFromOtherOrigin`
  */
 export async function changeEndpoint(
   db: Db,
@@ -99,6 +105,8 @@ export async function changeEndpoint(
   const eventTypes = patch.eventTypes && expandEventTypes(patch.eventTypes)
   const endpoint = await db.transaction().execute(async (tx) => {
     await lockWorkspace(tx, workspaceId)
+    const changes = patch.headers?.changes ?? {}
+    if (target) await keepHeadersFromOtherOrigin(tx, { workspaceId, id, changes, href: target.href })
     const headers = patch.headers && (await changeHeaders(tx, { workspaceId, id, ...patch.headers }))
     const changed = await updateEndpoint(tx, { workspaceId, id }, { ...patch, target, eventTypes, headers })
     if (changed === undefined) throw endpointNotFound()

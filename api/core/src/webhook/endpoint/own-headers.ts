@@ -64,10 +64,12 @@ const maskValue = (value: string): string =>
 export const maskHeaders = (headers: OwnHeaders): OwnHeaders =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, maskValue(value)]))
 
-/** Masks values that a receiver repeats in its response. */
+/** Masks values that a receiver repeats in its response, as they are or within JSON. A longer one may hold another. */
 export const maskEchoes = (text: string, headers: OwnHeaders): string =>
   Object.values(headers)
     .filter((value) => value.length >= echoLengthMin)
+    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
+    .toSorted((one, other) => other.length - one.length)
     .reduce((masked, value) => masked.replaceAll(value, maskText), text)
 
 /** Columns of `webhook_endpoint`. */
@@ -100,4 +102,21 @@ export async function changeHeaders(tx: Db, { workspaceId, id, keys, changes }: 
   const endpoint = await query.executeTakeFirst()
   const current = openHeaders(keys, id, endpoint?.headers_sealed ?? null)
   return storeHeaders(keys, id, mergeHeaders(current, changes))
+}
+
+type Move = Pick<Change, 'workspaceId' | 'id' | 'changes'> & { readonly href: string }
+
+/**
+ * A caller may change a target without knowing the values, so they do not follow it to another origin.
+ * @throws MatteError INVALID_PARAMS naming the headers that are neither given again nor removed
+ */
+export async function keepHeadersFromOtherOrigin(tx: Db, { workspaceId, id, changes, href }: Move): Promise<void> {
+  const query = liveEndpoints(tx, workspaceId).select(['target_href as from', 'headers_masked as headers'])
+  const endpoint = await query.where('id', '=', id).executeTakeFirst()
+  if (endpoint === undefined || new URL(endpoint.from).origin === new URL(href).origin) return
+  const given = new Set(Object.keys(changes).map((name) => name.toLowerCase()))
+  const kept = Object.keys(endpoint.headers ?? {}).filter((name) => !given.has(name.toLowerCase()))
+  if (kept.length === 0) return
+  const words = 'their values were given for another host; give each again, or null to remove it'
+  throw invalidParam('/body/headers', `must have ${kept.join(', ')}: ${words}`)
 }

@@ -1,6 +1,7 @@
 // Bounds the events stored for streams: by age, by number per workspace, and to workspaces with a recent stream.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { findUnnumbered, numberEvents } from './stream-queries.ts'
 
 /** Events stored per workspace. */
 const keptMax = 10_000
@@ -10,6 +11,7 @@ const deletedAtOnce = 1_000
 /** Deletes until nothing is left; concurrent calls delete nothing twice. Returns the number of deleted events. */
 export async function deleteStreamedEvents(db: Db, keptMinutes: number, signal: AbortSignal): Promise<number> {
   let deleted = 0
+  await numberUnread(db, signal)
   for (const deletePart of [
     () => deleteUnread(db),
     () => deleteRead(db, old(keptMinutes)),
@@ -21,6 +23,15 @@ export async function deleteStreamedEvents(db: Db, keptMinutes: number, signal: 
     }
   }
   return deleted
+}
+
+/** Without an open stream no reader numbers the events, and the bounds count by number. */
+async function numberUnread(db: Db, signal: AbortSignal): Promise<void> {
+  const kept = db.selectFrom('webhook_stream').select('workspace_id as id').where('kept_until', '>', sql<Date>`now()`)
+  const workspaceIds = (await kept.execute()).map(({ id }) => id)
+  for (const id of await findUnnumbered(db, workspaceIds)) {
+    while (!signal.aborted && (await numberEvents(db, [id])) > 0);
+  }
 }
 
 /** Events of workspaces without a recent stream. The next stream starts behind them. */
