@@ -38,7 +38,7 @@ const programs = [
   'api/src/invoice/pdf-worker',
   'controller/src/worker/image/cut-out-worker',
   'local/src/(admin|demo|down|logs|up|install/missing-packages|models/(add|fetch-isnet))',
-  'clients/(typescript/src/(index|files/none)|cli/src/main)',
+  'clients/(typescript/src/(index|app/index|files/none)|cli/src/main)',
   'docs/generate/(generate|lint-contract|check-references|chart/package|mails/show)',
 ].map((path) => String.raw`^${path}\.ts$`)
 

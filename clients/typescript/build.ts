@@ -13,6 +13,7 @@ async function bundle(): Promise<void> {
   const build = await rolldown({
     input: {
       index: `${here}src/index.ts`,
+      app: `${here}src/app/index.ts`,
       'files-node': `${here}src/files/node.ts`,
       'files-none': `${here}src/files/none.ts`,
     },
@@ -45,7 +46,10 @@ function writeManifest(): void {
   const { exports: _exports, imports: _imports, ...common } = JSON.parse(readFileSync(`${here}package.json`, 'utf8'))
   const manifest = {
     ...common,
-    exports: { '.': { types: './types/index.d.ts', default: './index.js' } },
+    exports: {
+      '.': { types: './types/index.d.ts', default: './index.js' },
+      './app': { types: './types/app/index.d.ts', default: './app.js' },
+    },
     imports: { '#files': { node: './files-node.js', default: './files-none.js' } },
   }
   writeFileSync(`${dist}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`)

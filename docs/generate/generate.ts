@@ -7,7 +7,7 @@ import { writeOperatorRules, writeValuesSchema, writeValuesTable, writeWorkerRul
 import { writeSchemaDigest } from './chart/schema-digest.ts'
 import { writeChartVersion, writeImageVersion } from './chart/version.ts'
 import { writePythonModels } from './clients/python.ts'
-import { writeTypeScriptConstants, writeTypeScriptTypes } from './clients/typescript.ts'
+import { writeAppTypes, writeTypeScriptConstants, writeTypeScriptTypes } from './clients/typescript.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
 import { writeEvents } from './events-document.ts'
 import { writeMetrics } from './metrics-document.ts'
@@ -33,6 +33,7 @@ const generated: Readonly<Record<string, (before: string) => string | Promise<st
   'docs/events.md': writeEvents,
   'docs/tritonpool-reference.md': writePoolReference,
   'clients/typescript/src/generated/api.ts': writeTypeScriptTypes,
+  'clients/typescript/src/generated/app.ts': writeAppTypes,
   'clients/typescript/src/generated/constants.ts': writeTypeScriptConstants,
   'clients/python/src/matte/_generated.py': writePythonModels,
   ...dashboardFiles,

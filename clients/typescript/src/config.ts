@@ -3,7 +3,12 @@ import type { MatteOptions } from './options.ts'
 import { version } from './version.ts'
 
 export type Config = {
-  readonly apiKey: string
+  /** Headers that carry the credential. */
+  readonly authorize: () => Readonly<Record<string, string>>
+  /** Gets a new credential after a 401. False: there is none. */
+  readonly renew?: (() => Promise<boolean>) | undefined
+  /** Path of an operation of the Developer API on the API that the client calls. */
+  readonly toPath: (path: string) => string
   /** Without a slash at its end. */
   readonly baseUrl: string
   readonly fetch: typeof globalThis.fetch
@@ -23,14 +28,19 @@ const runtime = (): Runtime => (globalThis as { process?: Runtime }).process ?? 
 
 /** @throws MatteError CLIENT_CONFIG */
 export function readConfig(options: MatteOptions): Config {
-  const { fetch: ownFetch, retriesMax = retriesDefault, timeoutMs = timeoutDefaultMs } = options
   const apiKey = options.apiKey ?? readEnv('MATTE_API_KEY')
   if (!apiKey) throw invalid('There is no API key. Pass `apiKey`, or set MATTE_API_KEY.')
-  if (!/^[\x21-\x7e]+$/.test(apiKey.trim())) throw invalid('The API key has characters that no key has.')
+  const key = apiKey.trim()
+  if (!/^[\x21-\x7e]+$/.test(key)) throw invalid('The API key has characters that no key has.')
+  return { ...readConnection(options), authorize: () => ({ 'x-api-key': key }), toPath: (path) => path }
+}
+
+/** Settings that do not depend on the credential. @throws MatteError CLIENT_CONFIG */
+export function readConnection(options: Omit<MatteOptions, 'apiKey'>) {
+  const { fetch: ownFetch, retriesMax = retriesDefault, timeoutMs = timeoutDefaultMs } = options
   if (!(Number.isInteger(retriesMax) && retriesMax >= 0)) throw invalid('`retriesMax` must be an integer from 0.')
   if (!(timeoutMs > 0)) throw invalid('`timeoutMs` must be more than 0.')
   return {
-    apiKey: apiKey.trim(),
     baseUrl: readBaseUrl(options.baseUrl ?? readEnv('MATTE_BASE_URL')),
     // Called without the client as `this`, which browsers require.
     fetch: ownFetch ?? ((input, init) => globalThis.fetch(input, init)),

@@ -46,21 +46,19 @@ export type DeliveryQuery = QueryOf<'listWebhookDeliveries'>
 /** Form of the result. */
 export type Output = NonNullable<Api.Output>
 
-type Method<Path extends keyof Api.paths> = {
-  [Name in keyof Api.paths[Path]]: Api.paths[Path][Name] extends { responses: object } ? Name : never
-}[keyof Api.paths[Path]]
+type Methods<Paths, Path extends keyof Paths> = {
+  [Name in keyof Paths[Path]]: Paths[Path][Name] extends { responses: object } ? Name : never
+}[keyof Paths[Path]]
 
-export type ApiPath = keyof Api.paths
+type Operation<Paths, Path extends keyof Paths, Verb extends string> = Paths[Path][Lowercase<Verb> & keyof Paths[Path]]
 
 /** Methods of a path, as HTTP writes them. */
-export type ApiMethod<Path extends ApiPath> = Uppercase<Method<Path> & string>
-
-type Operation<Path extends ApiPath, Verb extends string> = Api.paths[Path][Lowercase<Verb> & keyof Api.paths[Path]]
+export type MethodOf<Paths, Path extends keyof Paths> = Uppercase<Methods<Paths, Path> & string>
 
 /** `data` of an operation's answer. */
-export type ApiData<Path extends ApiPath, Verb extends string> =
-  Operation<Path, Verb> extends { responses: infer Responses } ? DataOf<Responses> : never
-type DataOf<Responses> = Responses extends { 200: Answer<infer Data> }
+export type DataOf<Paths, Path extends keyof Paths, Verb extends string> =
+  Operation<Paths, Path, Verb> extends { responses: infer Responses } ? DataOfResponses<Responses> : never
+type DataOfResponses<Responses> = Responses extends { 200: Answer<infer Data> }
   ? Data
   : Responses extends { 201: Answer<infer Data> }
     ? Data
@@ -68,8 +66,15 @@ type DataOf<Responses> = Responses extends { 200: Answer<infer Data> }
 type Answer<Data> = { content: { 'application/json': { data: Data } } }
 
 /** Parameters and body of an operation. */
-export type ApiInput<Path extends ApiPath, Verb extends string> = {
-  path?: Operation<Path, Verb> extends { parameters: { path: infer Values } } ? Values : never
-  query?: Operation<Path, Verb> extends { parameters: { query?: infer Query } } ? Query : never
-  body?: Operation<Path, Verb> extends { requestBody: { content: { 'application/json': infer Body } } } ? Body : never
+export type InputOf<Paths, Path extends keyof Paths, Verb extends string> = {
+  path?: Operation<Paths, Path, Verb> extends { parameters: { path: infer Values } } ? Values : never
+  query?: Operation<Paths, Path, Verb> extends { parameters: { query?: infer Query } } ? Query : never
+  body?: Operation<Paths, Path, Verb> extends { requestBody?: { content: { 'application/json': infer Body } } }
+    ? Body
+    : never
 }
+
+export type ApiPath = keyof Api.paths
+export type ApiMethod<Path extends ApiPath> = MethodOf<Api.paths, Path>
+export type ApiData<Path extends ApiPath, Verb extends string> = DataOf<Api.paths, Path, Verb>
+export type ApiInput<Path extends ApiPath, Verb extends string> = InputOf<Api.paths, Path, Verb>

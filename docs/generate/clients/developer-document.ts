@@ -1,5 +1,4 @@
-// The part of the OpenAPI document that clients need: successes of the Developer API, bodies of webhooks, and the
-// schemas of both. Errors, headers and examples are left out: a client reads errors by their code.
+// The parts of the OpenAPI document that clients need: successes of one API, bodies of webhooks, and the schemas of both. Errors, headers and examples are left out: a client reads errors by their code.
 import { buildServedDocument } from '../build-document.ts'
 import { writeOut } from '../resolve-document.ts'
 
@@ -32,20 +31,28 @@ type Whole = DeveloperDocument & { readonly webhooks: object }
 const versionPath = '/api/v1'
 const developerPath = `${versionPath}/open/developer/`
 
-let made: Promise<DeveloperDocument> | undefined
+let served: Promise<Whole> | undefined
 
-/** Built once for all generated files. Paths are relative to the base address of a client. */
-export const buildDeveloperDocument = (): Promise<DeveloperDocument> => {
-  made ??= buildServedDocument().then((document) => selectDeveloperPart(document as Whole))
-  return made
+/** Built once for all generated files. */
+const getServed = (): Promise<Whole> => {
+  served ??= buildServedDocument() as Promise<Whole>
+  return served
 }
 
-function selectDeveloperPart(served: Whole): DeveloperDocument {
+/** Operations for API keys. Paths are relative to the base address of a client. */
+export const buildDeveloperDocument = async (): Promise<DeveloperDocument> =>
+  selectPart(await getServed(), (path) => path.startsWith(developerPath))
+
+/** Operations for frontends: those of the App API, and others below the version path. */
+export const buildAppDocument = async (): Promise<DeveloperDocument> =>
+  selectPart(await getServed(), (path) => path.startsWith(`${versionPath}/`) && !path.startsWith(developerPath))
+
+function selectPart(served: Whole, isKept: (path: string) => boolean): DeveloperDocument {
   const { components, webhooks, ...document } = served
   const { paths } = writeOut(served) as Whole
   const kept = Object.fromEntries(
     Object.entries(paths)
-      .filter(([path]) => path.startsWith(developerPath))
+      .filter(([path]) => isKept(path))
       .map(([path, methods]) => [path.slice(versionPath.length), selectMethods(methods, served.paths[path] ?? {})]),
   )
   const names = findNames([kept, webhooks], components.schemas)

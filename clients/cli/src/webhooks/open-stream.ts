@@ -1,6 +1,6 @@
 // One connection to the stream of events. Reconnecting is up to the caller.
 import { MatteError } from 'matte-client'
-import { parseEventStream } from './event-stream.ts'
+import { parseEventStream } from 'matte-client/app'
 
 /** Position in the stream; changed while events are read. */
 export type StreamPosition = { lastId: string | undefined; retryMs: number | undefined }

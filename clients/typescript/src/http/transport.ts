@@ -39,17 +39,16 @@ export function createTransport(config: Config): Transport {
   let seen: { readonly remaining: number; readonly resetAtMs: number } | undefined
 
   async function request<T>(method: string, path: string, options: TransportOptions = {}): Promise<T> {
-    const url = buildUrl(config.baseUrl, path, options)
+    const url = buildUrl(config.baseUrl, config.toPath(path), options)
     const key = options.idempotencyKey ?? (method === 'POST' && keyed.test(path) ? crypto.randomUUID() : undefined)
     const init = { method, headers: buildHeaders(config, options, key), ...bodyOf(options.body) }
     const repeatable = method !== 'POST' || key !== undefined || harmless.test(path)
     return retrying(() => send<T>(url, init, options.signal), { ...options, url, repeatable })
   }
 
-  async function send<T>(url: string, init: RequestInit, outer: AbortSignal | undefined): Promise<T> {
+  async function send<T>(url: string, init: SentRequest, outer: AbortSignal | undefined): Promise<T> {
     return withDeadline(config.timeoutMs, outer, async ({ signal }) => {
-      // A redirect is not followed: it would carry the API key to another host.
-      const response = await config.fetch(url, { ...init, signal, redirect: 'manual' })
+      const response = await sendAuthorized(config, url, { ...init, signal })
       seen = readRateWindow(response.headers) ?? seen
       const text = await response.text()
       if (!response.ok) throw toServiceError(response, text, config.baseUrl)
@@ -86,7 +85,22 @@ export function createTransport(config: Config): Transport {
   }
 }
 
-function buildUrl(baseUrl: string, path: string, { path: values = {}, query = {} }: RequestOptions): string {
+type SentRequest = RequestInit & { readonly headers: Readonly<Record<string, string>> }
+
+/** Sends the request once more with a renewed credential after a 401. */
+export async function sendAuthorized(config: Config, url: string, init: SentRequest): Promise<Response> {
+  const sendOnce = () => {
+    const headers = { ...init.headers, ...config.authorize() }
+    // A redirect is not followed: it would carry the credential to another host.
+    return config.fetch(url, { ...init, headers, redirect: 'manual' })
+  }
+  const response = await sendOnce()
+  if (response.status !== 401 || !(await config.renew?.())) return response
+  await response.body?.cancel()
+  return sendOnce()
+}
+
+export function buildUrl(baseUrl: string, path: string, { path: values = {}, query = {} }: RequestOptions): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name]
     // An empty id would turn the path of one record into the path of the list.
@@ -98,10 +112,9 @@ function buildUrl(baseUrl: string, path: string, { path: values = {}, query = {}
   return url.href
 }
 
-function buildHeaders({ apiKey, userAgent }: Config, { headers, body }: RequestOptions, key: string | undefined) {
+function buildHeaders({ userAgent }: Config, { headers, body }: RequestOptions, key: string | undefined) {
   return {
     accept: 'application/json',
-    'x-api-key': apiKey,
     ...(userAgent !== undefined && { 'user-agent': userAgent }),
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(key !== undefined && { 'idempotency-key': key }),

@@ -1,0 +1,7 @@
+export { MatteError } from '../error.ts'
+export type * as App from '../generated/app.ts'
+export type { Listing } from '../operations/listing.ts'
+export { parseEventStream } from './event-stream.ts'
+export { MatteApp, type MatteAppOptions } from './matte-app.ts'
+export type { AppData, AppInput, AppMethod, AppPath } from './schema.ts'
+export type { StreamOptions, TaskChange } from './task-stream.ts'
