@@ -9,10 +9,10 @@ Visitor.prototype.visitStatement = function (node) {
   return visitStatement.call(this, isUsing ? { ...node, type: 'VariableDeclaration', declarations: node.decls } : node)
 }
 
-const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^clients/(typescript/|cli/)?build\.ts$`
+const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^api/console/vite\.config\.ts$|^clients/(typescript/|cli/)?build\.ts$`
 const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|${builds}`
 const packages =
-  '^(api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|local|protos|test)/'
+  '^(api/console|api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|local|protos|test)/'
 
 /** Production code of the folder imports, from this repository, only its own files and these. */
 const onlyImports = (folder, allowed, reason) => ({
@@ -35,12 +35,13 @@ const edge = (library, ...folders) => ({
 /** Files that a process, a person or a worker thread starts, so nothing imports them. */
 const programs = [
   '(api|controller|dispatcher)/src/.*main',
+  'api/console/src/(main|routes/.*|routeTree[.]gen)',
   'api/src/invoice/pdf-worker',
   'controller/src/worker/image/cut-out-worker',
   'local/src/(admin|demo|down|logs|up|install/missing-packages|models/(add|fetch-isnet))',
   'clients/(typescript/src/(index|app/index|files/none)|cli/src/main)',
   'docs/generate/(generate|lint-contract|check-references|chart/package|mails/show)',
-].map((path) => String.raw`^${path}\.ts$`)
+].map((path) => String.raw`^${path}\.tsx?$`)
 
 export default {
   forbidden: [
@@ -53,6 +54,7 @@ export default {
     },
     onlyImports('api/core/src', [], 'No task knows a person: core has no accounts, no HTTP and no models.'),
     onlyImports('api/people/src', ['api/core/src']),
+    onlyImports('api/console', ['clients/typescript'], 'The console calls the service as every other client does.'),
     onlyImports('api/src', ['api/core/src', 'api/people/src']),
     onlyImports('controller/src', ['api/core/src', 'protos'], 'Pods that run photos know no accounts.'),
     onlyImports('dispatcher/src', ['api/core/src', 'api/people/src']),
@@ -119,7 +121,12 @@ export default {
     // dependency-cruiser cannot call TypeScript 7, so swc parses. Type imports count.
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^clients/[a-z]+/dist/' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node'] },
+    // The generated tree of routes and the routes import each other.
+    exclude: { path: '^(clients/[a-z]+|api/console)/dist/|^api/console/src/routeTree[.]gen' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.css'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node'],
+    },
   },
 }

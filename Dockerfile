@@ -11,6 +11,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY api/package.json api/
 COPY api/core/package.json api/core/
 COPY api/people/package.json api/people/
+COPY api/console/package.json api/console/
 COPY controller/package.json controller/
 COPY dispatcher/package.json dispatcher/
 COPY protos/package.json protos/

@@ -115,7 +115,7 @@ export class MatteApp {
   taskChanges(options: StreamOptions): AsyncGenerator<TaskChange> {
     const { config } = this.#transport
     const open = async (lastEventId: string | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
-      const position = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+      const position: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
       const headers = { accept: 'text/event-stream', ...position }
       const url = buildUrl(config.baseUrl, '/app/tasks/stream', {})
       const response = await sendAuthorized(config, url, { method: 'GET', headers, signal })

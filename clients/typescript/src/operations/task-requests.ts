@@ -14,7 +14,7 @@ export function createTask(
   { waitSeconds = 0, ...options }: CallOptions & { waitSeconds?: number } = {},
 ): Promise<Task> {
   const seconds = Math.floor(Math.min(waitSeconds, (config.timeoutMs - answerMs) / 1_000))
-  const headers = seconds > 0 ? { prefer: `wait=${seconds}` } : {}
+  const headers: Record<string, string> = seconds > 0 ? { prefer: `wait=${seconds}` } : {}
   return request('POST', taskRoot, { ...options, body, headers })
 }
 

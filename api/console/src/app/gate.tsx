@@ -1,0 +1,32 @@
+// Pages behind a sign-in. Without one the form takes the place of the page, so its address stays.
+import { Outlet } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import type { Session } from '../session/session.ts'
+import { useSession } from '../session/use-session.ts'
+import { useText } from '../text/text.ts'
+import { Page } from '../ui/page.tsx'
+import { Empty, Skeleton } from '../ui/states.tsx'
+import { shellText } from './shell-text.ts'
+
+const SignInForm = lazy(async () => ({ default: (await import('../pages/sign-in/sign-in-page.tsx')).SignInPage }))
+
+type GateProps = { readonly admits: readonly Session['kind'][]; readonly refusal: 'needsMember' | 'needsOperator' }
+
+export function Gate({ admits, refusal }: GateProps) {
+  const session = useSession()
+  const text = useText(shellText)
+  if (admits.includes(session.kind)) return <Outlet />
+  if (session.kind === 'starting') return <Skeleton lines={6} />
+  if (session.kind === 'none' && refusal === 'needsMember') {
+    return (
+      <Suspense fallback={<Skeleton lines={6} />}>
+        <SignInForm />
+      </Suspense>
+    )
+  }
+  return (
+    <Page title={text[refusal].title}>
+      <Empty title={text[refusal].lede} />
+    </Page>
+  )
+}

@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useApp } from '../session/use-session.ts'
+import { useFormat } from '../text/format.ts'
+import { useText } from '../text/text.ts'
+import styles from './notification-badge.module.css'
+import { shellText } from './shell-text.ts'
+
+const everyMs = 30_000
+
+/** Unread notifications; the count is read again every 30 s and after a notification is read. */
+export function NotificationBadge() {
+  const app = useApp()
+  const text = useText(shellText)
+  const format = useFormat()
+  const { data } = useQuery({
+    queryKey: ['notifications', 'unread'],
+    queryFn: ({ signal }) => app.request('GET', '/app/notifications/unread-count', { signal }),
+    refetchInterval: everyMs,
+  })
+  const count = data?.unread ?? 0
+  return (
+    <Link
+      to="/notifications"
+      className={styles.link}
+      aria-label={count > 0 ? text.unread(format.number(count)) : text.notifications}
+    >
+      <svg
+        viewBox="0 0 20 20"
+        width="20"
+        height="20"
+        aria-hidden="true"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.6"
+      >
+        <path d="M4 14h12l-1.5-2V8.5a4.5 4.5 0 0 0-9 0V12zM8 16.5a2 2 0 0 0 4 0" strokeLinejoin="round" />
+      </svg>
+      {count > 0 && <span className={styles.count}>{count > 99 ? '99+' : count}</span>}
+    </Link>
+  )
+}

@@ -1,0 +1,51 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { createRouter, RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { NotFoundPage } from './app/not-found-page.tsx'
+import { createQueries } from './app/queries.ts'
+import { RouteError } from './app/route-error.tsx'
+import { startTheme } from './app/theme.ts'
+import { routeTree } from './routeTree.gen.ts'
+import { createSession } from './session/session.ts'
+import { baseUrl, SessionContext } from './session/use-session.ts'
+import './ui/base.css'
+
+startTheme()
+const queries = createQueries()
+const session = createSession(baseUrl())
+// Data of one session is never shown in the next.
+let kind = session.get().kind
+session.subscribe(() => {
+  if (session.get().kind !== kind) queries.clear()
+  kind = session.get().kind
+})
+void session.start()
+
+const router = createRouter({
+  routeTree,
+  context: { queries, session },
+  defaultPreload: 'intent',
+  defaultPreloadStaleTime: 0,
+  scrollRestoration: true,
+  defaultNotFoundComponent: NotFoundPage,
+  defaultErrorComponent: RouteError,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('The page has no root element.')
+createRoot(root).render(
+  <StrictMode>
+    <SessionContext value={session}>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </SessionContext>
+  </StrictMode>,
+)

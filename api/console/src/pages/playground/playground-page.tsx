@@ -1,0 +1,3 @@
+import { Page } from '../../ui/page.tsx'
+
+export const PlaygroundPage = () => <Page title="Playground">…</Page>

@@ -1,0 +1,3 @@
+import { Page } from '../../ui/page.tsx'
+
+export const VerifyEmailPage = () => <Page title="Verify email">…</Page>

@@ -1,0 +1,4 @@
+import { createFileRoute } from '@tanstack/react-router'
+import { TeamPage } from '../../pages/team/team-page.tsx'
+
+export const Route = createFileRoute('/_member/team')({ component: TeamPage })

@@ -1,0 +1,54 @@
+// Numbers, times and sizes in the language of the page.
+import { useMemo } from 'react'
+import { useLocale } from './text.ts'
+
+const units = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const
+
+const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
+
+export function createFormat(locale: string) {
+  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
+  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+  return {
+    number: (value: number) => number.format(value),
+    /** Of a fraction: 0.5 is 50 %. */
+    percent: (fraction: number) => percent.format(fraction),
+    dateTime: (iso: string) => dateTime.format(new Date(iso)),
+    date: (iso: string) => date.format(new Date(iso)),
+    time: (iso: string) => time.format(new Date(iso)),
+    /** Such as `5 minutes ago`. */
+    relative: (iso: string, nowMs: number) => {
+      const seconds = (Date.parse(iso) - nowMs) / 1_000
+      const [size, unit] = units.find(([size]) => Math.abs(seconds) >= size) ?? [1, 'second']
+      return relative.format(Math.round(seconds / size), unit)
+    },
+    bytes: (bytes: number) => {
+      const power = Math.min(byteUnits.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
+      const options = { style: 'unit', unit: byteUnits[power], unitDisplay: 'short', maximumFractionDigits: 1 } as const
+      return new Intl.NumberFormat(locale, options).format(bytes / 1_000 ** power)
+    },
+    duration: (ms: number) => (ms < 1_000 ? `${number.format(ms)} ms` : `${number.format(ms / 1_000)} s`),
+    /** Of minor units, such as cents. */
+    money: (amount: number, currency: string) => {
+      const format = new Intl.NumberFormat(locale, { style: 'currency', currency })
+      return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
+    },
+    list: (items: readonly string[]) => new Intl.ListFormat(locale).format(items),
+  }
+}
+
+export type Format = ReturnType<typeof createFormat>
+
+export function useFormat(): Format {
+  const locale = useLocale()
+  return useMemo(() => createFormat(locale), [locale])
+}

@@ -1,0 +1,24 @@
+import { tanstackRouter } from '@tanstack/router-plugin/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/** `vite` serves the sources for development and forwards the rest to a running service. */
+const service = process.env.MATTE_URL ?? 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [
+    tanstackRouter({ target: 'react', autoCodeSplitting: true, quoteStyle: 'single', disableLogging: true }),
+    react(),
+  ],
+  build: {
+    target: 'es2022',
+    // The policy of the page forbids data: URLs of scripts and styles.
+    assetsInlineLimit: 0,
+    sourcemap: false,
+    // Names of public files and of hashed ones share one folder, which the API serves.
+    assetsDir: 'assets',
+    manifest: true,
+  },
+  server: { proxy: { '/api': service, '/docs': service, '/matte': service, '/files': service } },
+})
