@@ -9,33 +9,33 @@
 // Additionally, you should also exclude this file from your linter and/or formatter to prevent it from being checked or modified.
 
 import { Route as rootRouteImport } from './routes/__root'
+import { Route as IndexRouteImport } from './routes/index'
 import { Route as MemberRouteImport } from './routes/_member'
+import { Route as OperatorRouteImport } from './routes/_operator'
+import { Route as SignedRouteImport } from './routes/_signed'
+import { Route as ConfirmEmailRouteImport } from './routes/confirm-email'
+import { Route as ForgotPasswordRouteImport } from './routes/forgot-password'
+import { Route as ResetPasswordRouteImport } from './routes/reset-password'
+import { Route as SignInRouteImport } from './routes/sign-in'
+import { Route as SignUpRouteImport } from './routes/sign-up'
+import { Route as VerifyEmailRouteImport } from './routes/verify-email'
 import { Route as MemberAccountRouteImport } from './routes/_member/account'
 import { Route as MemberBillingRouteImport } from './routes/_member/billing'
 import { Route as MemberCreditsRouteImport } from './routes/_member/credits'
 import { Route as MemberKeysRouteImport } from './routes/_member/keys'
 import { Route as MemberNotificationsRouteImport } from './routes/_member/notifications'
 import { Route as MemberTeamRouteImport } from './routes/_member/team'
-import { Route as OperatorRouteImport } from './routes/_operator'
-import { Route as OperatorOperatorHealthRouteImport } from './routes/_operator/operator.health'
+import { Route as SignedGalleryRouteImport } from './routes/_signed/gallery'
+import { Route as SignedUsageRouteImport } from './routes/_signed/usage'
 import { Route as OperatorOperatorIndexRouteImport } from './routes/_operator/operator.index'
+import { Route as OperatorOperatorHealthRouteImport } from './routes/_operator/operator.health'
 import { Route as OperatorOperatorLoadRouteImport } from './routes/_operator/operator.load'
 import { Route as OperatorOperatorPoolsRouteImport } from './routes/_operator/operator.pools'
-import { Route as SignedRouteImport } from './routes/_signed'
-import { Route as SignedBatchesBatchIdRouteImport } from './routes/_signed/batches.$batchId'
 import { Route as SignedBatchesIndexRouteImport } from './routes/_signed/batches.index'
-import { Route as SignedGalleryRouteImport } from './routes/_signed/gallery'
+import { Route as SignedBatchesBatchIdRouteImport } from './routes/_signed/batches.$batchId'
 import { Route as SignedTasksTaskIdRouteImport } from './routes/_signed/tasks.$taskId'
-import { Route as SignedUsageRouteImport } from './routes/_signed/usage'
-import { Route as SignedWebhooksWebhookIdRouteImport } from './routes/_signed/webhooks.$webhookId'
 import { Route as SignedWebhooksIndexRouteImport } from './routes/_signed/webhooks.index'
-import { Route as ConfirmEmailRouteImport } from './routes/confirm-email'
-import { Route as ForgotPasswordRouteImport } from './routes/forgot-password'
-import { Route as IndexRouteImport } from './routes/index'
-import { Route as ResetPasswordRouteImport } from './routes/reset-password'
-import { Route as SignInRouteImport } from './routes/sign-in'
-import { Route as SignUpRouteImport } from './routes/sign-up'
-import { Route as VerifyEmailRouteImport } from './routes/verify-email'
+import { Route as SignedWebhooksWebhookIdRouteImport } from './routes/_signed/webhooks.$webhookId'
 
 const IndexRoute = IndexRouteImport.update({
   id: '/',
@@ -561,7 +561,8 @@ const MemberRouteChildren: MemberRouteChildren = {
   MemberTeamRoute: MemberTeamRoute,
 }
 
-const MemberRouteWithChildren = MemberRoute._addFileChildren(MemberRouteChildren)
+const MemberRouteWithChildren =
+  MemberRoute._addFileChildren(MemberRouteChildren)
 
 interface OperatorRouteChildren {
   OperatorOperatorHealthRoute: typeof OperatorOperatorHealthRoute
@@ -577,7 +578,9 @@ const OperatorRouteChildren: OperatorRouteChildren = {
   OperatorOperatorIndexRoute: OperatorOperatorIndexRoute,
 }
 
-const OperatorRouteWithChildren = OperatorRoute._addFileChildren(OperatorRouteChildren)
+const OperatorRouteWithChildren = OperatorRoute._addFileChildren(
+  OperatorRouteChildren,
+)
 
 interface SignedRouteChildren {
   SignedGalleryRoute: typeof SignedGalleryRoute
@@ -599,7 +602,8 @@ const SignedRouteChildren: SignedRouteChildren = {
   SignedWebhooksIndexRoute: SignedWebhooksIndexRoute,
 }
 
-const SignedRouteWithChildren = SignedRoute._addFileChildren(SignedRouteChildren)
+const SignedRouteWithChildren =
+  SignedRoute._addFileChildren(SignedRouteChildren)
 
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
@@ -613,4 +617,6 @@ const rootRouteChildren: RootRouteChildren = {
   SignUpRoute: SignUpRoute,
   VerifyEmailRoute: VerifyEmailRoute,
 }
-export const routeTree = rootRouteImport._addFileChildren(rootRouteChildren)._addFileTypes<FileRouteTypes>()
+export const routeTree = rootRouteImport
+  ._addFileChildren(rootRouteChildren)
+  ._addFileTypes<FileRouteTypes>()

@@ -1,3 +1,141 @@
-import { Page } from '../../ui/page.tsx'
+// The first page: one photo, its cut-out at once, and the request as a program.
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { Progress } from 'matte-client'
+import { lazy, Suspense, useState } from 'react'
+import { settingsQuery } from '../../app/settings.ts'
+import { baseUrl, useSession } from '../../session/use-session.ts'
+import { useFormat } from '../../text/format.ts'
+import { useText } from '../../text/text.ts'
+import { Button } from '../../ui/button.tsx'
+import { CodeBlock } from '../../ui/copy.tsx'
+import { Card, Page } from '../../ui/page.tsx'
+import { ErrorNote } from '../../ui/states.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { Compare } from './compare.tsx'
+import { type Effects, noEffects } from './effects.ts'
+import styles from './playground.module.css'
+import { playgroundText } from './playground-text.ts'
+import { languages, writeCode } from './request-code.ts'
+import { SourcePicker } from './source-picker.tsx'
+import { canRepeat, type Run, useCutOut } from './use-cut-out.ts'
 
-export const PlaygroundPage = () => <Page title="Playground">…</Page>
+// Loaded while the first photo is on its way, so the page itself stays light.
+const loadResultPanel = () => import('./result-panel.tsx')
+const ResultPanel = lazy(async () => ({ default: (await loadResultPanel()).ResultPanel }))
+
+export function PlaygroundPage() {
+  const text = useText(playgroundText)
+  const session = useSession()
+  const navigate = useNavigate()
+  const { run, start, cancel } = useCutOut()
+  const [effects, setEffects] = useState<Effects>(noEffects)
+  const isSignedIn = session.kind === 'member' || session.kind === 'key'
+  const take = (blob: Blob, name: string): void => {
+    void loadResultPanel()
+    if (isSignedIn) void start(blob, name)
+    else void navigate({ to: '/sign-in' })
+  }
+  return (
+    <Page title={text.title} lede={text.lede}>
+      <div className={styles.layout}>
+        <div className={styles.main}>
+          <SourcePicker onPhoto={take} isSmall={run.state !== 'idle'} />
+          {run.state === 'idle' ? (
+            <Example isSignedIn={isSignedIn} />
+          ) : (
+            <RunCard run={run} start={start} cancel={cancel} />
+          )}
+        </div>
+        <Suspense fallback={null}>
+          {run.state === 'done' && (
+            <ResultPanel cutOut={run.cutOut} name={run.photo.name} effects={effects} onEffects={setEffects} />
+          )}
+        </Suspense>
+      </div>
+      <RequestCard run={run} effects={effects} />
+    </Page>
+  )
+}
+
+function Example({ isSignedIn }: { readonly isSignedIn: boolean }) {
+  const text = useText(playgroundText)
+  return (
+    <Card title={text.example}>
+      <Compare
+        before="/assets/samples/lemur.webp"
+        after="/assets/samples/lemur-cut-out.webp"
+        alt={text.sampleNames.lemur}
+      />
+      {!isSignedIn && <p className={styles.signIn}>{text.signInFirst}</p>}
+    </Card>
+  )
+}
+
+type RunCardProps = {
+  readonly run: Exclude<Run, { readonly state: 'idle' }>
+  readonly start: (blob: Blob, name: string) => Promise<void>
+  readonly cancel: () => void
+}
+
+function RunCard({ run, start, cancel }: RunCardProps) {
+  const text = useText(playgroundText)
+  const format = useFormat()
+  const { photo } = run
+  return (
+    <Card>
+      <div className={styles.run}>
+        <div className={styles.status} role="status">
+          {run.state === 'running' && <RunProgress progress={run.progress} />}
+          {run.state === 'done' && <span>{text.took(format.duration(Math.round(run.cutOut.tookMs)))}</span>}
+          {run.state === 'running' && (
+            <Button size="small" look="quiet" onPress={cancel}>
+              {text.cancel}
+            </Button>
+          )}
+        </div>
+        {run.state === 'failed' && (
+          <ErrorNote
+            error={run.error}
+            onRetry={canRepeat(run.error) ? () => void start(photo.blob, photo.name) : undefined}
+          />
+        )}
+        {run.state === 'done' && run.cutOut.task.foreground === null && <p>{text.nothingFound}</p>}
+        <Compare before={photo.url} after={run.state === 'done' ? run.cutOut.url : undefined} alt={photo.name} />
+      </div>
+    </Card>
+  )
+}
+
+function RunProgress({ progress: { state, loadedBytes, totalBytes } }: { readonly progress: Progress }) {
+  const text = useText(playgroundText)
+  const isMeasured = totalBytes !== undefined && (state === 'uploading' || state === 'downloading')
+  return (
+    <label className={styles.progress}>
+      <span>{text.states[state]}</span>
+      <progress max={1} {...(isMeasured && { value: loadedBytes / totalBytes })} />
+    </label>
+  )
+}
+
+function RequestCard({ run, effects }: { readonly run: Run; readonly effects: Effects }) {
+  const text = useText(playgroundText)
+  const { data: settings } = useQuery(settingsQuery)
+  const photo = run.state === 'idle' ? undefined : run.photo
+  const request = {
+    baseUrl: settings === undefined ? baseUrl() : `${settings.publicUrl}/api/v1`,
+    fileName: photo?.name || 'photo.jpg',
+    contentType: photo?.blob.type ?? 'image/jpeg',
+    effects,
+  }
+  const tabs = languages.map((language) => ({
+    id: language,
+    title: text.languages[language],
+    content: <CodeBlock code={writeCode(language, request)} label={text.languages[language]} />,
+  }))
+  return (
+    <Card title={text.code}>
+      <Tabs label={text.code} tabs={tabs} />
+    </Card>
+  )
+}
