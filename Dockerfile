@@ -35,6 +35,7 @@ COPY dispatcher dispatcher
 COPY clients/typescript clients/typescript
 COPY clients/cli clients/cli
 COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
+RUN node api/console/build.ts
 RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
 # npm reports success even if it could not fetch an optional package, such as a binary for this platform.
 RUN cd /app && node -e "require('sharp'), require('@node-rs/argon2')" \
@@ -62,7 +63,7 @@ WORKDIR /app
 # jemalloc returns the memory of decoded images within a second, while glibc fragments it. GLIBC_TUNABLES does the same
 # if LD_PRELOAD is removed.
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    NODE_ENV=production UV_THREADPOOL_SIZE=16 \
+    NODE_ENV=production UV_THREADPOOL_SIZE=16 CONSOLE_DIR=/app/console \
     LD_PRELOAD=/usr/local/lib/libjemalloc.so.2 \
     MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0 \
     GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4194304:glibc.malloc.trim_threshold=8388608

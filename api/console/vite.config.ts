@@ -19,6 +19,8 @@ export default defineConfig({
     // Names of public files and of hashed ones share one folder, which the API serves.
     assetsDir: 'assets',
     manifest: true,
+    // For the notices in the image.
+    license: { fileName: '.vite/packages.json' },
   },
   server: { proxy: { '/api': service, '/docs': service, '/matte': service, '/files': service } },
 })

@@ -20,6 +20,9 @@ import type { KeyUsage } from './auth/key-usage.ts'
 import { networkCallers } from './auth/network-caller.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
+import { assetRoutes } from './console/asset-routes.ts'
+import { readConsoleFiles } from './console/console-files.ts'
+import { consolePage } from './console/console-page.ts'
 import { doorRoutes } from './doors/door-routes.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { createErrorHandler } from './errors/error-handler.ts'
@@ -89,7 +92,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   addEnvelope(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
-  addNotFoundHandler(app)
+  const files = config.consoleEnabled ? readConsoleFiles(config.consoleDir) : undefined
+  addNotFoundHandler(app, files && consolePage(files, config))
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
   const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
@@ -116,6 +120,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
 
   await app.register(healthRoutes, { readiness })
   serveDocument(app)
+  if (files !== undefined) await app.register(assetRoutes, { files })
   await app.register(docsRoutes, { publicUrl: config.publicUrl })
   const models = modelCache(db)
   const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { checkNatsUrls } from '@matte/core/bus/nats-urls'
 import { databaseSettings } from '@matte/core/database-settings'
 import { auditSettings } from '@matte/core/retention/settings'
@@ -215,6 +216,14 @@ export const configSchema = {
     parseDate,
   ),
   ...doorSettings,
+  consoleEnabled: flag('CONSOLE_ENABLED', {
+    description: 'serves the console, a web page for people and operators, at /',
+    default: true,
+  }),
+  consoleDir: text('CONSOLE_DIR', {
+    description: 'folder of the built console; api/console/dist of this checkout by default',
+    default: '',
+  }),
   plans: json(
     'PLANS',
     { description: 'changes to the plans, {"pro":{"monthlyQuota":2000}}', default: defaultPlans },
@@ -309,6 +318,9 @@ export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration'> 
   readonly registration: Registration
 }
 
+/** `make console` builds it there. */
+const builtConsole = fileURLToPath(new URL('../console/dist', import.meta.url))
+
 export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
   checkPayments(config, config)
@@ -317,6 +329,7 @@ export function readConfig(env: Env): Config {
   return Object.freeze({
     ...config,
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
+    consoleDir: config.consoleDir || builtConsole,
     appUrl: config.appUrl ?? `${config.publicUrl}${pagesPath}`,
     registration: config.registration ?? (config.environment === 'production' ? 'invite' : 'open'),
     resultsDelivery: deliveryOf(config, Boolean(env.RESULTS_DELIVERY)),
@@ -347,7 +360,7 @@ function parseOrigin(value: string): string {
 function parseBucketName(value: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value))
     throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')
-  if (/^(api|v1|files)/.test(value)) throw new Error('must not begin with api, v1 or files')
+  if (/^(api|v1|files|docs|assets)/.test(value)) throw new Error('must not begin with api, v1, files, docs or assets')
   return value
 }
 

@@ -40,6 +40,7 @@ const values = {
   referral: { rewardCredits: 25, autoApprove: true },
   audit: { retentionDays: 90 },
   api: { passwordHashesMax: 4, streamsMax: 200, webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
+  console: { enabled: false },
   dispatcher: { egressAddresses: ['203.0.113.7', '2001:db8::/64'] },
 }
 
@@ -77,7 +78,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
       ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
-      auditRetentionDays: 90,
+      ...{ auditRetentionDays: 90, consoleEnabled: false },
       verificationMailsPerMinute: 30,
       webhookEgressAddresses: ['203.0.113.7', '2001:db8::/64'],
       ...{ databasePooler: 'transaction', databaseDirectUrl: 'postgresql://matte:secret@direct/matte' },

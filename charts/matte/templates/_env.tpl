@@ -155,7 +155,8 @@
 {{- end }}
 {{- end -}}
 
-{{- define "matte.env.doors" -}}
+{{- define "matte.env.surfaces" }}
+- { name: CONSOLE_ENABLED, value: {{ .Values.console.enabled | quote }} }
 {{- with .Values.doors.removebg }}
 - { name: DOORS_REMOVEBG, value: {{ .enabled | quote }} }
 {{- end }}

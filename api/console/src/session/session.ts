@@ -77,7 +77,7 @@ export function createSession(baseUrl: string): SessionStore {
   }
 
   async function refresh(): Promise<boolean> {
-    // A client of its own: a 401 of the refresh must not start a refresh.
+    // A separate client, because a 401 of the refresh must not start another refresh.
     const plain = new MatteApp({ baseUrl, accessToken: () => undefined, retriesMax: 2 })
     try {
       const { accessToken } = await plain.request('POST', '/app/auth/refresh', { body: {} as never })
@@ -128,7 +128,7 @@ export function createSession(baseUrl: string): SessionStore {
       set({ kind: 'operator' })
     },
     signOut: async () => {
-      // The service ends the session; a page that cannot reach it forgets the tokens all the same.
+      // The service ends the session. A page that cannot reach it still forgets the tokens.
       if (session.kind === 'member') await app.request('POST', '/app/auth/logout', { body: {} }).catch(() => undefined)
       const wasMember = session.kind === 'member'
       forget('signed-out')

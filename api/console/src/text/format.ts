@@ -20,7 +20,7 @@ export function createFormat(locale: string) {
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   return {
     number: (value: number) => number.format(value),
-    /** Of a fraction: 0.5 is 50 %. */
+    /** Percentage of a fraction: 0.5 is 50 %. */
     percent: (fraction: number) => percent.format(fraction),
     dateTime: (iso: string) => dateTime.format(new Date(iso)),
     date: (iso: string) => date.format(new Date(iso)),
@@ -37,7 +37,7 @@ export function createFormat(locale: string) {
       return new Intl.NumberFormat(locale, options).format(bytes / 1_000 ** power)
     },
     duration: (ms: number) => (ms < 1_000 ? `${number.format(ms)} ms` : `${number.format(ms / 1_000)} s`),
-    /** Of minor units, such as cents. */
+    /** Amount in minor units, such as cents. */
     money: (amount: number, currency: string) => {
       const format = new Intl.NumberFormat(locale, { style: 'currency', currency })
       return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
