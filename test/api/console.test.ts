@@ -1,4 +1,4 @@
-// Serving of the console: the page at every address of its own, and nothing in place of the API's answers.
+// Serving of the console: the page at its addresses, and the API's own answers everywhere else.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ describe('with a console', () => {
     expect(settings).toMatchObject({ accounts: true, publicUrl: world.api.url, registration: 'open' })
   })
 
-  it('asks for the page anew, and not twice for the same', async () => {
+  it('lets a browser revalidate the page', async () => {
     const first = await get('/')
     expect(first.headers.get('cache-control')).toBe('no-cache')
     const again = await get('/gallery', { ...html, 'if-none-match': first.headers.get('etag') ?? '' })

@@ -1,4 +1,5 @@
-// The parts of the OpenAPI document that clients need: successes of one API, bodies of webhooks, and the schemas of both. Errors, headers and examples are left out: a client reads errors by their code.
+// The parts of the OpenAPI document that clients need: successes of one API, bodies of webhooks, and their schemas.
+// Errors, headers and examples are left out: a client reads errors by their code.
 import { buildServedDocument } from '../build-document.ts'
 import { writeOut } from '../resolve-document.ts'
 

@@ -1,4 +1,4 @@
-// What the installation offers, known before sign-in: the API writes it into the page.
+// Settings of the installation, known before sign-in: the API writes them into the page.
 import { queryOptions } from '@tanstack/react-query'
 
 export type ConsoleSettings = {

@@ -1,4 +1,4 @@
-// Who uses the console: a member with an account, the holder of an API key, or an operator. Tokens stay in memory; the
+// The session of the console: that of a member with an account, of an API key, or of an operator. Tokens stay in memory; the
 // refresh token is in a cookie that scripts cannot read. Sign-in and sign-out reach the other tabs by a channel.
 import type { App } from 'matte-client/app'
 import { MatteApp, MatteError } from 'matte-client/app'
