@@ -1,5 +1,6 @@
-// The session of the console: that of a member with an account, of an API key, or of an operator. Tokens stay in memory; the
-// refresh token is in a cookie that scripts cannot read. Sign-in and sign-out reach the other tabs by a channel.
+// The session of the console: that of a member with an account, of an API key, or of an operator. Tokens stay in
+// memory; the refresh token is in a cookie that scripts cannot read. A channel tells the other tabs of sign-in and
+// sign-out.
 import type { App } from 'matte-client/app'
 import { MatteApp, MatteError } from 'matte-client/app'
 
