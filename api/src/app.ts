@@ -18,6 +18,7 @@ import { callerCache } from './auth/api-key.ts'
 import { checkAccess, requireDeclaredAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
 import { networkCallers } from './auth/network-caller.ts'
+import { operatorsOf } from './auth/operator.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
 import { assetRoutes } from './console/asset-routes.ts'
@@ -50,6 +51,7 @@ import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { jwksRoutes } from './routes/jwks.ts'
 import { legacyTaskRoutes } from './routes/legacy-tasks.ts'
+import { operatorRoutes } from './routes/operator/operator-routes.ts'
 import { createInspectionGate } from './routes/shared/batches.ts'
 import { sharedRoutes } from './routes/shared/shared-routes.ts'
 import { webhookStreamRoutes } from './routes/webhook-stream.ts'
@@ -105,7 +107,9 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const byKey = { callers: callerCache(db), usage }
   const byToken = { members: memberCache(db), signingKeys, tokens: tokenCache(), issuer }
   const byNetwork = networkCallersOf(db, config)
-  checkAccess(app, { guard, limiter, plans, capacity, openRequestsPerMinute, ...byKey, ...byToken, byNetwork })
+  const operators = operatorsOf(db, config.operatorToken)
+  const auth = { guard, limiter, plans, capacity, openRequestsPerMinute, byNetwork, operators }
+  checkAccess(app, { ...auth, ...byKey, ...byToken })
   auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
@@ -142,6 +146,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     const paymentMetrics = createPaymentMetrics(registry)
     await app.register(appRoutes, { config, paymentMetrics, ...signIn, ...routeDeps })
   }
+  await app.register(operatorRoutes, { config, operators, ...routeDeps })
   await app.register(doorRoutes, { config, ...routeDeps })
   await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })

@@ -74,6 +74,32 @@ function parseAppUrl(value: string): string {
   return url.href.replace(/\/$/, '')
 }
 
+/** Characters of 32 random bytes in base64. */
+const operatorTokenMin = 43
+
+const operatorSettings = {
+  operatorToken: parsed<string | undefined>(
+    'OPERATOR_TOKEN',
+    {
+      description:
+        'token of operators for /api/v1/operator, at least 43 characters, such as from openssl rand -hex 32; without ' +
+        'it only links of matte-admin console-link work',
+      default: undefined,
+      secret: true,
+    },
+    parseOperatorToken,
+  ),
+} as const satisfies Schema
+
+function parseOperatorToken(value: string): string {
+  if (!/^[\w.~+/=-]+$/.test(value) || value.length < operatorTokenMin || value.length > 512) {
+    throw new Error(
+      `must be ${operatorTokenMin} to 512 of A-Z a-z 0-9 . _ ~ + / = -: generate one with openssl rand -hex 32`,
+    )
+  }
+  return value
+}
+
 const referralSettings = {
   referralRewardCredits: int('REFERRAL_REWARD_CREDITS', {
     default: 50,
@@ -285,6 +311,7 @@ export const configSchema = {
   ...signInSettings,
   ...paymentSettings,
   ...referralSettings,
+  ...operatorSettings,
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production disables features that are for trials only',
     default: 'production',
