@@ -36,6 +36,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{api,clients,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
+            'api/console/*.test.ts',
             'docs/generate/**/*.test.ts',
             'test/{bench,house,runner,sim,support,torture}/**/*.test.ts',
             'test/cluster/{account,page}/*.test.ts',

@@ -72,6 +72,7 @@ function Overview({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
     } finally {
       setIsTesting(false)
       void queries.invalidateQueries({ queryKey: ['deliveries', id] })
+      void queries.invalidateQueries({ queryKey: ['webhook-stats', id] })
       reload()
     }
   }
