@@ -42,7 +42,6 @@ import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
 import { developerSurface } from './routes/developer-surface.ts'
-import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { jwksRoutes } from './routes/jwks.ts'
@@ -52,6 +51,7 @@ import { sharedRoutes } from './routes/shared/shared-routes.ts'
 import { webhookStreamRoutes } from './routes/webhook-stream.ts'
 import { gatewayLinks, presignedLinks } from './schemas/result-links.ts'
 import { serializersOnDemand } from './serialization.ts'
+import { docsRoutes } from './site/docs-routes.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
 import type { WebhookStreams } from './stream/webhook-streams.ts'
 
@@ -116,7 +116,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
 
   await app.register(healthRoutes, { readiness })
   serveDocument(app)
-  await app.register(docsRoutes, { publicUrl: config.publicUrl })
+  await app.register(docsRoutes, { docsDir: config.docsDir })
   const models = modelCache(db)
   const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config
   const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config

@@ -215,6 +215,10 @@ export const configSchema = {
     parseDate,
   ),
   ...doorSettings,
+  docsDir: text('DOCS_DIR', {
+    description: 'folder of the built documentation, served at /docs; relative to the working directory',
+    default: 'docs/site/dist',
+  }),
   plans: json(
     'PLANS',
     { description: 'changes to the plans, {"pro":{"monthlyQuota":2000}}', default: defaultPlans },
@@ -348,6 +352,7 @@ function parseBucketName(value: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value))
     throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')
   if (/^(api|v1|files)/.test(value)) throw new Error('must not begin with api, v1 or files')
+  if (['assets', 'docs'].includes(value)) throw new Error('must not be assets or docs: the API serves these paths')
   return value
 }
 
