@@ -50,8 +50,8 @@ export async function buildSite(root: string, pictureUrl: (file: string) => stri
   return { pages: withIndexesFirst(sorted), pictures }
 }
 
-const toPage = ({ path, group, label }: SourcePage, { title, html, headings }: Rendered): Page => ({
-  ...{ path, title, group, html, headings },
+const toPage = ({ path, group, label, title }: SourcePage, { title: heading, html, headings }: Rendered): Page => ({
+  ...{ path, title: title ?? heading, group, html, headings },
   ...(label !== undefined && { label }),
 })
 

@@ -9,6 +9,8 @@ export type SourcePage = {
   readonly path: string
   readonly group: Group
   readonly label?: string
+  /** Replaces a heading that several documents share. */
+  readonly title?: string
 }
 
 const guides = ['glossary', 'contract', 'app', 'webhooks', 'listen', 'doors', 'payments', 'models', 'quality']
@@ -28,9 +30,27 @@ const single: readonly SourcePage[] = [
   { file: 'local/README.md', path: 'local', group: 'Start', label: 'On one machine' },
   { file: 'charts/matte/README.md', path: 'chart', group: 'Start', label: 'On Kubernetes' },
   { file: 'clients/README.md', path: 'clients', group: 'Clients', label: 'Overview' },
-  { file: 'clients/typescript/README.md', path: 'clients/typescript', group: 'Clients', label: 'TypeScript' },
-  { file: 'clients/python/README.md', path: 'clients/python', group: 'Clients', label: 'Python' },
-  { file: 'clients/cli/README.md', path: 'clients/cli', group: 'Clients', label: 'Command line' },
+  {
+    file: 'clients/typescript/README.md',
+    path: 'clients/typescript',
+    group: 'Clients',
+    label: 'TypeScript',
+    title: 'TypeScript client',
+  },
+  {
+    file: 'clients/python/README.md',
+    path: 'clients/python',
+    group: 'Clients',
+    label: 'Python',
+    title: 'Python client',
+  },
+  {
+    file: 'clients/cli/README.md',
+    path: 'clients/cli',
+    group: 'Clients',
+    label: 'Command line',
+    title: 'Command line',
+  },
   { file: 'docs/events.md', path: 'events', group: 'Webhook events', label: 'All events' },
   { file: 'docs/operations/README.md', path: 'operations', group: 'Operations', label: 'Overview' },
   { file: 'docs/dashboards/README.md', path: 'dashboards', group: 'Operations' },

@@ -208,6 +208,8 @@ describe.skipIf(!hasBrowser)('the documentation in a browser', () => {
     await page.getByRole('combobox').fill('zzzzqqqq')
     await page.getByText('Nothing found').waitFor()
     expect(await page.getByRole('option').count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
   })
 
   it('keeps the chosen language of examples, and the chosen theme', async () => {

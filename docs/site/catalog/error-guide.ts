@@ -50,7 +50,7 @@ export const errorGuide: Readonly<Record<ErrorCode, Guide>> = {
     ],
   },
   AUTH_FORBIDDEN: {
-    meaning: 'The caller may not do this: the role is insufficient, or a signed link has expired.',
+    meaning: 'The caller may not do this. Usually the role is insufficient, or a signed link has expired.',
     remedies: [
       'Ask an owner or admin of the workspace to do it, or to change your role.',
       'For a link to a result, read the task again: its `resultUrl` is a new link.',
@@ -99,7 +99,7 @@ export const errorGuide: Readonly<Record<ErrorCode, Guide>> = {
     meaning: 'As many tasks are open as the plan allows. Queued and processing tasks count.',
     remedies: [
       'Create the task again after one has ended. The clients wait on their own in their functions for many images.',
-      'Send a batch: its tasks wait in the queue and count only while they are processed.',
+      'Send a batch: its tasks are not refused by this limit, and wait in the queue.',
     ],
   },
   TASK_NOT_RETRYABLE: {

@@ -33,7 +33,7 @@ function createDialog(): HTMLDialogElement {
   const dialog = document.createElement('dialog')
   dialog.className = 'search-dialog'
   dialog.setAttribute('aria-label', 'Search')
-  dialog.innerHTML = `<input type="search" role="combobox" aria-label="Search the documentation" aria-controls="hits"
+  dialog.innerHTML = `<input type="text" enterkeyhint="search" role="combobox" aria-label="Search the documentation" aria-controls="hits"
     aria-expanded="false" aria-autocomplete="list" placeholder="Search pages, operations, error codes" autocomplete="off"
     spellcheck="false"><p class="state" role="status"></p><ul id="hits" role="listbox" aria-label="Results"></ul>`
   const [input, state, list] = ['input', '.state', '#hits'].map((name) => dialog.querySelector<HTMLElement>(name))
@@ -62,6 +62,7 @@ async function loadIndex(): Promise<Find> {
     // Codes and names stay whole and are also found by their parts.
     tokenize: (text) => text.split(/[\s,;:()[\]{}"'`<>=|!?/]+/).flatMap((word) => [word, ...partsOf(word)]),
     searchOptions: {
+      boostDocument: weightOf,
       boost: { p: 4, h: 3 },
       prefix: true,
       fuzzy: (term) => (term.length > 4 ? 0.2 : false),
@@ -75,6 +76,13 @@ async function loadIndex(): Promise<Find> {
       const section = byUrl.get(id)
       return section === undefined ? [] : [{ ...section, terms }]
     })
+}
+
+/** Pages come before their sections, and what is current before what was. */
+function weightOf(url: string): number {
+  if (/^\/docs\/(api\/deprecated|changelog|decisions)/.test(url)) return 0.3
+  if (!url.includes('#')) return 2
+  return /^\/docs\/(errors|events)\//.test(url) ? 0.5 : 1
 }
 
 /** `TASK_CANNOT_CANCEL` also by `cancel`, `createTask` by `task`. */
