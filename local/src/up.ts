@@ -72,6 +72,7 @@ function sayHowToUse(layout: Layout, apiUrl: string): void {
   say(`
 Matte is up after ${seconds} s.
   API        ${apiUrl}/api/v1   (OpenAPI: ${apiUrl}/api/v1/openapi.json)
+  docs       ${apiUrl}/docs
   key        . ${layout.envFile}   sets MATTE_BASE_URL and MATTE_API_KEY in your shell
   try it     make demo
   mails      ${join(layout.logDir, 'dispatcher.log')}   (without SMTP_URL; open their links in a browser)
