@@ -37,7 +37,7 @@ export default defineConfig({
           include: [
             '{api,clients,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
             'api/console/*.test.ts',
-            'docs/generate/**/*.test.ts',
+            'docs/{generate,site}/**/*.test.ts',
             'test/{bench,house,runner,sim,support,torture}/**/*.test.ts',
             'test/cluster/{account,page}/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',

@@ -250,6 +250,10 @@ export const configSchema = {
     description: 'folder of the built console; api/console/dist of this checkout by default',
     default: '',
   }),
+  docsDir: text('DOCS_DIR', {
+    description: 'folder of the built documentation, served at /docs; relative to the working directory',
+    default: 'docs/site/dist',
+  }),
   plans: json(
     'PLANS',
     { description: 'changes to the plans, {"pro":{"monthlyQuota":2000}}', default: defaultPlans },
@@ -387,7 +391,8 @@ function parseOrigin(value: string): string {
 function parseBucketName(value: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value))
     throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')
-  if (/^(api|v1|files|docs|assets)/.test(value)) throw new Error('must not begin with api, v1, files, docs or assets')
+  if (/^(api|v1|files)/.test(value)) throw new Error('must not begin with api, v1 or files')
+  if (['assets', 'docs'].includes(value)) throw new Error('must not be assets or docs: the API serves these paths')
   return value
 }
 

@@ -64,8 +64,8 @@ function Example({ isSignedIn }: { readonly isSignedIn: boolean }) {
   return (
     <Card title={text.example}>
       <Compare
-        before="/assets/samples/lemur.webp"
-        after="/assets/samples/lemur-cut-out.webp"
+        before="/assets/static/samples/lemur.webp"
+        after="/assets/static/samples/lemur-cut-out.webp"
         alt={text.sampleNames.lemur}
       />
       {!isSignedIn && <p className={styles.signIn}>{text.signInFirst}</p>}
