@@ -86,3 +86,17 @@ export function mergeHead(data: TaskPages, head: Page<Task>, { mayAdd }: { reado
   })
   return { data: { ...data, pages }, addedCount: mayAdd ? 0 : fresh.length }
 }
+
+export type Neighbours = { readonly newer: string | undefined; readonly older: string | undefined }
+
+/** Tasks beside this one in the list that was shown last. */
+export function findNeighbours(queries: QueryClient, id: string): Neighbours {
+  const cached = queries.getQueryCache().findAll({ queryKey: ['tasks', 'list'] })
+  const lists = cached.toSorted((a, b) => b.state.dataUpdatedAt - a.state.dataUpdatedAt)
+  for (const { state } of lists) {
+    const ids = (state.data as TaskPages | undefined)?.pages.flatMap(({ items }) => items.map((task) => task.id)) ?? []
+    const at = ids.indexOf(id)
+    if (at !== -1) return { newer: ids[at - 1], older: ids[at + 1] }
+  }
+  return { newer: undefined, older: undefined }
+}
