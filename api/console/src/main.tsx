@@ -3,23 +3,20 @@ import { createRouter, RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { NotFoundPage } from './app/not-found-page.tsx'
-import { createQueries } from './app/queries.ts'
+import { createQueries, followSession } from './app/queries.ts'
 import { RouteError } from './app/route-error.tsx'
 import { startTheme } from './app/theme.ts'
 import { routeTree } from './routeTree.gen.ts'
+import { takeLinkValues } from './session/link-values.ts'
 import { createSession } from './session/session.ts'
 import { baseUrl, SessionContext } from './session/use-session.ts'
 import './ui/base.css'
 
+takeLinkValues()
 startTheme()
 const queries = createQueries()
 const session = createSession(baseUrl())
-// Data of one session is never shown in the next.
-let kind = session.get().kind
-session.subscribe(() => {
-  if (session.get().kind !== kind) queries.clear()
-  kind = session.get().kind
-})
+followSession(queries, session)
 void session.start()
 
 const router = createRouter({
