@@ -97,7 +97,7 @@ export interface paths {
         put?: never;
         /**
          * Get new tokens for the refresh token
-         * @description A refresh token works once. Repeating the last one within 10 seconds returns the same response, for a lost response or a second tab. Reusing any other spent token ends the session, because it may be stolen.
+         * @description A refresh token works once. Repeating the last one within 10 seconds returns the same response, for a lost response or a second tab. Reusing any other spent token ends the session, because it may be stolen. Without one in the body, the token is that of the cookie session.
          *
          *     Needs no credential.
          */
@@ -119,7 +119,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Takes the access token, the refresh token, or both, and ends the session of each. If one is invalid, it is ignored. With an access token, a refresh token counts only if it is yours.
+         * @description Takes the access token, the refresh token, or both, and ends the session of each. If one is invalid, it is ignored. With an access token, a refresh token counts only if it is yours. Without a refresh token in the body, that of the cookie session counts, and the cookie is deleted.
          *
          *     The access token is optional.
          */
@@ -2236,10 +2236,10 @@ export interface components {
              */
             accessToken: string;
             /**
-             * @description Works once, for the next pair.
+             * @description Works once, for the next pair. Absent in a cookie session.
              * @example refresh_…
              */
-            refreshToken: string;
+            refreshToken?: string;
             /** @enum {string} */
             tokenType: "Bearer";
             /**
@@ -2270,10 +2270,10 @@ export interface components {
              */
             accessToken: string;
             /**
-             * @description Works once, for the next pair.
+             * @description Works once, for the next pair. Absent in a cookie session.
              * @example refresh_…
              */
-            refreshToken: string;
+            refreshToken?: string;
             /** @enum {string} */
             tokenType: "Bearer";
             /**
@@ -4679,6 +4679,12 @@ export interface components {
             /** @description From the link in the mail. */
             token: string;
             password: string;
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         SignedInResponse: {
             request_id: string;
@@ -4687,15 +4693,23 @@ export interface components {
         LogInRequest: {
             email: string;
             password: string;
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         RefreshTokensRequest: {
-            refreshToken: string;
+            /** @description Absent: that of the cookie session. */
+            refreshToken?: string | null;
         };
         TokensResponse: {
             request_id: string;
             data: components["schemas"]["Tokens"];
         };
         LogOutRequest: {
+            /** @description Absent: that of the cookie session, if there is one. */
             refreshToken?: string | null;
         };
         SignedOutResponse: {
@@ -4760,6 +4774,12 @@ export interface components {
             mfaToken: string;
             /** @description Six digits of the authenticator app, or a recovery code; each works once. */
             code: string;
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         ChangeEmailRequest: {
             newEmail: string;
@@ -4814,6 +4834,14 @@ export interface components {
         OwnWorkspacePageResponse: {
             request_id: string;
             data: components["schemas"]["OwnWorkspacePage"];
+        };
+        SwitchWorkspaceRequest: {
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         LoginEventPage: components["schemas"]["Page"] & {
             items: components["schemas"]["LoginEvent"][];
@@ -5381,6 +5409,7 @@ export type UpdateProfileRequest = components['schemas']['UpdateProfileRequest']
 export type OwnSubscriptionResponse = components['schemas']['OwnSubscriptionResponse'];
 export type OwnWorkspacePage = components['schemas']['OwnWorkspacePage'];
 export type OwnWorkspacePageResponse = components['schemas']['OwnWorkspacePageResponse'];
+export type SwitchWorkspaceRequest = components['schemas']['SwitchWorkspaceRequest'];
 export type LoginEventPage = components['schemas']['LoginEventPage'];
 export type LoginEventPageResponse = components['schemas']['LoginEventPageResponse'];
 export type AppCreateApiKeyRequest = components['schemas']['AppCreateApiKeyRequest'];
@@ -5595,7 +5624,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {
@@ -6175,7 +6204,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "session": "token"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SwitchWorkspaceRequest"];
+            };
+        };
         responses: {
             /** @description Tokens for the workspace. */
             200: {
