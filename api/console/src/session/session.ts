@@ -111,7 +111,7 @@ export function createSession(baseUrl: string): SessionStore {
     // A separate client, because a 401 of the refresh must not start another refresh.
     const plain = new MatteApp({ baseUrl, accessToken: () => undefined, retriesMax: 2 })
     try {
-      return (await plain.request('POST', '/app/auth/refresh', { body: {} as never })).accessToken
+      return (await plain.request('POST', '/app/auth/refresh', { body: {} })).accessToken
     } catch (error) {
       // 400: the request had no cookie.
       if (error instanceof MatteError && [400, 401, 403].includes(error.status ?? 0)) return undefined
