@@ -207,6 +207,6 @@ function readClaims(accessToken: string): Claims {
 
 const placeOf = ({ ws: workspaceId, role }: Claims) => ({ workspaceId, role })
 
-/** Whose data the page shows. It changes with the person and the workspace. */
+/** Identity behind the data of the page: the person and the workspace. */
 export const identityOf = (session: Session): string =>
   session.kind === 'member' ? `${session.user.id}/${session.workspaceId}` : session.kind
