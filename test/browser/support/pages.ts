@@ -78,6 +78,8 @@ export async function onEachPage(
   const openEach = async (page: Page, who: 'visitor' | 'member'): Promise<void> => {
     for (const path of addresses[who]) {
       await page.goto(path)
+      // The page resumes the session first, and draws itself again.
+      if (who === 'member') await page.getByRole('button', { name: /^Account of / }).waitFor()
       await settle(page)
       await visit(page, { path, name: nameOf(who, path) })
     }
