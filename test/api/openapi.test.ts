@@ -57,6 +57,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(routes.filter((route) => !route.includes(' /api/v1/app/')).sort()).toEqual(
       [
         `POST ${prefix}/uploads/presign`,
+        `POST ${prefix}/uploads/fetch`,
         `POST ${prefix}/tasks`,
         `GET ${prefix}/tasks`,
         `GET ${prefix}/tasks/{taskId}`,

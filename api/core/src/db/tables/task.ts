@@ -118,6 +118,29 @@ export type UploadTable = {
   deleted_at: Date | null
 }
 
+/** One image to fetch by URL. */
+export type UploadFetchTable = {
+  id: Generated<string>
+  workspace_id: string
+  object_key: string
+  /** Null once ended, like `upload_url`. */
+  url: string | null
+  upload_url: string | null
+  max_bytes: number
+  created_at: Generated<Date>
+  expires_at: Date
+  claim: string | null
+  claimed_until: Date | null
+  ended_at: Date | null
+  outcome: 'STORED' | FetchFailure | 'ABANDONED' | null
+  /** Status of the last answer, with outcome STATUS. */
+  status_code: number | null
+  content_type: string | null
+  size_bytes: number | null
+}
+
+export type FetchFailure = 'UNREACHABLE' | 'STATUS' | 'TIMEOUT' | 'TOO_LARGE' | 'NO_IMAGE' | 'STORE_FAILED'
+
 /** Counters per workspace and UTC day, updated in the counted transactions (D70). */
 export type UsageDayTable = {
   workspace_id: string
