@@ -16,7 +16,7 @@ export type FetchImageDeps = {
   readonly logger: Logger
 }
 
-/** Never rejects. */
+/** One attempt; it never rejects. */
 export async function fetchImage(deps: FetchImageDeps, fetch: ClaimedFetch, signal: AbortSignal): Promise<void> {
   const { db, metrics } = deps
   // The path and query may contain tokens.

@@ -11,7 +11,7 @@ import { storeTimeoutMs } from './store-upload.ts'
 
 type FetchLoopOptions = {
   readonly db: Db
-  /** Never rejects. */
+  /** Makes one attempt; never rejects. */
   readonly fetchImage: (fetch: ClaimedFetch, signal: AbortSignal) => Promise<void>
   /** Total time of one download. */
   readonly timeoutMs: number

@@ -37,7 +37,7 @@ import { up as pausedDeliveries } from './0036-paused-deliveries.ts'
 import { up as pausedIndex } from './0037-paused-index.ts'
 import { up as webhookStream } from './0038-webhook-stream.ts'
 import { up as webhookRecords } from './0039-webhook-records.ts'
-import { up as uploadFetches } from './0040-upload-fetches.ts'
+import { up as doors } from './0040-doors.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -79,5 +79,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0037-paused-index': { up: pausedIndex },
   '0038-webhook-stream': { up: webhookStream },
   '0039-webhook-records': { up: webhookRecords },
-  '0040-upload-fetches': { up: uploadFetches },
+  '0040-doors': { up: doors },
 }

@@ -19,6 +19,13 @@ export type Output = {
   position: string
 }
 
+/** Applied by the worker to the cut-out that `output` describes. */
+export type DoorWish =
+  /** A ZIP of colours and matte beside the result. */
+  | { readonly kind: 'parts' }
+  /** Replaces the transparency by this object, scaled and cropped to fill the result. */
+  | { readonly kind: 'background'; readonly objectKey: string; readonly etag: string; readonly sizeBytes: number }
+
 /** Edges as pixels (`20px`) or percentages (`5%`) of the photo's width or height, from its left and top. */
 export type Region = { left: string; top: string; right: string; bottom: string }
 
@@ -39,6 +46,8 @@ export type TaskTable = {
   callback_url: string | null
   /** Rows of earlier releases lack later members, see `completeOutput` in `task/output.ts`. */
   output: JSONColumnType<Partial<Output> | null, string | null, string | null>
+  /** Wishes of the doors that the interface does not have; null for other tasks. */
+  door: JSONColumnType<DoorWish | null, string | null, string | null>
   credit_cost: number
   retry_count: Generated<number>
   /** Attempts in this run; an unavailable pod does not use one. */

@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const statements = [
+  // Wishes of the doors that the interface does not have. Null for other tasks.
+  `alter table task add column door jsonb`,
   // Images that the dispatcher fetches by URL for the API. Rows are deleted after an hour.
   `create table upload_fetch (
     id uuid primary key default gen_random_uuid(),
