@@ -212,6 +212,12 @@ export const configSchema = {
     description: 'an upload URL accepts only a file of exactly the given fileSize',
     default: false,
   }),
+  uploadsFetchUrls: flag('UPLOADS_FETCH_URLS', {
+    description:
+      'the dispatcher fetches images by URL for callers, from public addresses only; it needs the same setting; ' +
+      'docs/doors.md',
+    default: false,
+  }),
   masterKeys: parsed(
     'MASTER_KEYS',
     { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },

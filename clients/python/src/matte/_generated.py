@@ -383,6 +383,15 @@ class Task(_TaskOptional):
     """
 
 
+class FetchedUpload(TypedDict):
+    objectKey: str
+    """Pass it as `imageUrl` when you create the task."""
+    contentType: str
+    """By the first bytes: image/png, image/jpeg or image/webp."""
+    fileSize: int
+    """Bytes."""
+
+
 class UploadGrant(TypedDict):
     uploadUrl: str
     """PUT the raw bytes here."""
@@ -846,6 +855,11 @@ class PresignUploadRequest(_PresignUploadRequestOptional):
     """Becomes part of the object key."""
     contentType: str
     """image/png, image/jpeg or image/webp."""
+
+
+class FetchUploadRequest(TypedDict):
+    url: str
+    """http or https."""
 
 
 class _CreateTaskRequestOptional(TypedDict, total=False):
