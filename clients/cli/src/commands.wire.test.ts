@@ -108,7 +108,7 @@ describe('tasks, webhooks, keys and usage', timeout, () => {
     expect((await matte('webhooks', 'list')).stdout).toContain('https://example.com/hook')
     expect((await matte('keys', 'list')).stdout).toContain('production  service_live_…9xQ2')
     expect((await matte('usage')).stdout).toContain('quota            3 of 1000 used, 997 left until 2026-12-01')
-    expect((await matte('credits')).stderr).toContain('API keys cannot read the balance')
+    expect((await matte('credits')).stdout).toContain('812 left, 1 held for open tasks')
   })
 
   it('exits with 5 when the service cannot be reached', async () => {

@@ -421,6 +421,15 @@ class UsageMonthlyQuota(TypedDict):
     resetsAt: str
 
 
+class UsageCredits(TypedDict):
+    """Null: the plan is not charged."""
+
+    available: int
+    """Can be spent now."""
+    held: int
+    """Held for open tasks."""
+
+
 class UsageDaily(TypedDict):
     date: str
     """UTC."""
@@ -455,6 +464,8 @@ class Usage(TypedDict):
     errorRate: float
     """Failed ÷ (failed + succeeded); 0 without any."""
     monthlyQuota: UsageMonthlyQuota
+    credits: UsageCredits | None
+    """Null: the plan is not charged."""
     daily: list[UsageDaily]
     """The last 30 days, today included, oldest first: 30 entries."""
 
