@@ -7,18 +7,24 @@ import { createQueries } from './app/queries.ts'
 import { RouteError } from './app/route-error.tsx'
 import { startTheme } from './app/theme.ts'
 import { routeTree } from './routeTree.gen.ts'
-import { createSession } from './session/session.ts'
+import { createSession, scopeOf } from './session/session.ts'
+import { createTaskChanges, TaskChangesContext } from './session/task-changes.ts'
 import { baseUrl, SessionContext } from './session/use-session.ts'
 import './ui/base.css'
 
 startTheme()
 const queries = createQueries()
 const session = createSession(baseUrl())
+const changes = createTaskChanges(session.app)
 // Data of one session is never shown in the next.
 let kind = session.get().kind
+let scope = scopeOf(session.get())
 session.subscribe(() => {
-  if (session.get().kind !== kind) queries.clear()
-  kind = session.get().kind
+  const now = session.get()
+  if (now.kind !== kind) queries.clear()
+  if (scopeOf(now) !== scope) changes.reset()
+  kind = now.kind
+  scope = scopeOf(now)
 })
 void session.start()
 
@@ -43,9 +49,11 @@ if (root === null) throw new Error('The page has no root element.')
 createRoot(root).render(
   <StrictMode>
     <SessionContext value={session}>
-      <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
-      </QueryClientProvider>
+      <TaskChangesContext value={changes}>
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </TaskChangesContext>
     </SessionContext>
   </StrictMode>,
 )

@@ -156,4 +156,7 @@ function readClaims(accessToken: string): Claims {
   return JSON.parse(atob(body.replaceAll('-', '+').replaceAll('_', '/'))) as Claims
 }
 
+/** Changes when data of the session before must not be used any more. */
+export const scopeOf = (session: Session): string => (session.kind === 'member' ? session.workspaceId : session.kind)
+
 const pick = ({ ws: workspaceId, role }: Claims) => ({ workspaceId, role })
