@@ -4764,6 +4764,10 @@ export interface components {
          *         "remaining": 997,
          *         "resetsAt": "2026-12-01T00:00:00.000Z"
          *       },
+         *       "credits": {
+         *         "available": 812,
+         *         "held": 1
+         *       },
          *       "daily": [
          *         {
          *           "date": "2026-11-21",
@@ -4807,6 +4811,13 @@ export interface components {
                 /** Format: date-time */
                 resetsAt: string;
             };
+            /** @description Null: the plan is not charged. */
+            credits: {
+                /** @description Can be spent now. */
+                available: number;
+                /** @description Held for open tasks. */
+                held: number;
+            } | null;
             /** @description The last 30 days, today included, oldest first: 30 entries. */
             daily: {
                 /**

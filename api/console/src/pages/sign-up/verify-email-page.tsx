@@ -1,7 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { forgetLinkToken, linkValues } from '../../session/link-values.ts'
-import type { SignedIn } from '../../session/session.ts'
 import { useApp, useSessionStore } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
