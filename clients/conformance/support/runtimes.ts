@@ -1,4 +1,4 @@
-// Other runtimes of JavaScript, from packages that contain only a program: fetched once, and run without scripts of npm.
+// Other runtimes of JavaScript, from packages that contain only a program. Each is fetched once, without scripts of npm.
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { partsDir } from '@matte/local/paths'
