@@ -1,5 +1,5 @@
-// The first program of each client's README, as written, from an empty folder with nothing but the package. Deno and Bun
-// run the TypeScript program too. A worker has no files, so its program is part of this test.
+// The first program of each client's README, as written, from an empty folder with nothing but the package. Deno and
+// Bun run the TypeScript program too. A worker has no files, so its program is part of this test.
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from '@matte/local/install/run-command'

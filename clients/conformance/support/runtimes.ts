@@ -1,4 +1,5 @@
-// Other runtimes of JavaScript, from packages that contain only a program. Each is fetched once, without scripts of npm.
+// Other runtimes of JavaScript, from packages that contain only a program. Each is fetched once; npm runs no
+// scripts.
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { partsDir } from '@matte/local/paths'
