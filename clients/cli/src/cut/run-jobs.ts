@@ -35,7 +35,7 @@ export async function runJobs(
 ): Promise<{ readonly by: unknown } | undefined> {
   const { matte, manifest, report, remove, concurrency, signal, endJobs = () => undefined } = options
   const pending = new Map<string, Pending>()
-  const context = { ...options, pending, optionsHash: hashOptions(remove) }
+  const context: Context = { ...options, pending, optionsHash: hashOptions(remove), ending: undefined }
   signal.addEventListener('abort', endJobs)
   try {
     const results = matte.removeBackgrounds(selectInputs(jobs, context), {
@@ -50,9 +50,11 @@ export async function runJobs(
       if (each === undefined) continue
       pending.delete(result.key)
       if (result.error) {
-        if (isEndOfRun(result.error)) {
+        if (context.ending !== undefined || isEndOfRun(result.error)) {
+          context.ending ??= { by: result.error }
           endJobs()
-          return { by: result.error }
+          if (!startedCanFinish.has(context.ending.by.code)) return context.ending
+          continue
         }
         report.add({ ...describe(each.job), status: 'failed', error: result.error })
         continue
@@ -63,7 +65,7 @@ export async function runJobs(
         return { by: problem }
       }
     }
-    return undefined
+    return context.ending
   } catch (error) {
     return { by: error }
   } finally {
@@ -71,12 +73,21 @@ export async function runJobs(
   }
 }
 
-type Context = RunOptions & { readonly pending: Map<string, Pending>; readonly optionsHash: string }
+type Context = RunOptions & {
+  readonly pending: Map<string, Pending>
+  readonly optionsHash: string
+  /** The error that ends the run once the started images are done. */
+  ending: { readonly by: MatteError } | undefined
+}
+
+/** Nothing new can start, but started images are paid, and their results arrive. */
+const startedCanFinish: ReadonlySet<string> = new Set(['CREDITS_INSUFFICIENT', 'DEVELOPER_API_QUOTA_EXCEEDED'])
 
 /** Inputs that need work, read one by one as the client has room for them. */
 async function* selectInputs(jobs: Iterable<Job> | AsyncIterable<Job>, context: Context): AsyncGenerator<NamedInput> {
   const { manifest, pending, report, overwrite, optionsHash } = context
   for await (const job of jobs) {
+    if (context.ending !== undefined) return
     const key = manifest?.keyOf(job.output) ?? job.output
     const known = manifest?.find(key)
     const wanted = { path: job.output, stamp: job.stamp, options: optionsHash, overwrite }
