@@ -8,6 +8,7 @@ import { taskStreamMetrics, webhookStreamMetrics } from '@matte/api/stream/strea
 import { clusterMetrics, leaderMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
 import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
+import { recordMetrics } from '@matte/controller/operator/records/record-metrics'
 import { valuesPoolMetrics } from '@matte/controller/operator/values-pools/values-pool-metrics'
 import { sweepMetrics } from '@matte/controller/sweep-metrics'
 import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
@@ -39,7 +40,7 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
     ...[storeMetrics, endingMetrics, signInMetrics, paymentMetrics],
   ],
   worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],
-  operator: [clusterMetrics, leaderMetrics, poolMetrics, valuesPoolMetrics, startMetrics],
+  operator: [clusterMetrics, leaderMetrics, poolMetrics, recordMetrics, valuesPoolMetrics, startMetrics],
   dispatcher: [
     ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],
     paymentMetrics,

@@ -40,7 +40,7 @@ def test_a_final_error_is_typed_by_its_code_and_not_retried(
     error = failure(call)
     assert (type(error).__name__, error.code, error.status, error.retryable) == (kind, code, status, False)
     assert (error.request_id, error.details) == ("r-2", {"a": 1})
-    assert error.docs.endswith(f"/docs#{code}")
+    assert error.docs == f"{service.origin}/docs/errors/{code}"
     assert len(service.requests) == 1
 
 

@@ -278,7 +278,7 @@ it('passes the refusal of the service on', async () => {
     status: 400,
     requestId: 'req-9',
     retryable: false,
-    docs: `${service.origin}/api/v1/docs#CREDITS_INSUFFICIENT`,
+    docs: `${service.origin}/docs/errors/CREDITS_INSUFFICIENT`,
   })
 })
 

@@ -181,6 +181,7 @@ export function createSession(baseUrl: string): SessionStore {
     signOut: async () => {
       // The service ends the session. A page that cannot reach it still forgets the tokens.
       if (session.kind === 'member') await app.request('POST', '/app/auth/logout', { body: {} }).catch(() => undefined)
+      if (session.kind === 'operator') await app.request('DELETE', '/operator/session').catch(() => undefined)
       leave()
     },
     leave,

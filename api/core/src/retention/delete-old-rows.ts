@@ -13,6 +13,18 @@ export const deleteOldNotifications = (db: Db, pass?: SweepPass) =>
 export const deleteOldAuditEntries = (db: Db, days: number, pass?: SweepPass) =>
   deleteOlder(db, 'audit_entry', 'at', days, pass)
 
+/** Days of the operator's records about pools. A chart shows hours, so samples are kept for one day. */
+const recordDays = 7
+const sampleDays = 1
+
+/** Decisions, steps of rollouts, samples, and reports about pools that no leader has reported since. */
+export async function deleteOldPoolRecords(db: Db, pass?: SweepPass): Promise<number> {
+  const samples = await deleteOlder(db, 'pool_sample', 'at', sampleDays, pass)
+  const decisions = await deleteOlder(db, 'scaling_decision', 'at', recordDays, pass)
+  const steps = await deleteOlder(db, 'rollout_step', 'at', recordDays, pass)
+  return samples + decisions + steps + (await deleteOlder(db, 'pool_report', 'at', recordDays, pass))
+}
+
 async function deleteOlder(
   db: Db,
   table: string,

@@ -5,7 +5,12 @@ import type { Bucket } from '../storage/bucket.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { announceCleanups } from './announce-cleanup.ts'
 import { deleteDueObjects } from './delete-objects.ts'
-import { deleteOldAuditEntries, deleteOldMails, deleteOldNotifications } from './delete-old-rows.ts'
+import {
+  deleteOldAuditEntries,
+  deleteOldMails,
+  deleteOldNotifications,
+  deleteOldPoolRecords,
+} from './delete-old-rows.ts'
 import { deleteOldTasks } from './delete-tasks.ts'
 import { releaseUnusedUploads } from './release-uploads.ts'
 
@@ -26,6 +31,7 @@ export const retentionParts = [
   'notifications_deleted',
   'mails_deleted',
   'audit_entries_deleted',
+  'pool_records_deleted',
   'objects_deleted',
 ] as const
 
@@ -43,6 +49,7 @@ export const sweepRetention = (
       notifications_deleted: (pass) => deleteOldNotifications(db, pass),
       mails_deleted: (pass) => deleteOldMails(db, pass),
       audit_entries_deleted: (pass) => deleteOldAuditEntries(db, auditRetentionDays, pass),
+      pool_records_deleted: (pass) => deleteOldPoolRecords(db, pass),
       objects_deleted: async (pass) => (bucket === undefined ? 0 : deleteDueObjects(db, bucket, pass)),
     },
     options,

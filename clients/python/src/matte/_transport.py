@@ -177,7 +177,7 @@ class Transport:
             details=fields.get("details"),
             request_id=envelope.get("request_id") or response.headers.get("x-request-id"),
             retryable=_is_retryable(status, code, retry_after),
-            docs=f"{self.config.base_url}/docs#{code}",
+            docs=f"{self.config.origin}/docs/errors/{quote(code, safe='')}",
             retry_after=retry_after,
         )
 

@@ -23,7 +23,7 @@ export function toServiceError(response: Response, text: string, baseUrl: string
     details,
     requestId: requestId ?? headers.get('x-request-id') ?? undefined,
     retryable: isRetryable(status, code, retryAfterMs),
-    docs: `${baseUrl}/docs#${code}`,
+    docs: `${new URL(baseUrl).origin}/docs/errors/${encodeURIComponent(code)}`,
     retryAfterMs,
   })
 }

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { settingsQuery } from '../../app/settings.ts'
-import type { SignedIn } from '../../session/session.ts'
 import { useApp, useSessionStore } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
@@ -99,7 +98,7 @@ function SecondFactorForm({ mfaToken, onBack }: SecondFactorProps) {
   const [code, setCode] = useState('')
   const verify = useAction(async () => {
     const body = { mfaToken, code: code.trim(), session: 'cookie' as const }
-    store.signIn((await app.request('POST', '/app/auth/2fa/verify', { body })))
+    store.signIn(await app.request('POST', '/app/auth/2fa/verify', { body }))
   }, ['code'])
   return (
     <Form onSubmit={verify.run}>

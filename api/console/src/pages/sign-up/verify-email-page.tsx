@@ -1,7 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { forgetLinkToken, linkValues } from '../../session/link-values.ts'
-import type { SignedIn } from '../../session/session.ts'
 import { useApp, useSessionStore } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
@@ -41,7 +40,7 @@ function VerifyForm({ token, onNewLink }: { readonly token: string; readonly onN
   const [password, setPassword] = useState('')
   const verify = useAction(async () => {
     const body = { token, password, session: 'cookie' as const }
-    store.signIn((await app.request('POST', '/app/auth/verify-email', { body })))
+    store.signIn(await app.request('POST', '/app/auth/verify-email', { body }))
     forgetLinkToken()
     await navigate({ to: '/' })
   }, ['password'])
