@@ -4,7 +4,7 @@ export type Failure = { readonly path: string; readonly code: string; readonly m
 
 export type RunState = 'running' | 'paused' | 'finished'
 
-/** What is stored in the browser, so a reload loses nothing. */
+/** Stored in the browser, so a reload loses nothing. */
 export type RunRecord = {
   readonly id: string
   /** The workspace or key it belongs to. */
@@ -69,7 +69,7 @@ export function readDone(manifest: string): Map<string, string> {
     const entry = parse(line)
     if (typeof entry?.key !== 'string') continue
     if (entry.state === 'done' && typeof entry.taskId === 'string') done.set(entry.key, entry.taskId)
-    // A later entry of the same photo began anew.
+    // The photo was started again after it was done.
     else done.delete(entry.key)
   }
   return done

@@ -1,5 +1,5 @@
-// Runs and their manifests in IndexedDB. A manifest is append-only text; each append is a record of its own, and its
-// promise resolves when the browser has stored it.
+// Runs and their manifests in IndexedDB. A manifest is append-only text. Each append adds a record; its promise
+// resolves when the browser has stored the record.
 import type { ManifestStore } from 'matte-client'
 import type { RunRecord } from './run-progress.ts'
 
