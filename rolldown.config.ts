@@ -6,8 +6,13 @@ import { defineConfig, type Plugin } from 'rolldown'
 
 const outDir = process.env.BUNDLE_DIR ?? 'dist'
 
+const consoleDist = 'api/console/dist'
+
 /** Packages with native code, or that read files beside their own. */
-const apart = ['sharp', 'piscina', 'swagger-ui-dist', '@node-rs/argon2']
+const apart = ['sharp', 'piscina', '@node-rs/argon2']
+
+/** Part of the search of the documentation, which docs/site bundles. */
+const inDocs = 'minisearch'
 
 /** Fonts of invoices: two of the eighteen in the package. */
 const fontPackage = '@expo-google-fonts/noto-sans'
@@ -44,6 +49,7 @@ const filesBeside: Plugin = {
     for (const file of readdirSync(scripts).filter((name) => name.endsWith('.sh'))) copyInto(join(scripts, file), file)
     copyInto('test/fixtures/photos/rocket.jpg', 'try.jpg')
     copyInto('clients/cli/src/doctor/sample.jpg', 'sample.jpg')
+    if (existsSync(consoleDist)) copyInto(consoleDist, 'console')
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     const manifest = { name: 'matte', version, private: true, type: 'module' }
     writeFileSync(join(outDir, 'package.json'), JSON.stringify(manifest))
@@ -71,7 +77,7 @@ const inventory: Plugin = {
   name: 'inventory',
   generateBundle(_options, bundle) {
     const bundled = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []))
-    const dirs = new Set([...withDependencies(apart), fontPackage].map((name) => `node_modules/${name}`))
+    const dirs = new Set([...withDependencies(apart), fontPackage, inDocs].map((name) => `node_modules/${name}`))
     for (const id of bundled) {
       // A workspace may have another version of a package in its node_modules folder.
       const dir = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(relative('.', id))?.[0]
@@ -83,13 +89,27 @@ const inventory: Plugin = {
       const { name, version, license: licence = statedLicences[name] } = JSON.parse(readFileSync(manifest, 'utf8'))
       return [{ name, version, licence, notice: readNotice(dir) }]
     })
-    const all = [...packages, ...copied]
+    const all = [...packages, ...readConsolePackages(packages), ...copied]
     const listed = all.map(({ notice: _notice, ...one }) => one)
     this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(listed) })
     const notices = all.map(({ name, version, licence, notice }) => `${name} ${version}, ${licence}\n\n${notice}`)
     const source = notices.join(`\n${'-'.repeat(80)}\n`)
     this.emitFile({ type: 'asset', fileName: 'third-party-notices.txt', source })
   },
+}
+
+type Package = { readonly name: string; readonly version: string; readonly licence: string; readonly notice: string }
+
+/** Packages in the bundle of the console that no program has. */
+function readConsolePackages(known: readonly { readonly name: string; readonly version: string }[]): Package[] {
+  const file = `${consoleDist}/.vite/packages.json`
+  if (!existsSync(file)) return []
+  type Listed = { readonly name: string; readonly version: string; readonly identifier: string; readonly text?: string }
+  const listed: Listed[] = JSON.parse(readFileSync(file, 'utf8'))
+  return listed
+    .filter(({ name, version }) => !known.some((one) => one.name === name && one.version === version))
+    .filter(({ name }) => name !== 'matte-client')
+    .map(({ name, version, identifier, text = '' }) => ({ name, version, licence: identifier, notice: text }))
 }
 
 /** Contents of a package's licence files. */

@@ -3,22 +3,27 @@ import { createRouter, RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { NotFoundPage } from './app/not-found-page.tsx'
-import { createQueries } from './app/queries.ts'
+import { createQueries, followSession } from './app/queries.ts'
 import { RouteError } from './app/route-error.tsx'
 import { startTheme } from './app/theme.ts'
 import { routeTree } from './routeTree.gen.ts'
-import { createSession } from './session/session.ts'
+import { takeLinkValues } from './session/link-values.ts'
+import { createSession, identityOf } from './session/session.ts'
+import { createTaskChanges, TaskChangesContext } from './session/task-changes.ts'
 import { baseUrl, SessionContext } from './session/use-session.ts'
 import './ui/base.css'
 
+takeLinkValues()
 startTheme()
 const queries = createQueries()
 const session = createSession(baseUrl())
-// Data of one session is never shown in the next.
-let kind = session.get().kind
+followSession(queries, session)
+const changes = createTaskChanges(session.app)
+let identity = identityOf(session.get())
 session.subscribe(() => {
-  if (session.get().kind !== kind) queries.clear()
-  kind = session.get().kind
+  const next = identityOf(session.get())
+  if (next !== identity) changes.reset()
+  identity = next
 })
 void session.start()
 
@@ -43,9 +48,11 @@ if (root === null) throw new Error('The page has no root element.')
 createRoot(root).render(
   <StrictMode>
     <SessionContext value={session}>
-      <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
-      </QueryClientProvider>
+      <TaskChangesContext value={changes}>
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </TaskChangesContext>
     </SessionContext>
   </StrictMode>,
 )

@@ -1,10 +1,14 @@
 import { MatteError } from '@matte/core/error'
 import type { FastifyInstance } from 'fastify'
+import type { ConsolePage } from '../console/console-page.ts'
 
 type KnownPath = { readonly pattern: RegExp; readonly methods: Set<string> }
 
-/** Returns NOT_FOUND; for a known path with another method, `Allow` lists the right ones (D3). */
-export function addNotFoundHandler(app: FastifyInstance): void {
+/**
+ * Returns NOT_FOUND; for a known path with another method, `Allow` lists the right ones (D3). A browser that opens any
+ * other address gets the console, if there is one.
+ */
+export function addNotFoundHandler(app: FastifyInstance, page: ConsolePage | undefined): void {
   const paths = new Map<string, KnownPath>()
   app.addHook('onRoute', ({ url, method }) => {
     const known = paths.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() }
@@ -12,6 +16,8 @@ export function addNotFoundHandler(app: FastifyInstance): void {
     paths.set(url, known)
   })
   app.setNotFoundHandler((request, reply) => {
+    const sent = page?.respond(request, reply)
+    if (sent !== undefined) return sent
     const path = request.url.split('?')[0] ?? ''
     // A literal path wins over a parameter, as in the router.
     const exact = paths.get(path)

@@ -1,4 +1,5 @@
-// The parts of the OpenAPI document that clients need: successes of one API, bodies of webhooks, and the schemas of both. Errors, headers and examples are left out: a client reads errors by their code.
+// The parts of the OpenAPI document that clients need: successes of one API, bodies of webhooks, and their schemas.
+// Errors, headers and examples are left out: a client reads errors by their code.
 import { buildServedDocument } from '../build-document.ts'
 import { writeOut } from '../resolve-document.ts'
 
@@ -16,7 +17,11 @@ export type Schema = {
 
 type Media = { readonly schema: Schema }
 type Response = { readonly description: string; readonly content?: Readonly<Record<string, Media>> }
-type Operation = { readonly requestBody?: object; readonly responses: Readonly<Record<string, Response>> }
+type Operation = {
+  readonly operationId: string
+  readonly requestBody?: object
+  readonly responses: Readonly<Record<string, Response>>
+}
 type Methods = Readonly<Record<string, Operation>>
 type Schemas = Readonly<Record<string, Schema>>
 

@@ -1,7 +1,5 @@
-// What the installation offers, known before sign-in.
+// Settings of the installation, known before sign-in: the API writes them into the page.
 import { queryOptions } from '@tanstack/react-query'
-import { MatteApp } from 'matte-client/app'
-import { baseUrl } from '../session/use-session.ts'
 
 export type ConsoleSettings = {
   readonly version: string
@@ -15,12 +13,26 @@ export type ConsoleSettings = {
   readonly publicUrl: string
 }
 
+/** Without the API in front, as for the sources in development. */
+const assumed: ConsoleSettings = {
+  version: '',
+  accounts: true,
+  registration: 'open',
+  passwordReset: true,
+  payments: 'sandbox',
+  uploadMaxBytes: 20_971_520,
+  fetchUrls: false,
+  publicUrl: location.origin,
+}
+
+function readSettings(): ConsoleSettings {
+  const content = document.querySelector<HTMLMetaElement>('meta[name="matte-settings"]')?.content
+  return content ? { ...assumed, ...JSON.parse(content) } : assumed
+}
+
 export const settingsQuery = queryOptions({
   queryKey: ['settings'],
-  queryFn: (): Promise<ConsoleSettings> => {
-    const client = new MatteApp({ baseUrl: baseUrl(), accessToken: () => undefined })
-    const ask = client.request as unknown as (method: string, path: string) => Promise<ConsoleSettings>
-    return ask.call(client, 'GET', '/console')
-  },
+  queryFn: readSettings,
+  initialData: readSettings,
   staleTime: Number.POSITIVE_INFINITY,
 })

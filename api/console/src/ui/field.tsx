@@ -28,7 +28,7 @@ type Common = {
 type TextFieldProps = Common & {
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly type?: 'text' | 'email' | 'password' | 'url' | 'number' | 'search' | 'datetime-local' | undefined
+  readonly type?: 'text' | 'email' | 'password' | 'url' | 'number' | 'search' | 'date' | 'datetime-local' | undefined
   readonly name?: string | undefined
   readonly autoComplete?: string | undefined
   readonly placeholder?: string | undefined

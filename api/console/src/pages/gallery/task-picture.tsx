@@ -1,0 +1,67 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { Task } from 'matte-client'
+import { useState } from 'react'
+import { useService } from '../../session/use-session.ts'
+import { useText } from '../../text/text.ts'
+import { galleryText } from './gallery-text.ts'
+import { putTask } from './task-cache.ts'
+import { sourceName } from './task-names.ts'
+import styles from './task-picture.module.css'
+
+type PictureProps = { readonly task: Task; readonly isLarge?: boolean }
+
+/** The result on a checkerboard. Its link expires, so the first failure reads the task again for a new one. */
+export function TaskPicture({ task, isLarge = false }: PictureProps) {
+  const { resultUrl } = task
+  return (
+    <div className={`${styles.picture} ${isLarge ? styles.large : ''} ${resultUrl === null ? '' : styles.checker}`}>
+      {resultUrl === null ? <Placeholder task={task} /> : <Result task={task} url={resultUrl} isLarge={isLarge} />}
+    </div>
+  )
+}
+
+type ResultProps = { readonly task: Task; readonly url: string; readonly isLarge: boolean }
+
+function Result({ task, url, isLarge }: ResultProps) {
+  const service = useService()
+  const queries = useQueryClient()
+  const text = useText(galleryText)
+  // A read task has a new link each time, so a link that works stays.
+  const [shownUrl, setShownUrl] = useState(url)
+  const [failures, setFailures] = useState(0)
+  const renew = async (): Promise<void> => {
+    setFailures(failures + 1)
+    if (failures > 0) return
+    const fresh = await service.tasks.get(task.id)
+    putTask(queries, fresh)
+    if (fresh.resultUrl !== null) setShownUrl(fresh.resultUrl)
+  }
+  if (failures > 1) return <p className={styles.note}>{text.broken}</p>
+  return (
+    <img
+      src={shownUrl}
+      alt={text.resultOf(sourceName(task))}
+      loading={isLarge ? 'eager' : 'lazy'}
+      decoding="async"
+      draggable={false}
+      {...(task.width !== null && task.height !== null && { width: task.width, height: task.height })}
+      onError={() => void renew().catch(() => setFailures(2))}
+    />
+  )
+}
+
+const signs: Readonly<Record<Task['status'], string>> = {
+  queued: 'M12 7v5l3 2 M12 4a8 8 0 1 0 .01 0',
+  processing: 'M12 7v5l3 2 M12 4a8 8 0 1 0 .01 0',
+  succeeded: 'M5 13l4 4L19 7',
+  failed: 'M12 7v6 M12 16v.5 M12 3.5a8.5 8.5 0 1 0 .01 0',
+  canceled: 'M6 6l12 12 M12 3.5a8.5 8.5 0 1 0 .01 0',
+}
+
+const Placeholder = ({ task: { status } }: { readonly task: Task }) => (
+  <span className={`${styles.placeholder} ${styles[status]}`}>
+    <svg viewBox="0 0 24 24" width="36" height="36" aria-hidden="true" fill="none" stroke="currentColor">
+      <path d={signs[status]} strokeWidth="1.6" strokeLinecap="round" strokeLinejoin="round" />
+    </svg>
+  </span>
+)
