@@ -9,10 +9,10 @@ Visitor.prototype.visitStatement = function (node) {
   return visitStatement.call(this, isUsing ? { ...node, type: 'VariableDeclaration', declarations: node.decls } : node)
 }
 
-const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^api/console/vite\.config\.ts$|^clients/(typescript/|cli/)?build\.ts$`
+const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^api/console/(vite\.config|build)\.ts$|^clients/(typescript/|cli/)?build\.ts$`
 const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|${builds}`
 const packages =
-  '^(api/console|api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|local|protos|test)/'
+  '^(api/console|api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|docs/site|local|protos|test)/'
 
 /** Production code of the folder imports, from this repository, only its own files and these. */
 const onlyImports = (folder, allowed, reason) => ({
@@ -40,6 +40,7 @@ const programs = [
   'controller/src/worker/image/cut-out-worker',
   'local/src/(admin|demo|down|logs|up|install/missing-packages|models/(add|fetch-isnet))',
   'clients/(typescript/src/(index|app/index|files/none)|cli/src/main)',
+  'docs/site/(build|client/(main|theme))',
   'docs/generate/(generate|lint-contract|check-references|chart/package|mails/show)',
 ].map((path) => String.raw`^${path}\.tsx?$`)
 
@@ -93,7 +94,7 @@ export default {
     {
       name: 'no development dependency in production',
       severity: 'error',
-      from: { path: packages, pathNot: [testCode, '^(docs/generate|test)/'] },
+      from: { path: packages, pathNot: [testCode, '^(docs/(generate|site)|test)/'] },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg'], dependencyTypesNot: ['type-only'] },
     },
     {

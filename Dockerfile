@@ -16,6 +16,7 @@ COPY controller/package.json controller/
 COPY dispatcher/package.json dispatcher/
 COPY protos/package.json protos/
 COPY docs/generate/package.json docs/generate/
+COPY docs/site/package.json docs/site/
 COPY test/package.json test/
 COPY local/package.json local/
 COPY clients/typescript/package.json clients/typescript/
@@ -37,6 +38,16 @@ COPY clients/cli clients/cli
 COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
 RUN node api/console/build.ts
 RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
+# The documentation: its own texts, and the definitions of the API.
+COPY README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md DECISIONS.md ./
+COPY docs docs
+COPY charts/matte/README.md charts/matte/
+COPY charts/matte/runbooks charts/matte/runbooks
+COPY clients/README.md clients/
+COPY clients/python/README.md clients/python/
+COPY local/README.md local/
+COPY models/u2netp/README.md models/u2netp/
+RUN node docs/site/build.ts --out /app/docs/site/dist
 # npm reports success even if it could not fetch an optional package, such as a binary for this platform.
 RUN cd /app && node -e "require('sharp'), require('@node-rs/argon2')" \
  || { echo 'npm left out a binary of sharp or @node-rs/argon2 for this platform.' \

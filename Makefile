@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.installed
 version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
-.PHONY: help up down console logs demo admin model-add model-fetch-isnet check unit int gen verify house
+.PHONY: help up down console logs demo admin model-add model-fetch-isnet check unit int gen docs verify house
 .PHONY: test test-faults test-cluster test-clients test-all smoke e2e e2e-full sim sim-full bench quality memory soak
 .PHONY: images clients chart sbom dashboards mails
 
@@ -23,6 +23,7 @@ help: ## print this list
 up: $(installed) ## start the service on this machine: API, worker, dispatcher and the servers behind them
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
 	@node api/console/build.ts
+	@node docs/site/build.ts --if-stale || echo 'make up: /docs is not current, for the reason above' >&2
 	@node local/src/up.ts
 
 console: $(installed) ## build the web console that the API serves at /
@@ -60,6 +61,9 @@ int: $(installed) ## integration tests against real servers; ARGS go to vitest
 
 gen: $(installed) ## write the generated files
 	@node docs/generate/generate.ts
+
+docs: $(installed) ## build the documentation site, which the API serves at /docs
+	@node docs/site/build.ts
 
 verify: $(installed) ## fail when a generated file is stale
 	@node docs/generate/generate.ts --check

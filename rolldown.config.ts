@@ -9,7 +9,10 @@ const outDir = process.env.BUNDLE_DIR ?? 'dist'
 const consoleDist = 'api/console/dist'
 
 /** Packages with native code, or that read files beside their own. */
-const apart = ['sharp', 'piscina', 'swagger-ui-dist', '@node-rs/argon2']
+const apart = ['sharp', 'piscina', '@node-rs/argon2']
+
+/** Part of the search of the documentation, which docs/site bundles. */
+const inDocs = 'minisearch'
 
 /** Fonts of invoices: two of the eighteen in the package. */
 const fontPackage = '@expo-google-fonts/noto-sans'
@@ -74,7 +77,7 @@ const inventory: Plugin = {
   name: 'inventory',
   generateBundle(_options, bundle) {
     const bundled = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []))
-    const dirs = new Set([...withDependencies(apart), fontPackage].map((name) => `node_modules/${name}`))
+    const dirs = new Set([...withDependencies(apart), fontPackage, inDocs].map((name) => `node_modules/${name}`))
     for (const id of bundled) {
       // A workspace may have another version of a package in its node_modules folder.
       const dir = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(relative('.', id))?.[0]

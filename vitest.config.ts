@@ -36,7 +36,8 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{api,clients,controller,dispatcher,local,protos}/**/src/**/*.test.ts',
-            'docs/generate/**/*.test.ts',
+            'api/console/*.test.ts',
+            'docs/{generate,site}/**/*.test.ts',
             'test/{bench,house,runner,sim,support,torture}/**/*.test.ts',
             'test/cluster/{account,page}/*.test.ts',
             'test/image/{dockerfiles,licences}.test.ts',

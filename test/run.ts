@@ -25,6 +25,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     toolPhase('types', 'tsc', ['--noEmit']),
     toolPhase('types of clients', 'tsc', ['--noEmit', '-p', 'clients/typescript']),
     toolPhase('types of the console', 'tsc', ['--noEmit', '-p', 'api/console']),
+    toolPhase('types of the documentation site', 'tsc', ['--noEmit', '-p', 'docs/site']),
     toolPhase('lint and format', 'biome', ['ci', '--error-on-warnings', colors]),
     toolPhase('unused code', 'knip', ['--no-progress']),
     toolPhase('code for tests only', 'knip', ['--no-progress', '--production', '--include', 'exports,types']),

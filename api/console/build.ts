@@ -37,6 +37,8 @@ function writeVariants(): void {
 
 const stamp = readStamp()
 if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
+  // Vite would keep the value of a caller, such as a test, and build React for development.
+  process.env.NODE_ENV = 'production'
   await build({ configFile: join(here, 'vite.config.ts'), logLevel: 'warn' })
   writeVariants()
   writeFileSync(stampFile, stamp)

@@ -15,6 +15,8 @@ export type Access =
   | 'provider'
   /** A door without keys, for clients in the configured networks. */
   | 'network'
+  /** An operator of the installation: the token of the settings, or a session from a console link. */
+  | 'operator'
   | { readonly scope: Scope }
   /** Any signed-in user, for data of that user alone. */
   | 'self'
@@ -45,4 +47,4 @@ export const isOperation = ({ access = 'public', door }: Declared): boolean =>
 export const isForOneCaller = ({ access = 'public' }: Declared): boolean => access !== 'public'
 
 export const needsCredential = ({ access = 'public' }: Declared): boolean =>
-  typeof access === 'object' || access === 'self'
+  typeof access === 'object' || access === 'self' || access === 'operator'

@@ -18,10 +18,10 @@ import { callerCache } from './auth/api-key.ts'
 import { checkAccess, requireDeclaredAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
 import { networkCallers } from './auth/network-caller.ts'
+import { operatorsOf } from './auth/operator.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
 import { assetRoutes } from './console/asset-routes.ts'
-import { readConsoleFiles } from './console/console-files.ts'
 import { consolePage } from './console/console-page.ts'
 import { doorRoutes } from './doors/door-routes.ts'
 import { addEnvelope, requestId } from './envelope.ts'
@@ -40,21 +40,23 @@ import { refuseOverload } from './limit/capacity.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
 import { warnOfUntrustedForwarding } from './limit/forwarded-for.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
-import type { AttemptWaits, TaskWaits } from './long-poll.ts'
+import type { AttemptWaits, FetchWaits, TaskWaits } from './long-poll.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
 import { developerSurface } from './routes/developer-surface.ts'
-import { docsRoutes } from './routes/docs.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { jwksRoutes } from './routes/jwks.ts'
 import { legacyTaskRoutes } from './routes/legacy-tasks.ts'
+import { operatorRoutes } from './routes/operator/operator-routes.ts'
 import { createInspectionGate } from './routes/shared/batches.ts'
 import { sharedRoutes } from './routes/shared/shared-routes.ts'
 import { webhookStreamRoutes } from './routes/webhook-stream.ts'
 import { gatewayLinks, presignedLinks } from './schemas/result-links.ts'
 import { serializersOnDemand } from './serialization.ts'
+import { docsRoutes } from './site/docs-routes.ts'
+import { readSiteFiles } from './site/site-files.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
 import type { WebhookStreams } from './stream/webhook-streams.ts'
 
@@ -72,6 +74,7 @@ type AppDeps = {
   readonly accountRequests: Pick<Loop, 'wake'>
   readonly waits: Pick<TaskWaits, 'wait' | 'end'>
   readonly attempts: Pick<AttemptWaits, 'wait' | 'end'>
+  readonly fetches: Pick<FetchWaits, 'wait' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
   readonly webhookStreams: Pick<WebhookStreams, 'open'>
@@ -92,8 +95,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   addEnvelope(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
-  const files = config.consoleEnabled ? readConsoleFiles(config.consoleDir) : undefined
-  addNotFoundHandler(app, files && consolePage(files, config))
+  addNotFoundHandler(app, config.consoleEnabled ? consolePage(config) : undefined)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
   const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
@@ -105,7 +107,9 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const byKey = { callers: callerCache(db), usage }
   const byToken = { members: memberCache(db), signingKeys, tokens: tokenCache(), issuer }
   const byNetwork = networkCallersOf(db, config)
-  checkAccess(app, { guard, limiter, plans, capacity, openRequestsPerMinute, ...byKey, ...byToken, byNetwork })
+  const operators = operatorsOf(db, config.operatorToken)
+  const auth = { guard, limiter, plans, capacity, openRequestsPerMinute, byNetwork, operators }
+  checkAccess(app, { ...auth, ...byKey, ...byToken })
   auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
@@ -114,21 +118,23 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   app.addHook('preClose', async () => {
     deps.waits.end()
     deps.attempts.end()
+    deps.fetches.end()
   })
   app.setErrorHandler(createErrorHandler(metrics.countError))
   await documentRoutes(app, config)
 
   await app.register(healthRoutes, { readiness })
   serveDocument(app)
-  if (files !== undefined) await app.register(assetRoutes, { files })
-  await app.register(docsRoutes, { publicUrl: config.publicUrl })
+  if (config.consoleEnabled) await app.register(assetRoutes, { files: readSiteFiles(config.consoleDir) })
+  await app.register(docsRoutes, { docsDir: config.docsDir })
   const models = modelCache(db)
   const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config
   const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
   const inspectionGate = createInspectionGate()
-  const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength, limiter }
+  const uploads = { signLength, fetchUrls: config.uploadsFetchUrls }
+  const common = { ...deps, ...uploads, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, limiter }
   const routeDeps = { ...common, masterKeys, inspectionGate, egressAddresses }
   await app.register(sharedRoutes, { ...routeDeps, surface: developerSurface })
   await app.register(webhookStreamRoutes, routeDeps)
@@ -142,6 +148,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     const paymentMetrics = createPaymentMetrics(registry)
     await app.register(appRoutes, { config, paymentMetrics, ...signIn, ...routeDeps })
   }
+  await app.register(operatorRoutes, { config, operators, ...routeDeps })
   await app.register(doorRoutes, { config, ...routeDeps })
   await app.register(fileRoutes, { bucket, masterKeys })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })

@@ -28,6 +28,8 @@ describe('readConfig', () => {
     ['S3_BUCKET', 'api'],
     ['S3_BUCKET', 'v1-uploads'],
     ['S3_BUCKET', 'files'],
+    ['S3_BUCKET', 'docs'],
+    ['S3_BUCKET', 'assets'],
     ['S3_BUCKET', 'Has Spaces'],
     ['PUBLIC_URL', 'matte.example.com'],
     ['PUBLIC_URL', 'https://matte.example.com/matte'],

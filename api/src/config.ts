@@ -74,6 +74,32 @@ function parseAppUrl(value: string): string {
   return url.href.replace(/\/$/, '')
 }
 
+/** Characters of 32 random bytes in base64. */
+const operatorTokenMin = 43
+
+const operatorSettings = {
+  operatorToken: parsed<string | undefined>(
+    'OPERATOR_TOKEN',
+    {
+      description:
+        'token of operators for /api/v1/operator, at least 43 characters, such as from openssl rand -hex 32; without ' +
+        'it only links of matte-admin console-link work',
+      default: undefined,
+      secret: true,
+    },
+    parseOperatorToken,
+  ),
+} as const satisfies Schema
+
+function parseOperatorToken(value: string): string {
+  if (!/^[\w.~+/=-]+$/.test(value) || value.length < operatorTokenMin || value.length > 512) {
+    throw new Error(
+      `must be ${operatorTokenMin} to 512 of A-Z a-z 0-9 . _ ~ + / = -: generate one with openssl rand -hex 32`,
+    )
+  }
+  return value
+}
+
 const referralSettings = {
   referralRewardCredits: int('REFERRAL_REWARD_CREDITS', {
     default: 50,
@@ -186,6 +212,12 @@ export const configSchema = {
     description: 'an upload URL accepts only a file of exactly the given fileSize',
     default: false,
   }),
+  uploadsFetchUrls: flag('UPLOADS_FETCH_URLS', {
+    description:
+      'the dispatcher fetches images by URL for callers, from public addresses only; it needs the same setting; ' +
+      'docs/doors.md',
+    default: false,
+  }),
   masterKeys: parsed(
     'MASTER_KEYS',
     { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },
@@ -223,6 +255,10 @@ export const configSchema = {
   consoleDir: text('CONSOLE_DIR', {
     description: 'folder of the built console; api/console/dist of this checkout by default',
     default: '',
+  }),
+  docsDir: text('DOCS_DIR', {
+    description: 'folder of the built documentation, served at /docs; relative to the working directory',
+    default: 'docs/site/dist',
   }),
   plans: json(
     'PLANS',
@@ -285,6 +321,7 @@ export const configSchema = {
   ...signInSettings,
   ...paymentSettings,
   ...referralSettings,
+  ...operatorSettings,
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production disables features that are for trials only',
     default: 'production',
@@ -360,7 +397,8 @@ function parseOrigin(value: string): string {
 function parseBucketName(value: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value))
     throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')
-  if (/^(api|v1|files|docs|assets)/.test(value)) throw new Error('must not begin with api, v1, files, docs or assets')
+  if (/^(api|v1|files)/.test(value)) throw new Error('must not begin with api, v1 or files')
+  if (['assets', 'docs'].includes(value)) throw new Error('must not be assets or docs: the API serves these paths')
   return value
 }
 

@@ -8,6 +8,7 @@ import { taskStreamMetrics, webhookStreamMetrics } from '@matte/api/stream/strea
 import { clusterMetrics, leaderMetrics } from '@matte/controller/operator/kube/kube-metrics'
 import { startMetrics } from '@matte/controller/operator/reconcile/observe/start-phases'
 import { poolMetrics } from '@matte/controller/operator/reconcile/scale-metrics'
+import { recordMetrics } from '@matte/controller/operator/records/record-metrics'
 import { valuesPoolMetrics } from '@matte/controller/operator/values-pools/values-pool-metrics'
 import { sweepMetrics } from '@matte/controller/sweep-metrics'
 import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
@@ -24,6 +25,7 @@ import { dueMetrics } from '@matte/core/webhook/due-metrics'
 import { deliveryMetrics } from '@matte/dispatcher/delivery-metrics'
 import { endpointMetrics } from '@matte/dispatcher/due/failing-endpoints'
 import { notificationMetrics } from '@matte/dispatcher/due/notifications'
+import { fetchMetrics } from '@matte/dispatcher/fetch/fetch-metrics'
 import { mailMetrics } from '@matte/dispatcher/mail/mail-metrics'
 import { paymentMetrics } from '@matte/people/payment/payment-deps'
 import { replaceSection, toTable } from './markdown.ts'
@@ -39,10 +41,10 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
     ...[storeMetrics, endingMetrics, signInMetrics, paymentMetrics],
   ],
   worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],
-  operator: [clusterMetrics, leaderMetrics, poolMetrics, valuesPoolMetrics, startMetrics],
+  operator: [clusterMetrics, leaderMetrics, poolMetrics, recordMetrics, valuesPoolMetrics, startMetrics],
   dispatcher: [
     ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],
-    paymentMetrics,
+    ...[paymentMetrics, fetchMetrics],
   ],
 }
 

@@ -73,6 +73,7 @@ function sayHowToUse(layout: Layout, apiUrl: string): void {
 Matte is up after ${seconds} s.
   console    ${apiUrl}/   (register, or sign in with the key)
   API        ${apiUrl}/api/v1   (OpenAPI: ${apiUrl}/api/v1/openapi.json)
+  docs       ${apiUrl}/docs
   key        . ${layout.envFile}   sets MATTE_BASE_URL and MATTE_API_KEY in your shell
   try it     make demo
   mails      ${join(layout.logDir, 'dispatcher.log')}   (without SMTP_URL; open their links in a browser)

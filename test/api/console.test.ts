@@ -8,11 +8,11 @@ import { useApi } from './given.ts'
 
 /** A small build, so these tests need none. */
 const dir = mkdtempSync(join(tmpdir(), 'matte-console-'))
-mkdirSync(join(dir, 'assets'))
+mkdirSync(join(dir, 'assets/static'), { recursive: true })
 writeFileSync(join(dir, 'index.html'), '<!doctype html><meta name="matte-settings" content=""><p>console')
 writeFileSync(join(dir, 'assets/index-0a1b2c3d.js'), 'console'.repeat(100))
 writeFileSync(join(dir, 'assets/index-0a1b2c3d.js.br'), brotliCompressSync('console'.repeat(100)))
-writeFileSync(join(dir, 'assets/icon.svg'), '<svg/>')
+writeFileSync(join(dir, 'assets/static/icon.svg'), '<svg/>')
 writeFileSync(join(dir, 'secret.txt'), 'secret')
 afterAll(() => rmSync(dir, { recursive: true }))
 
@@ -30,17 +30,14 @@ describe('with a console', () => {
     expect(await response.text()).toContain('<p>console')
   })
 
-  it.each([
-    '/api/v1/nothing',
-    '/api',
-    '/v1/nothing',
-    '/assets/nothing.js',
-    '/assets/%2e%2e%2fsecret.txt',
-  ])('answers %s as without a console', async (path) => {
-    const response = await get(path)
-    expect(response.status).toBe(404)
-    expect(await response.json()).toMatchObject({ error: { code: 'NOT_FOUND' } })
-  })
+  it.each(['/api/v1/nothing', '/api', '/v1/nothing', '/assets/nothing.js', '/assets/%2e%2e%2fsecret.txt'])(
+    'answers %s as without a console',
+    async (path) => {
+      const response = await get(path)
+      expect(response.status).toBe(404)
+      expect(await response.json()).toMatchObject({ error: { code: 'NOT_FOUND' } })
+    },
+  )
 
   it('answers a program with JSON', async () => {
     const response = await get('/gallery', { accept: 'application/json' })
@@ -75,10 +72,10 @@ describe('with a console', () => {
     expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     expect(script.headers.get('content-encoding')).toBe('br')
     expect(await script.text()).toBe('console'.repeat(100))
-    const icon = await get('/assets/icon.svg')
-    expect(icon.headers.get('cache-control')).toBe('public, max-age=3600')
+    const icon = await get('/assets/static/icon.svg')
+    expect(icon.headers.get('cache-control')).toBe('no-cache')
     const etag = icon.headers.get('etag') ?? ''
-    expect((await get('/assets/icon.svg', { 'if-none-match': etag })).status).toBe(304)
+    expect((await get('/assets/static/icon.svg', { 'if-none-match': etag })).status).toBe(304)
   })
 
   it.each(['identity', 'br;q=0', 'gzip'])('sends the file itself for the encodings %s', async (encoding) => {
@@ -98,7 +95,7 @@ describe('with a console', () => {
 describe('without a console', () => {
   const world = useApi({ CONSOLE_ENABLED: 'false' })
 
-  it.each(['/', '/assets/icon.svg'])('answers a browser at %s with NOT_FOUND', async (path) => {
+  it.each(['/', '/assets/static/icon.svg'])('answers a browser at %s with NOT_FOUND', async (path) => {
     const response = await fetch(`${world.api.url}${path}`, { headers: html })
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ error: { code: 'NOT_FOUND' } })

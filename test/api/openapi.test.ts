@@ -1,4 +1,4 @@
-// The OpenAPI document and its page. ownership.test.ts and schemathesis.faults.test.ts check that responses match the
+// The OpenAPI document. ownership.test.ts and schemathesis.faults.test.ts check that responses match the
 // document; `make check` lints it.
 import { generalHeaders } from '@matte/api/schemas/response-headers'
 import { errorCodes } from '@matte/core/error'
@@ -53,10 +53,12 @@ describe('GET /api/v1/openapi.json', () => {
     const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    // test/app/document.test.ts covers those of the App API.
-    expect(routes.filter((route) => !route.includes(' /api/v1/app/')).sort()).toEqual(
+    // test/app/document.test.ts covers those of the App API, operator-access.test.ts those of operators.
+    const others = [' /api/v1/app/', ' /api/v1/operator/']
+    expect(routes.filter((route) => !others.some((prefix) => route.includes(prefix))).sort()).toEqual(
       [
         `POST ${prefix}/uploads/presign`,
+        `POST ${prefix}/uploads/fetch`,
         `POST ${prefix}/tasks`,
         `GET ${prefix}/tasks`,
         `GET ${prefix}/tasks/{taskId}`,
@@ -237,41 +239,5 @@ describe('GET /api/v1/openapi.json', () => {
     )
     expect(linked.length).toBeGreaterThan(5)
     for (const { operationId } of linked) expect(ids).toContain(operationId)
-  })
-})
-
-describe('GET /api/v1/docs', () => {
-  const get = (path: string) => fetch(`${world.api.url}${path}`)
-
-  it('loads all its parts from this service, under a policy that allows no others', async () => {
-    const response = await get('/api/v1/docs')
-    const html = await response.text()
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    const policy = response.headers.get('content-security-policy') ?? ''
-    expect(policy).toContain("default-src 'none'")
-    expect(policy).not.toMatch(/unsafe|https?:\/\/(?!127\.0\.0\.1)/)
-    expect(html).not.toMatch(/<script>|<style|style=|https?:/)
-    const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
-    expect(parts).toHaveLength(5)
-    for (const part of parts) {
-      const file = await get(part)
-      expect([part, file.status, file.headers.get('x-content-type-options')]).toEqual([part, 200, 'nosniff'])
-      expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(100)
-    }
-  })
-
-  it('starts Swagger UI on the document and sends nothing to other hosts', async () => {
-    const script = await (await get('/api/v1/docs/start.js')).text()
-    expect(script).toContain("url: '/api/v1/openapi.json'")
-    expect(script).toContain('validatorUrl: null')
-    const bundle = await get('/api/v1/docs/swagger-ui-bundle.js')
-    expect(bundle.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
-    expect(await bundle.text()).toContain('SwaggerUIBundle')
-  })
-
-  it('serves no other file of the package', async () => {
-    for (const name of ['package.json', '..%2fpackage.json', 'swagger-ui.js', 'index.html']) {
-      expect((await get(`/api/v1/docs/${name}`)).status).toBe(404)
-    }
   })
 })

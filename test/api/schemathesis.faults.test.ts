@@ -16,10 +16,14 @@ import {
 import { type CallerOptions, smallImage, succeed, useApi } from './given.ts'
 
 // No dispatcher runs here, so a test event would wait for its maximum time.
-const world = useApi({ TASKS_MAX_WAIT: '1' })
+const operatorToken = 'f'.repeat(64)
+const world = useApi({ TASKS_MAX_WAIT: '1', OPERATOR_TOKEN: operatorToken })
 
 /** An endless stream. */
 const streaming = '/api/v1/open/developer/webhooks/stream'
+
+/** test/app examines the App API, and the last test the operators' API. */
+const isElsewhere = (path: string): boolean => /^\/api\/v1\/(app|operator)\//.test(path)
 
 type Wanted = Omit<Parameters<typeof examineApi>[0], 'url' | 'document' | 'header'>
 
@@ -30,7 +34,7 @@ const examine = (apiKey: string | undefined, wanted: Wanted, of = document): Pro
 let document: Document
 let cursor: string
 beforeAll(async () => {
-  document = await readDocument(world.api.url, (path) => !path.startsWith('/api/v1/app/') && path !== streaming)
+  document = await readDocument(world.api.url, (path) => !isElsewhere(path) && path !== streaming)
   cursor = await givenCursor()
 })
 
@@ -55,6 +59,7 @@ function withRealValues({ imageUrl }: { imageUrl: string }): Document {
     output: { enum: [null, {}, { format: 'webp', crop: true }, { format: 'jpeg', background: '#ffffff' }] },
     contentType: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp'] },
     since: { type: 'string', enum: ['2026-03-01', '2026-03-01T10:00:00Z'] },
+    until: { type: ['string', 'null'], enum: ['2026-03-02', '2026-03-02T10:00:00Z', null] },
     fileSize: { type: ['integer', 'null'], minimum: 1, maximum: 10_000_000 },
   }
   const parameters: Record<string, Schema> = {
@@ -95,6 +100,16 @@ const ofInput = [
 const ofLimits = ['CREDITS_INSUFFICIENT', 'TASK_CONCURRENT_LIMIT', 'RATE_LIMIT_EXCEEDED'] as const
 
 describe('Schemathesis finds no problem', () => {
+  it('with the token of operators', { timeout: timeoutMs }, async () => {
+    const made = await examineApi({
+      ...{ url: world.api.url, header: `Authorization: Bearer ${operatorToken}` },
+      document: await readDocument(world.api.url, (path) => path.startsWith('/api/v1/operator/')),
+      ...{ phases: 'examples,coverage,fuzzing', examples: 10 },
+      refusals: ['NOT_FOUND', 'INVALID_PARAMS', 'RATE_LIMIT_EXCEEDED', 'AUTH_INVALID_TOKEN'],
+    })
+    expect(made).toBeGreaterThan(50)
+  })
+
   it('with a key of all scopes', { timeout: timeoutMs }, async () => {
     const { apiKey } = await world.caller({ plan: 'internal' })
     const refusals = [...ofResources, ...ofInput]

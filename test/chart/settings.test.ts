@@ -13,6 +13,7 @@ const secrets: Readonly<Record<string, string>> = {
   NATS_URL: 'nats://token@nats',
   S3_ACCESS_KEY_ID: 'id',
   S3_SECRET_ACCESS_KEY: 'secret',
+  OPERATOR_TOKEN: 'f'.repeat(64),
   MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
   SMTP_URL: 'smtp://user:password@mail.example.com',
   STRIPE_SECRET_KEY: 'rk_live_secret',
@@ -78,7 +79,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
       ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
-      ...{ auditRetentionDays: 90, consoleEnabled: false },
+      ...{ auditRetentionDays: 90, consoleEnabled: false, operatorToken: 'f'.repeat(64) },
       verificationMailsPerMinute: 30,
       webhookEgressAddresses: ['203.0.113.7', '2001:db8::/64'],
       ...{ databasePooler: 'transaction', databaseDirectUrl: 'postgresql://matte:secret@direct/matte' },
@@ -94,6 +95,13 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     const ambient = { s3Credentials: 'ambient', s3AccessKeyId: '', s3SecretAccessKey: '' }
     expect(readApi(await renderEnv('api', given))).toMatchObject({ ...ambient, resultsDelivery: 'gateway' })
     expect(readWorker(await renderEnv('worker', given))).toMatchObject(ambient)
+  })
+
+  it('open uploads by URL in both processes, and in neither by default', async () => {
+    const given = { ...values, uploads: { fetchUrls: true } }
+    expect(readApi(await renderEnv('api', given)).uploadsFetchUrls).toBe(true)
+    expect(readDispatcher(await renderEnv('dispatcher', given)).uploadsFetchUrls).toBe(true)
+    expect([readApi(api).uploadsFetchUrls, readDispatcher(dispatcher).uploadsFetchUrls]).toEqual([false, false])
   })
 
   it('reach the worker', async () => {

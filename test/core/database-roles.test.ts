@@ -124,6 +124,7 @@ describe('roles of our processes', () => {
         "update task set status = 'failed'",
       ],
       ...['delete from inference_window', "update setting set value = 'true'", 'select from credit_lot'],
+      ...['select from operator_credential', 'delete from scaling_decision'],
     ],
     dispatcher: [
       ...[
@@ -148,7 +149,8 @@ describe('roles of our processes', () => {
       'delete from workspace',
       'delete from credit_entry',
       'delete from payment_order',
-      'select from inference_window',
+      'delete from inference_window',
+      'insert into pool_report default values',
     ],
   }
   const schema = [

@@ -3,28 +3,27 @@ import { createRouter, RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { NotFoundPage } from './app/not-found-page.tsx'
-import { createQueries } from './app/queries.ts'
+import { createQueries, followSession } from './app/queries.ts'
 import { RouteError } from './app/route-error.tsx'
 import { startTheme } from './app/theme.ts'
 import { routeTree } from './routeTree.gen.ts'
-import { createSession, scopeOf } from './session/session.ts'
+import { takeLinkValues } from './session/link-values.ts'
+import { createSession, identityOf } from './session/session.ts'
 import { createTaskChanges, TaskChangesContext } from './session/task-changes.ts'
 import { baseUrl, SessionContext } from './session/use-session.ts'
 import './ui/base.css'
 
+takeLinkValues()
 startTheme()
 const queries = createQueries()
 const session = createSession(baseUrl())
+followSession(queries, session)
 const changes = createTaskChanges(session.app)
-// Data of one session is never shown in the next.
-let kind = session.get().kind
-let scope = scopeOf(session.get())
+let identity = identityOf(session.get())
 session.subscribe(() => {
-  const now = session.get()
-  if (now.kind !== kind) queries.clear()
-  if (scopeOf(now) !== scope) changes.reset()
-  kind = now.kind
-  scope = scopeOf(now)
+  const next = identityOf(session.get())
+  if (next !== identity) changes.reset()
+  identity = next
 })
 void session.start()
 

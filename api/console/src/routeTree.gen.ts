@@ -13,20 +13,23 @@ import { Route as IndexRouteImport } from './routes/index'
 import { Route as MemberRouteImport } from './routes/_member'
 import { Route as OperatorRouteImport } from './routes/_operator'
 import { Route as SignedRouteImport } from './routes/_signed'
-import { Route as ConfirmEmailRouteImport } from './routes/confirm-email'
 import { Route as ForgotPasswordRouteImport } from './routes/forgot-password'
+import { Route as LoginRouteImport } from './routes/login'
+import { Route as RegisterRouteImport } from './routes/register'
 import { Route as ResetPasswordRouteImport } from './routes/reset-password'
 import { Route as SignInRouteImport } from './routes/sign-in'
 import { Route as SignUpRouteImport } from './routes/sign-up'
 import { Route as VerifyEmailRouteImport } from './routes/verify-email'
 import { Route as MemberAccountRouteImport } from './routes/_member/account'
 import { Route as MemberBillingRouteImport } from './routes/_member/billing'
+import { Route as MemberConfirmEmailRouteImport } from './routes/_member/confirm-email'
 import { Route as MemberCreditsRouteImport } from './routes/_member/credits'
 import { Route as MemberKeysRouteImport } from './routes/_member/keys'
 import { Route as MemberNotificationsRouteImport } from './routes/_member/notifications'
 import { Route as MemberTeamRouteImport } from './routes/_member/team'
 import { Route as SignedGalleryRouteImport } from './routes/_signed/gallery'
 import { Route as SignedUsageRouteImport } from './routes/_signed/usage'
+import { Route as MemberTeamsAcceptRouteImport } from './routes/_member/teams.accept'
 import { Route as OperatorOperatorIndexRouteImport } from './routes/_operator/operator.index'
 import { Route as OperatorOperatorHealthRouteImport } from './routes/_operator/operator.health'
 import { Route as OperatorOperatorLoadRouteImport } from './routes/_operator/operator.load'
@@ -54,14 +57,19 @@ const SignedRoute = SignedRouteImport.update({
   id: '/_signed',
   getParentRoute: () => rootRouteImport,
 } as any)
-const ConfirmEmailRoute = ConfirmEmailRouteImport.update({
-  id: '/confirm-email',
-  path: '/confirm-email',
-  getParentRoute: () => rootRouteImport,
-} as any)
 const ForgotPasswordRoute = ForgotPasswordRouteImport.update({
   id: '/forgot-password',
   path: '/forgot-password',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const LoginRoute = LoginRouteImport.update({
+  id: '/login',
+  path: '/login',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const RegisterRoute = RegisterRouteImport.update({
+  id: '/register',
+  path: '/register',
   getParentRoute: () => rootRouteImport,
 } as any)
 const ResetPasswordRoute = ResetPasswordRouteImport.update({
@@ -94,6 +102,11 @@ const MemberBillingRoute = MemberBillingRouteImport.update({
   path: '/billing',
   getParentRoute: () => MemberRoute,
 } as any)
+const MemberConfirmEmailRoute = MemberConfirmEmailRouteImport.update({
+  id: '/confirm-email',
+  path: '/confirm-email',
+  getParentRoute: () => MemberRoute,
+} as any)
 const MemberCreditsRoute = MemberCreditsRouteImport.update({
   id: '/credits',
   path: '/credits',
@@ -123,6 +136,11 @@ const SignedUsageRoute = SignedUsageRouteImport.update({
   id: '/usage',
   path: '/usage',
   getParentRoute: () => SignedRoute,
+} as any)
+const MemberTeamsAcceptRoute = MemberTeamsAcceptRouteImport.update({
+  id: '/teams/accept',
+  path: '/teams/accept',
+  getParentRoute: () => MemberRoute,
 } as any)
 const OperatorOperatorIndexRoute = OperatorOperatorIndexRouteImport.update({
   id: '/operator/',
@@ -172,20 +190,23 @@ const SignedWebhooksWebhookIdRoute = SignedWebhooksWebhookIdRouteImport.update({
 
 export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
-  '/confirm-email': typeof ConfirmEmailRoute
   '/forgot-password': typeof ForgotPasswordRoute
+  '/login': typeof LoginRoute
+  '/register': typeof RegisterRoute
   '/reset-password': typeof ResetPasswordRoute
   '/sign-in': typeof SignInRoute
   '/sign-up': typeof SignUpRoute
   '/verify-email': typeof VerifyEmailRoute
   '/account': typeof MemberAccountRoute
   '/billing': typeof MemberBillingRoute
+  '/confirm-email': typeof MemberConfirmEmailRoute
   '/credits': typeof MemberCreditsRoute
   '/keys': typeof MemberKeysRoute
   '/notifications': typeof MemberNotificationsRoute
   '/team': typeof MemberTeamRoute
   '/gallery': typeof SignedGalleryRoute
   '/usage': typeof SignedUsageRoute
+  '/teams/accept': typeof MemberTeamsAcceptRoute
   '/operator/health': typeof OperatorOperatorHealthRoute
   '/operator/load': typeof OperatorOperatorLoadRoute
   '/operator/pools': typeof OperatorOperatorPoolsRoute
@@ -198,20 +219,23 @@ export interface FileRoutesByFullPath {
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
-  '/confirm-email': typeof ConfirmEmailRoute
   '/forgot-password': typeof ForgotPasswordRoute
+  '/login': typeof LoginRoute
+  '/register': typeof RegisterRoute
   '/reset-password': typeof ResetPasswordRoute
   '/sign-in': typeof SignInRoute
   '/sign-up': typeof SignUpRoute
   '/verify-email': typeof VerifyEmailRoute
   '/account': typeof MemberAccountRoute
   '/billing': typeof MemberBillingRoute
+  '/confirm-email': typeof MemberConfirmEmailRoute
   '/credits': typeof MemberCreditsRoute
   '/keys': typeof MemberKeysRoute
   '/notifications': typeof MemberNotificationsRoute
   '/team': typeof MemberTeamRoute
   '/gallery': typeof SignedGalleryRoute
   '/usage': typeof SignedUsageRoute
+  '/teams/accept': typeof MemberTeamsAcceptRoute
   '/operator/health': typeof OperatorOperatorHealthRoute
   '/operator/load': typeof OperatorOperatorLoadRoute
   '/operator/pools': typeof OperatorOperatorPoolsRoute
@@ -228,20 +252,23 @@ export interface FileRoutesById {
   '/_member': typeof MemberRouteWithChildren
   '/_operator': typeof OperatorRouteWithChildren
   '/_signed': typeof SignedRouteWithChildren
-  '/confirm-email': typeof ConfirmEmailRoute
   '/forgot-password': typeof ForgotPasswordRoute
+  '/login': typeof LoginRoute
+  '/register': typeof RegisterRoute
   '/reset-password': typeof ResetPasswordRoute
   '/sign-in': typeof SignInRoute
   '/sign-up': typeof SignUpRoute
   '/verify-email': typeof VerifyEmailRoute
   '/_member/account': typeof MemberAccountRoute
   '/_member/billing': typeof MemberBillingRoute
+  '/_member/confirm-email': typeof MemberConfirmEmailRoute
   '/_member/credits': typeof MemberCreditsRoute
   '/_member/keys': typeof MemberKeysRoute
   '/_member/notifications': typeof MemberNotificationsRoute
   '/_member/team': typeof MemberTeamRoute
   '/_signed/gallery': typeof SignedGalleryRoute
   '/_signed/usage': typeof SignedUsageRoute
+  '/_member/teams/accept': typeof MemberTeamsAcceptRoute
   '/_operator/operator/health': typeof OperatorOperatorHealthRoute
   '/_operator/operator/load': typeof OperatorOperatorLoadRoute
   '/_operator/operator/pools': typeof OperatorOperatorPoolsRoute
@@ -256,20 +283,23 @@ export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
   fullPaths:
     | '/'
-    | '/confirm-email'
     | '/forgot-password'
+    | '/login'
+    | '/register'
     | '/reset-password'
     | '/sign-in'
     | '/sign-up'
     | '/verify-email'
     | '/account'
     | '/billing'
+    | '/confirm-email'
     | '/credits'
     | '/keys'
     | '/notifications'
     | '/team'
     | '/gallery'
     | '/usage'
+    | '/teams/accept'
     | '/operator/health'
     | '/operator/load'
     | '/operator/pools'
@@ -282,20 +312,23 @@ export interface FileRouteTypes {
   fileRoutesByTo: FileRoutesByTo
   to:
     | '/'
-    | '/confirm-email'
     | '/forgot-password'
+    | '/login'
+    | '/register'
     | '/reset-password'
     | '/sign-in'
     | '/sign-up'
     | '/verify-email'
     | '/account'
     | '/billing'
+    | '/confirm-email'
     | '/credits'
     | '/keys'
     | '/notifications'
     | '/team'
     | '/gallery'
     | '/usage'
+    | '/teams/accept'
     | '/operator/health'
     | '/operator/load'
     | '/operator/pools'
@@ -311,20 +344,23 @@ export interface FileRouteTypes {
     | '/_member'
     | '/_operator'
     | '/_signed'
-    | '/confirm-email'
     | '/forgot-password'
+    | '/login'
+    | '/register'
     | '/reset-password'
     | '/sign-in'
     | '/sign-up'
     | '/verify-email'
     | '/_member/account'
     | '/_member/billing'
+    | '/_member/confirm-email'
     | '/_member/credits'
     | '/_member/keys'
     | '/_member/notifications'
     | '/_member/team'
     | '/_signed/gallery'
     | '/_signed/usage'
+    | '/_member/teams/accept'
     | '/_operator/operator/health'
     | '/_operator/operator/load'
     | '/_operator/operator/pools'
@@ -341,8 +377,9 @@ export interface RootRouteChildren {
   MemberRoute: typeof MemberRouteWithChildren
   OperatorRoute: typeof OperatorRouteWithChildren
   SignedRoute: typeof SignedRouteWithChildren
-  ConfirmEmailRoute: typeof ConfirmEmailRoute
   ForgotPasswordRoute: typeof ForgotPasswordRoute
+  LoginRoute: typeof LoginRoute
+  RegisterRoute: typeof RegisterRoute
   ResetPasswordRoute: typeof ResetPasswordRoute
   SignInRoute: typeof SignInRoute
   SignUpRoute: typeof SignUpRoute
@@ -379,18 +416,25 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof SignedRouteImport
       parentRoute: typeof rootRouteImport
     }
-    '/confirm-email': {
-      id: '/confirm-email'
-      path: '/confirm-email'
-      fullPath: '/confirm-email'
-      preLoaderRoute: typeof ConfirmEmailRouteImport
-      parentRoute: typeof rootRouteImport
-    }
     '/forgot-password': {
       id: '/forgot-password'
       path: '/forgot-password'
       fullPath: '/forgot-password'
       preLoaderRoute: typeof ForgotPasswordRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/login': {
+      id: '/login'
+      path: '/login'
+      fullPath: '/login'
+      preLoaderRoute: typeof LoginRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/register': {
+      id: '/register'
+      path: '/register'
+      fullPath: '/register'
+      preLoaderRoute: typeof RegisterRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/reset-password': {
@@ -435,6 +479,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof MemberBillingRouteImport
       parentRoute: typeof MemberRoute
     }
+    '/_member/confirm-email': {
+      id: '/_member/confirm-email'
+      path: '/confirm-email'
+      fullPath: '/confirm-email'
+      preLoaderRoute: typeof MemberConfirmEmailRouteImport
+      parentRoute: typeof MemberRoute
+    }
     '/_member/credits': {
       id: '/_member/credits'
       path: '/credits'
@@ -476,6 +527,13 @@ declare module '@tanstack/react-router' {
       fullPath: '/usage'
       preLoaderRoute: typeof SignedUsageRouteImport
       parentRoute: typeof SignedRoute
+    }
+    '/_member/teams/accept': {
+      id: '/_member/teams/accept'
+      path: '/teams/accept'
+      fullPath: '/teams/accept'
+      preLoaderRoute: typeof MemberTeamsAcceptRouteImport
+      parentRoute: typeof MemberRoute
     }
     '/_operator/operator/': {
       id: '/_operator/operator/'
@@ -546,19 +604,23 @@ declare module '@tanstack/react-router' {
 interface MemberRouteChildren {
   MemberAccountRoute: typeof MemberAccountRoute
   MemberBillingRoute: typeof MemberBillingRoute
+  MemberConfirmEmailRoute: typeof MemberConfirmEmailRoute
   MemberCreditsRoute: typeof MemberCreditsRoute
   MemberKeysRoute: typeof MemberKeysRoute
   MemberNotificationsRoute: typeof MemberNotificationsRoute
   MemberTeamRoute: typeof MemberTeamRoute
+  MemberTeamsAcceptRoute: typeof MemberTeamsAcceptRoute
 }
 
 const MemberRouteChildren: MemberRouteChildren = {
   MemberAccountRoute: MemberAccountRoute,
   MemberBillingRoute: MemberBillingRoute,
+  MemberConfirmEmailRoute: MemberConfirmEmailRoute,
   MemberCreditsRoute: MemberCreditsRoute,
   MemberKeysRoute: MemberKeysRoute,
   MemberNotificationsRoute: MemberNotificationsRoute,
   MemberTeamRoute: MemberTeamRoute,
+  MemberTeamsAcceptRoute: MemberTeamsAcceptRoute,
 }
 
 const MemberRouteWithChildren =
@@ -610,8 +672,9 @@ const rootRouteChildren: RootRouteChildren = {
   MemberRoute: MemberRouteWithChildren,
   OperatorRoute: OperatorRouteWithChildren,
   SignedRoute: SignedRouteWithChildren,
-  ConfirmEmailRoute: ConfirmEmailRoute,
   ForgotPasswordRoute: ForgotPasswordRoute,
+  LoginRoute: LoginRoute,
+  RegisterRoute: RegisterRoute,
   ResetPasswordRoute: ResetPasswordRoute,
   SignInRoute: SignInRoute,
   SignUpRoute: SignUpRoute,

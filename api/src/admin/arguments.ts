@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Command, type Given, UsageError } from './command.ts'
+import { consoleCommands } from './console.ts'
 import { creditsCommands } from './credits.ts'
 import { databaseCommands } from './database.ts'
 import { keyCommands } from './key.ts'
@@ -21,6 +22,7 @@ const commands: readonly Command[] = [
   ...subscriptionCommands,
   ...referralCommands,
   ...settingCommands,
+  ...consoleCommands,
   ...faultCommands,
   ...sweepCommands,
   ...secretsCommands,

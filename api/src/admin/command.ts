@@ -20,6 +20,7 @@ export type CommandDeps = {
   readonly plans: Plans
   readonly production: boolean
   readonly accountsEnabled: boolean
+  readonly publicUrl: string | undefined
   readonly maxQueueAgeMs: number
   readonly auditRetentionDays: number
   readonly store: CopyStore | undefined

@@ -4,7 +4,16 @@ import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { auditSettings } from '@matte/core/retention/settings'
-import { ConfigError, choice, type Infer, int, json, optionalSecret, parseEnv } from '@matte/core/runtime/env'
+import {
+  ConfigError,
+  choice,
+  type Infer,
+  int,
+  json,
+  optionalSecret,
+  optionalText,
+  parseEnv,
+} from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
 import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
@@ -32,6 +41,7 @@ const configSchema = {
     description: 'production disables features that are for trials only',
     default: 'production',
   }),
+  publicUrl: optionalText('PUBLIC_URL', { description: 'as the API has it, for console-link' }),
   maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
     description: 'age at which a queued task fails',
     default: 24 * 60 * 60,
@@ -79,7 +89,7 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
   try {
     const { withoutDatabase = false } = asked.command
     if (!withoutDatabase) await schemaAtStart(database, { ...atStart, logger, reachableWithinMs }).start()
-    const { plans, environment, accountsEnabled, auditRetentionDays, maxQueueAgeSeconds } = config
+    const { plans, environment, accountsEnabled, auditRetentionDays, maxQueueAgeSeconds, publicUrl } = config
     const production = environment === 'production'
     const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
     const roleUrls = readRoleUrls(config)
@@ -90,7 +100,17 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
       return openPayments(config, { db, plans, environment, accountsEnabled: true, masterKeys, publicUrl: '' })
     }
     const ages = { auditRetentionDays, maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }
-    return await run(asked, { db, plans, production, accountsEnabled, ...ages, ...servers, roleUrls, payments })
+    return await run(asked, {
+      db,
+      plans,
+      production,
+      accountsEnabled,
+      publicUrl,
+      ...ages,
+      ...servers,
+      roleUrls,
+      payments,
+    })
   } finally {
     await database.stop()
   }

@@ -11,7 +11,7 @@ const sweep: Command = {
   usage: '[--now TIME [--yes]]',
   summary:
     'process everything due by a time, now by default: unclaimed tasks, credits, unused uploads, old tasks, ' +
-    'notifications, mails and audit entries, and objects if S3_* is set; a future time needs --yes in ' +
+    'notifications, mails, audit entries and records of pools, and objects if S3_* is set; a future time needs --yes in ' +
     'production',
   run: async (deps, given) => {
     const now = timeOf(given, deps)
@@ -30,6 +30,7 @@ const sweep: Command = {
         deletedNotifications: counts.notifications_deleted,
         deletedMails: counts.mails_deleted,
         deletedAuditEntries: counts.audit_entries_deleted,
+        deletedPoolRecords: counts.pool_records_deleted,
         deletedObjects: bucket === undefined ? null : counts.objects_deleted,
       }
     } finally {

@@ -8,11 +8,12 @@ import type { Member } from '@matte/people/identity/session/find-member'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Access, isOperation } from '../access.ts'
 import type { Capacity } from '../limit/capacity.ts'
-import { limitAddress, limitRequests } from '../limit/limit-requests.ts'
+import { limitAddress, limitOperator, limitRequests } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
 import { authenticateMember, type MemberDeps, readOptionalMember } from './access-token.ts'
 import { authenticateKey, type KeyDeps } from './api-key.ts'
 import type { NetworkCallers } from './network-caller.ts'
+import { authenticateOperator, type Operators } from './operator.ts'
 
 type RequestCaller = {
   readonly workspaceId: string
@@ -25,7 +26,7 @@ type RequestCaller = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on every route that needs a credential, before the body is read. */
+    /** Set on every route that needs a credential except those of operators, before the body is read. */
     caller: RequestCaller
     /** Set on routes of members, including `self`, where `role` may be null. */
     member: Member
@@ -40,6 +41,7 @@ declare module 'fastify' {
 type AuthDeps = KeyDeps &
   MemberDeps & {
     readonly capacity: Capacity
+    readonly operators: Operators
     readonly plans: Plans
     /** Present while a door with access `network` is open. */
     readonly byNetwork: NetworkCallers | undefined
@@ -52,6 +54,7 @@ function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('caller', null as unknown as FastifyRequest['caller'])
   app.decorateRequest('member', null as unknown as FastifyRequest['member'])
   app.decorateRequest('holders', null as unknown as FastifyRequest['holders'])
+  app.decorateRequest('operator', null as unknown as FastifyRequest['operator'])
   app.decorateRequest('tokenEndsAtMs', 0)
 }
 
@@ -62,6 +65,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
     const { access = 'public' } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
     if (access === 'open' || access === 'page') return openTo(deps, { request, reply })
+    if (access === 'operator') return byOperator(deps, { request, reply })
     const caller = await authenticate(access, { request, reply })
     request.caller = caller
     const { requestsPerMinute } = caller.planLimits
@@ -131,6 +135,16 @@ async function openTo(deps: AuthDeps, { request, reply }: Exchange): Promise<voi
   if (request.routeOptions.config.readsToken) await readOptionalMember(deps, request, reply)
 }
 
+/** All operators together hold at most a workspace's share of the capacity. */
+const operatorsSubject = 'operator'
+
+async function byOperator(deps: AuthDeps, { request, reply }: Exchange): Promise<void> {
+  request.operator = await authenticateOperator(deps, request, reply)
+  deps.capacity.countFor(request, operatorsSubject)
+  request.holders = [operatorsSubject]
+  await limitOperator(deps.limiter, request.operator.holder, reply)
+}
+
 /** Requests with access `self` count against the person: a token outlives a membership by minutes. */
 const personSubject = ({ userId }: { readonly userId: string | null }): string => `person:${userId}`
 
@@ -141,7 +155,7 @@ const personLimitSubject = ({ userId, plan }: Payer): string =>
   plan === 'free' ? `free:${userId}` : personSubject({ userId })
 
 /** Access of routes that set `request.caller`. */
-type ForCaller = Exclude<Access, 'public' | 'page' | 'open' | 'provider'>
+type ForCaller = Exclude<Access, 'public' | 'page' | 'open' | 'provider' | 'operator'>
 
 function payersOf(access: ForCaller, caller: RequestCaller) {
   if (access === 'self') return { holder: personLimitSubject(caller) }

@@ -1,10 +1,12 @@
 // The page of the console: one document for every address that the console has. The document carries the settings
 // that the page needs before sign-in, so no request has to fetch them.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { checkPayments } from '@matte/people/payment/settings'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import manifest from '../../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
-import { type ConsoleFiles, etagOf } from './console-files.ts'
+import { etagOf } from '../site/site-files.ts'
 
 export type ConsolePage = {
   /** Sends the page if the request asks for one. */
@@ -33,8 +35,9 @@ const notBuilt = `<!doctype html>
 <body><h1>The console is not built</h1><p>Run <code>make console</code>, then restart the API.</p></body></html>
 `
 
-export function consolePage(files: ConsoleFiles, config: Config): ConsolePage {
-  const built = files.get('index.html')?.body.toString()
+export function consolePage(config: Config): ConsolePage {
+  const file = join(config.consoleDir, 'index.html')
+  const built = existsSync(file) ? readFileSync(file, 'utf8') : undefined
   const body = built === undefined ? notBuilt : withSettings(built, settingsOf(config))
   const etag = etagOf(body)
   const headers = {

@@ -7,6 +7,7 @@ import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { surfaceOf } from '../access.ts'
 import type { ErrorResponse } from '../envelope.ts'
+import { errorPageOf } from '../site/docs-routes.ts'
 import { httpStatus, publicCode } from './http-status.ts'
 import { toIssues } from './issues.ts'
 
@@ -44,6 +45,7 @@ export const errorHandlerWith =
     const retryAfter = retryAfterOf(known)
     if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)
     reply.header('x-request-id', request.id) // hooks do not run after a router error
+    reply.header('link', `<${errorPageOf(known.code)}>; rel="help"`)
     return send(known, request, reply.code(status))
   }
 

@@ -55,8 +55,13 @@ async function logOf(db: Db, { member, routeOptions }: FastifyRequest): Promise<
 
 const hasCaller = (config: FastifyContextConfig): boolean => needsCredential(config) || config.readsToken === true
 
+/** Operators are no members: their changes have no workspace, and no audit log of one. */
 const isChange = ({ method, config = {} }: RouteOptions): boolean =>
-  method !== 'GET' && method !== 'HEAD' && hasCaller(config) && surfaceOf(config) === 'app'
+  config.access !== 'operator' &&
+  method !== 'GET' &&
+  method !== 'HEAD' &&
+  hasCaller(config) &&
+  surfaceOf(config) === 'app'
 
 /** The last id of the path, else the id in the response, else the team's. */
 function targetOf({ params }: FastifyRequest, payload: unknown): string | null {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { ErrorCode } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import { toErrorResponse } from '../errors/error-handler.ts'
+import { errorPageOf } from '../site/docs-routes.ts'
 
 /** Responds to requests that Node could not parse. They have no reply object, so this writes to the socket. */
 export const clientErrorHandler =
@@ -29,6 +30,7 @@ function answerTo(error: { readonly code?: string }): string {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${id}`,
+    `Link: <${errorPageOf('INVALID_PARAMS')}>; rel="help"`,
     'Connection: close',
   ]
   return `${head.join('\r\n')}\r\n\r\n${body}`

@@ -4,11 +4,16 @@ import type { FastifyInstance } from 'fastify'
 /** Largest JSON body (D3); a batch of 1,000 object keys uses a sixth. */
 export const bodyLimitBytes = 1_048_576
 
-/** Routes without a body schema ignore bodies; the framework would refuse an empty DELETE with a content type. */
+/**
+ * Routes without a body schema ignore bodies. An empty body counts as none; the framework would refuse one with a
+ * content type.
+ */
 export function readDeclaredBodiesOnly(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', ({ raw: { headers }, routeOptions }, _reply, done) => {
-    if (routeOptions.schema?.body === undefined && !routeOptions.config.rawBody) {
+    const { schema, config } = routeOptions
+    const isEmpty = headers['content-length'] === '0'
+    if (!config.rawBody && (schema?.body === undefined || isEmpty)) {
       // Checked first: `delete` makes later look-ups in these headers slow, even when nothing is deleted.
       if (headers['content-type'] !== undefined) delete headers['content-type']
       if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding']

@@ -16,6 +16,7 @@ import * as user from '../schemas/app/user.ts'
 import * as batch from '../schemas/batch.ts'
 import * as delivery from '../schemas/delivery.ts'
 import * as model from '../schemas/model.ts'
+import * as operator from '../schemas/operator.ts'
 import { generalHeaders } from '../schemas/response-headers.ts'
 import * as base from '../schemas/schema.ts'
 import * as task from '../schemas/task.ts'
@@ -34,9 +35,22 @@ const appModules = [auth, credit, developer, notification, payment, referral, ta
 
 /** Every exported schema with an `$id`. */
 const namedSchemas = (ofApp: readonly object[]) =>
-  [apiKey, ...ofApp, batch, delivery, model, base, task, upload, usage, webhook, webhookStats, webhookStream].flatMap(
-    (module) =>
-      Object.values(module).filter((value: unknown) => typeof value === 'object' && value !== null && '$id' in value),
+  [
+    apiKey,
+    ...ofApp,
+    batch,
+    delivery,
+    model,
+    operator,
+    base,
+    task,
+    upload,
+    usage,
+    webhook,
+    webhookStats,
+    webhookStream,
+  ].flatMap((module) =>
+    Object.values(module).filter((value: unknown) => typeof value === 'object' && value !== null && '$id' in value),
   )
 
 const generalHeaderTable = (): string =>
@@ -104,6 +118,10 @@ const appTags = [
   { name: 'Payments', description: 'Catalog, orders, payments, and the subscription.' },
   { name: 'Referral', description: 'Your referral code and its rewards.' },
 ]
+const operatorTag = {
+  name: 'Operator',
+  description: 'State of the installation, for its operators. Read-only, and independent of accounts.',
+}
 const legacyTag = { name: 'Deprecated', description: 'Paths of version 1, removed in version 3.' }
 
 const apiKeyScheme = {
@@ -117,6 +135,12 @@ const accessTokenScheme = {
   scheme: 'bearer',
   bearerFormat: 'JWT',
   description: 'The access token of a session, from signing in or refreshing it; 15 minutes.',
+} as const
+
+const operatorTokenScheme = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'The setting `OPERATOR_TOKEN`, or the token of a session from `matte-admin console-link`.',
 } as const
 
 type Documented = { readonly publicUrl: string; readonly accountsEnabled: boolean }
@@ -135,9 +159,13 @@ export async function documentRoutes(app: FastifyInstance, { publicUrl, accounts
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicUrl }],
-      tags: [...developerTags, ...(accountsEnabled ? appTags : []), legacyTag],
+      tags: [...developerTags, ...(accountsEnabled ? appTags : []), operatorTag, legacyTag],
       components: {
-        securitySchemes: { apiKey: apiKeyScheme, ...(accountsEnabled && { accessToken: accessTokenScheme }) },
+        securitySchemes: {
+          apiKey: apiKeyScheme,
+          operatorToken: operatorTokenScheme,
+          ...(accountsEnabled && { accessToken: accessTokenScheme }),
+        },
       },
     },
     // Otherwise a schema with an `$id` is called def-0.
@@ -185,6 +213,10 @@ function describeAccess(access: Exclude<Access, 'public' | 'page' | 'network'>) 
   if (access === 'provider') {
     const sentence = 'Authenticated by the signature of the payment provider.'
     return { sentence, security: [], extensions: { 'x-access': access } }
+  }
+  if (access === 'operator') {
+    const sentence = 'For operators of the installation.'
+    return { sentence, security: [{ operatorToken: [] }], extensions: { 'x-access': access } }
   }
   if (access === 'self') {
     const sentence = 'For any signed-in user.'

@@ -40,9 +40,10 @@ export const legacyTaskRoutes: FastifyPluginAsync<LegacyDeps> = async (app, { pu
   app.addHook('onSend', async (request, reply, payload) => {
     const { taskId } = request.params as { taskId?: string }
     const path = taskId === undefined ? '/tasks' : `/tasks/${encodeURIComponent(taskId.toWellFormed())}`
+    const successor = `<${publicUrl}/api/v1/open/developer${path}>; rel="successor-version"`
     reply.headers({
       deprecation: `@${deprecatedAt}`,
-      link: `<${publicUrl}/api/v1/open/developer${path}>; rel="successor-version"`,
+      link: [successor, reply.getHeader('link')].filter(Boolean).join(', '),
       ...(sunset && { sunset: sunset.toUTCString() }),
     })
     return payload

@@ -60,11 +60,17 @@ const general = [
 /** Headers that the document lists at a response. General ones would be a fifth of the document; 429 needs the limits. */
 export function listedHeadersOf(kind: ResponseKind): ReadonlyMap<HeaderName, boolean> {
   const unlisted: readonly HeaderName[] = kind.status === 429 ? ['Cache-Control'] : general
-  return new Map([...headersOf(kind)].filter(([name]) => !unlisted.includes(name)))
+  const isListed = (name: HeaderName) => !unlisted.includes(name) && (name !== 'Link' || kind.deprecated)
+  return new Map([...headersOf(kind)].filter(([name]) => isListed(name)))
+}
+
+const errorLink = {
+  name: 'Link',
+  ...text('On errors: the page that explains the code.', '</docs/errors/NOT_FOUND>; rel="help"'),
 }
 
 /** Rows of the introduction's table. */
-export const generalHeaders = () => general.map((name) => ({ name, ...answerHeaders[name] }))
+export const generalHeaders = () => [...general.map((name) => ({ name, ...answerHeaders[name] })), errorLink]
 
 export type ResponseKind = {
   readonly status: number
@@ -92,6 +98,7 @@ export function headersOf({
   if (status === 429 || status === 503) set(true, 'Retry-After')
   if (status === 500 || (status === 409 && idempotent)) set(false, 'Retry-After')
   if (status !== 401 && status !== 429) set(false, 'X-Ignored-Fields', 'Preference-Applied')
+  if (status >= 400) set(true, 'Link')
   if (status < 300 && idempotent) set(false, 'Idempotent-Replayed')
   if (deprecated) {
     set(true, 'Deprecation', 'Link')

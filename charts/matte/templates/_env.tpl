@@ -125,6 +125,13 @@
 {{- include "matte.fromSecret" (dict "name" "MASTER_KEYS" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "MASTER_KEYS" (ne $own.name ""))) }}
 {{- end -}}
 
+{{- define "matte.env.operatorToken" -}}
+{{- $own := .Values.operatorToken.existingSecret -}}
+{{- if or $own.name .Values.setup.enabled }}
+{{ include "matte.fromSecret" (dict "name" "OPERATOR_TOKEN" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "OPERATOR_TOKEN" (ne $own.name ""))) }}
+{{- end }}
+{{- end -}}
+
 {{- define "matte.env.accounts" -}}
 - { name: ACCOUNTS_ENABLED, value: {{ .Values.accounts.enabled | quote }} }
 {{- end -}}
@@ -169,6 +176,12 @@
 - { name: DOORS_REMBG_MODELS, value: {{ toJson . | quote }} }
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "matte.env.fetchUrls" -}}
+{{- if .Values.uploads.fetchUrls }}
+- { name: UPLOADS_FETCH_URLS, value: "true" }
 {{- end }}
 {{- end -}}
 

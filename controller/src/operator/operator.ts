@@ -4,6 +4,7 @@
 import type { Bus } from '@matte/core/bus/bus'
 import type { Db } from '@matte/core/db/database'
 import type { LicencePolicy } from '@matte/core/model/licence-policy'
+import { forgetPool, recordPool } from '@matte/core/pool/record-pool'
 import { systemClock } from '@matte/core/runtime/clock'
 import { settledWithin } from '@matte/core/runtime/race'
 import type { Service } from '@matte/core/runtime/service'
@@ -39,6 +40,8 @@ import { startPhaseRecorder } from './reconcile/observe/start-phases.ts'
 import { type PoolMemory, rememberStart } from './reconcile/pool-memory.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { createScaleMetrics } from './reconcile/scale-metrics.ts'
+import { poolRecords } from './records/pool-records.ts'
+import { createRecordMetrics } from './records/record-metrics.ts'
 import { rolloutQueue } from './rollout/rollout-queue.ts'
 import type { Platform } from './specs/platform.ts'
 import { valuesPools } from './values-pools/values-pools.ts'
@@ -82,6 +85,12 @@ export function operator(options: OperatorOptions): Service {
   const leading = leadership({ kube, name: leaseNameOf(release), logger, metrics: kubeMetrics })
   const metrics = createScaleMetrics(registry)
   const events = eventRecorder({ kube, logger, metrics: kubeMetrics })
+  const records = poolRecords({
+    write: (record, ageSeconds) => recordPool(options.db, record, ageSeconds),
+    forget: (gone) => forgetPool(options.db, gone),
+    metrics: createRecordMetrics(registry),
+    logger,
+  })
   const memories = new Map<string, PoolMemory>()
   const reflectors = createReflectors(options)
   const changed = (key: string): void => {
@@ -89,12 +98,24 @@ export function operator(options: OperatorOptions): Service {
   }
   const world = observeWorld(options, reflectors, changed)
   const turns = rolloutQueue({ max: options.concurrentRollouts, pools: world.pools.all, nowMs: world.clock.nowMs })
-  const deps = { kube, leadership: leading, world, events, metrics, podPatch, licences, logger, memories, turns }
+  const deps = {
+    kube,
+    leadership: leading,
+    world,
+    events,
+    metrics,
+    records,
+    podPatch,
+    licences,
+    logger,
+    memories,
+    turns,
+  }
   const terms = openTerms(options, reflectors, {
     leading,
     add: (key) => queue.add(key),
     end: () => {
-      for (const kept of [memories, turns]) kept.clear()
+      for (const kept of [memories, turns, records]) kept.clear()
       metrics.hide()
     },
   })
@@ -122,7 +143,7 @@ export function operator(options: OperatorOptions): Service {
   const nudges = nudgeListener({ bus, leads: terms.leads, wake })
   const leadsHome = (): boolean => terms.of(kube.namespace) !== undefined
   const values = valuesPoolsOf(options, { leads: leadsHome, leadership: leading, events })
-  const all: Service[] = [events, ...Object.values(reflectors), leading, terms, queue, nudges, ...values]
+  const all: Service[] = [events, records, ...Object.values(reflectors), leading, terms, queue, nudges, ...values]
   return {
     name: 'operator',
     start: async () => {

@@ -48,6 +48,7 @@ it('adds the URLs to an older installation, and changes none of its values', asy
   const { kube, read } = givenSecret(before)
   await ensureSecret(kube, options, logger)
   const made = read()
+  expect(made.OPERATOR_TOKEN).toMatch(/^[\w-]{43}$/)
   expect(made).toMatchObject({ ...before, DATABASE_URL_WORKER: expect.stringContaining('//matte_worker:') })
   await ensureSecret(kube, options, logger)
   expect(read()).toEqual(made)

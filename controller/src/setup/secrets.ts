@@ -56,6 +56,7 @@ function buildSecret({ databaseHost, natsHost }: SecretOptions, known: Readonly<
     S3_SECRET_ACCESS_KEY: randomText(30),
     MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     MATTE_API_KEY: generateApiKey().key,
+    OPERATOR_TOKEN: randomText(32),
     ...known,
   }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningServer, type StartOptions, startServer } from '../lifecycle/server.ts'
 import { answers } from '../lifecycle/wait.ts'
@@ -34,7 +34,13 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
     args: [...hugePageFlags, join(rootDir, folder, 'src/main.ts'), ...(command ? [command] : [])],
     cwd: rootDir,
     env: { ...runtimeEnv(), ...env },
-    version: treeVersion([`${folder}/src`, 'api/core/src', 'api/people/src', 'protos']),
+    version: treeVersion([
+      `${folder}/src`,
+      'api/core/src',
+      'api/people/src',
+      'protos',
+      ...(name === 'api' ? builtDocs() : []),
+    ]),
     url: port === undefined ? health : `http://127.0.0.1:${port}`,
     ports: port === undefined ? [healthPort] : [port, healthPort],
     ready: () => answers(`${health}/readyz`),
@@ -42,6 +48,9 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
     stopTimeoutMs: 30_000,
   })
 }
+
+/** The API lists its files at start. */
+const builtDocs = (): string[] => (existsSync(join(rootDir, 'docs/site/dist')) ? ['docs/site/dist'] : [])
 
 export function treeVersion(folders: readonly string[]): string {
   const files = folders.flatMap((folder) => {

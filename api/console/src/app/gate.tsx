@@ -2,8 +2,9 @@
 import { Outlet } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import type { Session } from '../session/session.ts'
-import { useSession } from '../session/use-session.ts'
+import { useSession, useSessionStore } from '../session/use-session.ts'
 import { useText } from '../text/text.ts'
+import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty, Skeleton } from '../ui/states.tsx'
 import { shellText } from './shell-text.ts'
@@ -17,6 +18,7 @@ export function Gate({ admits, refusal }: GateProps) {
   const text = useText(shellText)
   if (admits.includes(session.kind)) return <Outlet />
   if (session.kind === 'starting') return <Skeleton lines={6} />
+  if (session.kind === 'none' && session.reason === 'unreachable') return <Unreachable />
   if (session.kind === 'none' && refusal === 'needsMember') {
     return (
       <Suspense fallback={<Skeleton lines={6} />}>
@@ -27,6 +29,19 @@ export function Gate({ admits, refusal }: GateProps) {
   return (
     <Page title={text[refusal].title}>
       <Empty title={text[refusal].lede} />
+    </Page>
+  )
+}
+
+function Unreachable() {
+  const store = useSessionStore()
+  const { unreachable } = useText(shellText)
+  return (
+    <Page title={unreachable.title}>
+      <Empty
+        title={unreachable.lede}
+        action={<Button onPress={() => void store.start()}>{unreachable.retry}</Button>}
+      />
     </Page>
   )
 }

@@ -36,7 +36,7 @@ export function NotificationBadge() {
       >
         <path d="M4 14h12l-1.5-2V8.5a4.5 4.5 0 0 0-9 0V12zM8 16.5a2 2 0 0 0 4 0" strokeLinejoin="round" />
       </svg>
-      {count > 0 && <span className={styles.count}>{count > 99 ? '99+' : count}</span>}
+      {count > 0 && <span className={styles.count}>{count > 99 || data?.unreadIsMinimum ? '99+' : count}</span>}
     </Link>
   )
 }

@@ -1,5 +1,6 @@
 import { QueryClient } from '@tanstack/react-query'
 import { MatteError } from 'matte-client/app'
+import { identityOf, type SessionStore } from '../session/session.ts'
 
 /** The client of the service retries by itself, so a query does not. */
 export const createQueries = (): QueryClient =>
@@ -10,5 +11,25 @@ export const createQueries = (): QueryClient =>
     },
   })
 
+/** Data of one person or workspace is never shown to the next. */
+export function followSession(queries: QueryClient, store: SessionStore): void {
+  let last = store.get()
+  store.subscribe(() => {
+    const session = store.get()
+    const isContinued = last.kind === 'member' && last.isExpired === true
+    const isOther = identityOf(session) !== identityOf(last)
+    last = session
+    if (isOther && session.kind === 'member') {
+      void queries.cancelQueries()
+      queries.removeQueries({ type: 'inactive' })
+      // The frame stays, so its queries start again.
+      void queries.resetQueries()
+    } else if (isOther) queries.clear()
+    else if (isContinued && session.kind === 'member' && !session.isExpired) void queries.invalidateQueries()
+  })
+}
+
 export const toMatteError = (error: unknown): MatteError =>
-  error instanceof MatteError ? error : new MatteError('CLIENT_INTERNAL', String(error), { cause: error })
+  error instanceof MatteError
+    ? error
+    : new MatteError('CLIENT_INTERNAL', error instanceof Error ? error.message : String(error), { cause: error })

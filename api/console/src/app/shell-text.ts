@@ -38,7 +38,16 @@ export const shellText = defineText({
     theme: { label: 'Theme', system: 'As the system', light: 'Light', dark: 'Dark' },
     language: 'Language',
     offline: 'You are offline. What you see may be old; it updates when the connection is back.',
-    expired: 'Your session has ended. Sign in to go on.',
+    expired: {
+      title: 'Your session has ended',
+      lede: 'Enter your password to go on. This page stays as it is.',
+      other: 'Sign out of this account',
+    },
+    unreachable: {
+      title: 'The service does not answer',
+      lede: 'You may still be signed in. The page tries again when the connection is back.',
+      retry: 'Try again',
+    },
     notFound: {
       title: 'Page not found',
       lede: 'There is no page at this address.',
@@ -91,7 +100,16 @@ export const shellText = defineText({
     theme: { label: 'Farben', system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
     language: 'Sprache',
     offline: 'Sie sind offline. Die Anzeige kann veraltet sein; sie wird aktualisiert, sobald die Verbindung steht.',
-    expired: 'Ihre Sitzung ist abgelaufen. Melden Sie sich an, um fortzufahren.',
+    expired: {
+      title: 'Ihre Sitzung ist beendet',
+      lede: 'Geben Sie Ihr Passwort ein, um fortzufahren. Diese Seite bleibt, wie sie ist.',
+      other: 'Von diesem Konto abmelden',
+    },
+    unreachable: {
+      title: 'Der Dienst antwortet nicht',
+      lede: 'Sie sind vielleicht noch angemeldet. Die Seite versucht es erneut, sobald die Verbindung steht.',
+      retry: 'Erneut versuchen',
+    },
     notFound: {
       title: 'Seite nicht gefunden',
       lede: 'Unter dieser Adresse gibt es keine Seite.',

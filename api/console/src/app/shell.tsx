@@ -62,7 +62,7 @@ export function Shell({ locale, onLocale, children }: ShellProps) {
           </IconButton>
         </span>
         <Link to="/" className={styles.brand} aria-label="Matte">
-          <img src="/assets/icon.svg" alt="" width="26" height="26" />
+          <img src="/assets/static/icon.svg" alt="" width="26" height="26" />
           <span>Matte</span>
         </Link>
         <span className={styles.space} />

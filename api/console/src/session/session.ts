@@ -1,15 +1,26 @@
-// The session of the console: that of a member with an account, of an API key, or of an operator. Tokens stay in memory; the
-// refresh token is in a cookie that scripts cannot read. Sign-in and sign-out reach the other tabs by a channel.
+// The session of the console: that of a member with an account, of an API key, or of an operator. Tokens stay in
+// memory; the refresh token is in a cookie that scripts cannot read. A channel tells the other tabs of sign-in and
+// sign-out.
 import type { App } from 'matte-client/app'
 import { MatteApp, MatteError } from 'matte-client/app'
 
 export type User = App.Profile
 
+export type Member = {
+  readonly kind: 'member'
+  readonly user: User
+  readonly workspaceId: string
+  readonly role: string
+  /** The service refused to renew the session. The page stays, and a dialog asks for the password. */
+  readonly isExpired?: true
+}
+
 export type Session =
   /** The first refresh is in progress. */
   | { readonly kind: 'starting' }
-  | { readonly kind: 'none'; readonly reason?: 'expired' | 'signed-out' }
-  | { readonly kind: 'member'; readonly user: User; readonly workspaceId: string; readonly role: string }
+  /** `unreachable`: the service did not answer, so the session may still exist. */
+  | { readonly kind: 'none'; readonly reason?: 'signed-out' | 'unreachable' }
+  | Member
   | { readonly kind: 'key' }
   | { readonly kind: 'operator' }
 
@@ -21,13 +32,18 @@ export type SessionStore = {
   readonly get: () => Session
   readonly subscribe: (listener: () => void) => () => void
   readonly app: MatteApp
+  /** Resumes the session of this browser. */
   readonly start: () => Promise<void>
   readonly signIn: (signedIn: SignedIn) => void
   readonly signInByKey: (apiKey: string) => void
   readonly signInAsOperator: (token: string) => void
   readonly signOut: () => Promise<void>
+  /** Forgets a session that the service has ended already, in every tab. */
+  readonly leave: () => void
   /** After a change of the profile. */
   readonly updateUser: (user: User) => void
+  /** Reads workspace and role again, as after a change of the role. */
+  readonly renew: () => Promise<unknown>
   /** Tokens of another workspace, after a switch. */
   readonly switchTo: (accessToken: string) => void
   readonly apiKey: () => string | undefined
@@ -42,7 +58,7 @@ export function createSession(baseUrl: string): SessionStore {
   let session: Session = { kind: 'starting' }
   let token: string | undefined
   let key: string | undefined
-  let refreshing: Promise<boolean> | undefined
+  let renewing: Promise<boolean> | undefined
   const listeners = new Set<() => void>()
   const channel = new BroadcastChannel('matte-session')
   const app = new MatteApp({ baseUrl, accessToken: () => token, renew: () => renew() })
@@ -55,12 +71,12 @@ export function createSession(baseUrl: string): SessionStore {
 
   const signedIn = ({ accessToken, user }: SignedIn): void => {
     token = accessToken
+    key = undefined
     localStorage.setItem(hintName, '1')
-    const { ws: workspaceId, role } = readClaims(accessToken)
-    set({ kind: 'member', user, workspaceId, role })
+    set({ kind: 'member', user, ...placeOf(readClaims(accessToken)) })
   }
 
-  const forget = (reason?: 'expired' | 'signed-out'): void => {
+  const forget = (reason?: 'signed-out'): void => {
     token = undefined
     key = undefined
     localStorage.removeItem(hintName)
@@ -69,42 +85,76 @@ export function createSession(baseUrl: string): SessionStore {
 
   /** One refresh at a time in this tab; the service gives a second tab the same tokens. */
   const renew = (): Promise<boolean> => {
-    if (session.kind === 'key' || session.kind === 'operator') return Promise.resolve(false)
-    refreshing ??= refresh().finally(() => {
-      refreshing = undefined
+    if (session.kind !== 'member' || session.isExpired) return Promise.resolve(false)
+    renewing ??= renewOnce(session).finally(() => {
+      renewing = undefined
     })
-    return refreshing
+    return renewing
   }
 
-  async function refresh(): Promise<boolean> {
+  /** False also if the cookie is now that of another person or workspace: the request must not be repeated there. */
+  async function renewOnce({ user, workspaceId }: Member): Promise<boolean> {
+    const accessToken = await refresh()
+    if (session.kind !== 'member') return false
+    if (accessToken === undefined) {
+      token = undefined
+      set({ ...session, isExpired: true })
+      return false
+    }
+    await adopt(accessToken)
+    const claims = readClaims(accessToken)
+    return claims.sub === user.id && claims.ws === workspaceId
+  }
+
+  /** The new access token; undefined if there is no session. @throws MatteError if the service does not say */
+  async function refresh(): Promise<string | undefined> {
     // A separate client, because a 401 of the refresh must not start another refresh.
     const plain = new MatteApp({ baseUrl, accessToken: () => undefined, retriesMax: 2 })
     try {
-      const { accessToken } = await plain.request('POST', '/app/auth/refresh', { body: {} as never })
-      token = accessToken
-      if (session.kind === 'member') set({ ...session, ...pick(readClaims(accessToken)) })
-      return true
+      return (await plain.request('POST', '/app/auth/refresh', { body: {} })).accessToken
     } catch (error) {
-      const isRefused = error instanceof MatteError && (error.status === 401 || error.status === 403)
-      if (isRefused && session.kind !== 'none') forget(session.kind === 'starting' ? undefined : 'expired')
-      return false
+      // 400: the request had no cookie.
+      if (error instanceof MatteError && [400, 401, 403].includes(error.status ?? 0)) return undefined
+      throw error
     }
   }
 
+  /** Takes token and user at once, so no request of one person carries the token of another. */
+  async function adopt(accessToken: string): Promise<void> {
+    const isKnown = session.kind === 'member' && session.user.id === readClaims(accessToken).sub
+    const plain = new MatteApp({ baseUrl, accessToken: () => accessToken })
+    const user = isKnown ? undefined : await plain.request('GET', '/app/users/profile')
+    if (user !== undefined) return signedIn({ accessToken, user })
+    if (session.kind === 'member') signedIn({ accessToken, user: session.user })
+  }
+
   async function resume(): Promise<void> {
-    const hadSession = localStorage.getItem(hintName) !== null
-    if (!hadSession || !(await renew()) || token === undefined) return forget()
+    if (localStorage.getItem(hintName) === null) return forget()
     try {
-      signedIn({ accessToken: token, user: await app.request('GET', '/app/users/profile') })
+      const accessToken = await refresh()
+      // A key or an operator has signed in meanwhile.
+      if (session.kind === 'key' || session.kind === 'operator') return
+      if (accessToken === undefined) return forget()
+      await adopt(accessToken)
     } catch {
-      forget()
+      if (session.kind !== 'member') set({ kind: 'none', reason: 'unreachable' })
     }
   }
 
   channel.onmessage = ({ data }: MessageEvent<Message>) => {
-    if (data === 'signed-out' && session.kind === 'member') forget('signed-out')
-    // Another tab has another person or workspace now, and the cookie is that of all tabs.
-    if (data !== 'signed-out' && session.kind !== 'key' && session.kind !== 'operator') void resume()
+    if (session.kind === 'key' || session.kind === 'operator') return
+    // After a sign-in or a switch the cookie of all tabs is that of another person or workspace.
+    if (data === 'signed-out') forget('signed-out')
+    else void resume()
+  }
+  addEventListener('online', () => {
+    if (session.kind === 'none' && session.reason === 'unreachable') void resume()
+  })
+
+  const leave = (): void => {
+    const wasMember = session.kind === 'member'
+    forget('signed-out')
+    if (wasMember) tell('signed-out')
   }
 
   return {
@@ -114,7 +164,10 @@ export function createSession(baseUrl: string): SessionStore {
       return () => listeners.delete(listener)
     },
     app,
-    start: resume,
+    start: () => {
+      set({ kind: 'starting' })
+      return resume()
+    },
     signIn: (given) => {
       signedIn(given)
       tell('signed-in')
@@ -130,23 +183,23 @@ export function createSession(baseUrl: string): SessionStore {
     signOut: async () => {
       // The service ends the session. A page that cannot reach it still forgets the tokens.
       if (session.kind === 'member') await app.request('POST', '/app/auth/logout', { body: {} }).catch(() => undefined)
-      const wasMember = session.kind === 'member'
-      forget('signed-out')
-      if (wasMember) tell('signed-out')
+      if (session.kind === 'operator') await app.request('DELETE', '/operator/session').catch(() => undefined)
+      leave()
     },
+    leave,
     updateUser: (user) => {
       if (session.kind === 'member') set({ ...session, user })
     },
+    renew,
     switchTo: (accessToken) => {
-      token = accessToken
-      if (session.kind === 'member') set({ ...session, ...pick(readClaims(accessToken)) })
+      if (session.kind === 'member') signedIn({ accessToken, user: session.user })
       tell('switched')
     },
     apiKey: () => key,
   }
 }
 
-type Claims = { readonly ws: string; readonly role: string }
+type Claims = { readonly sub: string; readonly ws: string; readonly role: string }
 
 /** Claims of the access token. The service checks its signature; the page only shows what it says. */
 function readClaims(accessToken: string): Claims {
@@ -154,7 +207,8 @@ function readClaims(accessToken: string): Claims {
   return JSON.parse(atob(body.replaceAll('-', '+').replaceAll('_', '/'))) as Claims
 }
 
-/** Changes when data of the session before must not be used any more. */
-export const scopeOf = (session: Session): string => (session.kind === 'member' ? session.workspaceId : session.kind)
+const placeOf = ({ ws: workspaceId, role }: Claims) => ({ workspaceId, role })
 
-const pick = ({ ws: workspaceId, role }: Claims) => ({ workspaceId, role })
+/** Whose data the page shows. It changes with the person and the workspace. */
+export const identityOf = (session: Session): string =>
+  session.kind === 'member' ? `${session.user.id}/${session.workspaceId}` : session.kind

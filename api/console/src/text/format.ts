@@ -9,6 +9,10 @@ const units = [
   [1, 'second'],
 ] as const
 
+const second = [1_000, 's'] as const
+const millisecond = [1, 'ms'] as const
+const durationUnits = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'min'], second] as const
+
 const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
 
 export function createFormat(locale: string) {
@@ -36,7 +40,11 @@ export function createFormat(locale: string) {
       const options = { style: 'unit', unit: byteUnits[power], unitDisplay: 'short', maximumFractionDigits: 1 } as const
       return new Intl.NumberFormat(locale, options).format(bytes / 1_000 ** power)
     },
-    duration: (ms: number) => (ms < 1_000 ? `${number.format(ms)} ms` : `${number.format(ms / 1_000)} s`),
+    /** In the largest unit of which there are two at least, such as `90 s` and `6 h`. */
+    duration: (ms: number) => {
+      const [size, unit] = durationUnits.find(([size]) => ms >= 2 * size) ?? (ms >= 1_000 ? second : millisecond)
+      return `${number.format(ms / size)} ${unit}`
+    },
     /** Amount in minor units, such as cents. */
     money: (amount: number, currency: string) => {
       const format = new Intl.NumberFormat(locale, { style: 'currency', currency })

@@ -105,9 +105,11 @@ function Lines({ series, top }: { series: readonly Toned[]; top: number }) {
         isOpen = false
         return ''
       }
-      const command = isOpen ? 'L' : 'M'
+      const point = `${(at * step).toFixed(1)} ${(height - (value / top) * height).toFixed(1)}`
+      // A point without neighbours shows as a dot.
+      const drawn = isOpen ? `L${point}` : `M${point}h0`
       isOpen = true
-      return `${command}${(at * step).toFixed(1)} ${(height - (value / top) * height).toFixed(1)}`
+      return drawn
     })
     return <path key={name} d={path.join('')} className={`${styles.line} ${styles[tone]}`} />
   })

@@ -21,7 +21,9 @@ const shownMs = 6_000
 export const showNote = (text: string): void => void queue.add({ text, isError: false }, { timeout: shownMs })
 
 /** Stays until it is closed. */
-export const showError = (error: unknown): void => void queue.add({ text: toMatteError(error).message, isError: true })
+export const showProblem = (text: string): void => void queue.add({ text, isError: true })
+
+export const showError = (error: unknown): void => showProblem(toMatteError(error).message)
 
 export function Toasts() {
   const text = useText(uiText)

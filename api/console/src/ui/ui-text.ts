@@ -9,6 +9,15 @@ export const uiText = defineText({
     loading: 'Loading …',
     more: 'Show more',
     dataTable: 'Show as a table',
+    showPassword: 'Show password',
+    hidePassword: 'Hide password',
+    newPassword: {
+      label: 'New password',
+      hint: '12 to 128 characters of any kind. A few words that do not belong together work well.',
+      tooShort: 'Use at least 12 characters.',
+      tooLong: 'Use at most 128 characters.',
+      tooEasy: 'This is too easy to guess: it is a common password, or built from one or from your name or address.',
+    },
     errors: {
       failed: 'This did not work.',
       unknown: 'Reload the page. If it happens again, tell whoever runs this installation.',
@@ -39,6 +48,16 @@ export const uiText = defineText({
     loading: 'Wird geladen …',
     more: 'Mehr anzeigen',
     dataTable: 'Als Tabelle anzeigen',
+    showPassword: 'Passwort anzeigen',
+    hidePassword: 'Passwort verbergen',
+    newPassword: {
+      label: 'Neues Passwort',
+      hint: '12 bis 128 beliebige Zeichen. Gut sind einige Wörter, die nicht zusammengehören.',
+      tooShort: 'Verwenden Sie mindestens 12 Zeichen.',
+      tooLong: 'Verwenden Sie höchstens 128 Zeichen.',
+      tooEasy:
+        'Das ist zu leicht zu erraten: ein verbreitetes Passwort, oder aus einem solchen, Ihrem Namen oder Ihrer Adresse gebildet.',
+    },
     errors: {
       failed: 'Das hat nicht funktioniert.',
       unknown: 'Laden Sie die Seite neu. Tritt der Fehler wieder auf, wenden Sie sich an den Betreiber.',

@@ -13,6 +13,22 @@ export const deleteOldNotifications = (db: Db, pass?: SweepPass) =>
 export const deleteOldAuditEntries = (db: Db, days: number, pass?: SweepPass) =>
   deleteOlder(db, 'audit_entry', 'at', days, pass)
 
+/** Days of the operator's records about pools. A chart shows hours, so samples are kept for one day. */
+const recordDays = 7
+const sampleDays = 1
+
+/** Decisions, steps of rollouts, samples, and reports about pools that no leader has reported since. */
+export async function deleteOldPoolRecords(db: Db, pass?: SweepPass): Promise<number> {
+  const samples = await deleteOlder(db, 'pool_sample', 'at', sampleDays, pass)
+  const decisions = await deleteOlder(db, 'scaling_decision', 'at', recordDays, pass)
+  const steps = await deleteOlder(db, 'rollout_step', 'at', recordDays, pass)
+  return samples + decisions + steps + (await deleteOlder(db, 'pool_report', 'at', recordDays, pass))
+}
+
+/** Fetches last seconds. */
+export const deleteOldFetches = (db: Db, pass?: SweepPass) =>
+  deleteOlder(db, 'upload_fetch', 'created_at', 1 / 24, pass)
+
 async function deleteOlder(
   db: Db,
   table: string,
@@ -21,7 +37,7 @@ async function deleteOlder(
   { now, limit = 1_000 }: SweepPass = {},
 ): Promise<number> {
   const [from, at] = [sql.table(table), sql.ref(column)]
-  const before = sql`coalesce(${now ?? null}::timestamptz, now()) - ${days}::int * interval '1 day'`
+  const before = sql`coalesce(${now ?? null}::timestamptz, now()) - ${days}::float8 * interval '1 day'`
   const { numAffectedRows = 0n } = await sql`
     delete from ${from} where id in (
       select id from ${from} where ${at} <= ${before} order by ${at} limit ${limit} for update skip locked)`.execute(db)

@@ -5,7 +5,13 @@ import type { Bucket } from '../storage/bucket.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { announceCleanups } from './announce-cleanup.ts'
 import { deleteDueObjects } from './delete-objects.ts'
-import { deleteOldAuditEntries, deleteOldMails, deleteOldNotifications } from './delete-old-rows.ts'
+import {
+  deleteOldAuditEntries,
+  deleteOldFetches,
+  deleteOldMails,
+  deleteOldNotifications,
+  deleteOldPoolRecords,
+} from './delete-old-rows.ts'
 import { deleteOldTasks } from './delete-tasks.ts'
 import { releaseUnusedUploads } from './release-uploads.ts'
 
@@ -21,11 +27,13 @@ type RetentionDeps = {
 export const retentionParts = [
   'credits_expired',
   'uploads_released',
+  'fetches_deleted',
   'tasks_deleted',
   'cleanups_announced',
   'notifications_deleted',
   'mails_deleted',
   'audit_entries_deleted',
+  'pool_records_deleted',
   'objects_deleted',
 ] as const
 
@@ -38,11 +46,13 @@ export const sweepRetention = (
     {
       credits_expired: (pass) => expireCredits(db, pass),
       uploads_released: (pass) => releaseUnusedUploads(db, pass),
+      fetches_deleted: (pass) => deleteOldFetches(db, pass),
       tasks_deleted: (pass) => deleteOldTasks(db, plans, pass),
       cleanups_announced: (pass) => announceCleanups(db, plans, pass),
       notifications_deleted: (pass) => deleteOldNotifications(db, pass),
       mails_deleted: (pass) => deleteOldMails(db, pass),
       audit_entries_deleted: (pass) => deleteOldAuditEntries(db, auditRetentionDays, pass),
+      pool_records_deleted: (pass) => deleteOldPoolRecords(db, pass),
       objects_deleted: async (pass) => (bucket === undefined ? 0 : deleteDueObjects(db, bucket, pass)),
     },
     options,

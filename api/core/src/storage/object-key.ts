@@ -33,6 +33,9 @@ export function resultKey(
 export const resultPrefix = ({ id, createdAt }: { id: string; createdAt: Date }): string =>
   `results/${yearMonth(createdAt)}/${id}/`
 
+/** ZIP of colours and matte beside a result, under the same prefix. */
+export const partsKey = (key: string): string => key.replace(/\.\w+$/, '.zip')
+
 export const resultFileName = (taskId: string, format: ResultFormat): string => `${taskId}.${extensions[format]}`
 
 export function parseResultKey(key: string): { taskId: string; format: ResultFormat } | undefined {

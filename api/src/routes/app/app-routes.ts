@@ -4,6 +4,7 @@ import type { PaymentMetrics } from '@matte/people/payment/payment-deps'
 import { openPayments } from '@matte/people/payment/settings'
 import { findSubscription } from '@matte/people/payment/subscription-queries'
 import type { FastifyPluginAsync } from 'fastify'
+import { sessionCookie } from '../../auth/session-cookie.ts'
 import type { RateLimiter } from '../../limit/rate-limiter.ts'
 import { type SharedRouteDeps, sharedRoutes } from '../shared/shared-routes.ts'
 import { appSurface } from './app-surface.ts'
@@ -34,10 +35,11 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   const { config, metrics } = deps
   const { plans, publicUrl, appUrl } = config
   const issuer = { signingKeys: deps.signingKeys, issuer: publicUrl }
+  const cookie = sessionCookie(publicUrl)
   const payments = await openPayments(config, { ...config, db: deps.db, metrics: deps.paymentMetrics })
   const returnUrl = `${appUrl}/billing`
   await app.register(authRoutes, deps)
-  await app.register(userRoutes, { ...deps, plans, issuer, findSubscription: findOwnSubscription })
+  await app.register(userRoutes, { ...deps, plans, issuer, cookie, findSubscription: findOwnSubscription })
   await app.register(sharedRoutes, { ...deps, surface: appSurface })
   await app.register(imageRoutes, deps)
   await app.register(taskStreamRoutes, deps)

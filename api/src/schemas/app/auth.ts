@@ -3,7 +3,7 @@ import type { ListedSession } from '@matte/people/identity/session/session-queri
 import { type Static, Type } from 'typebox'
 import { patterns } from '../patterns.ts'
 import { count, named, nullable, oneOf, refer, time, uuid, withDefault } from '../schema.ts'
-import { optionalCode, passwordField } from './two-factor.ts'
+import { optionalCode, passwordField, sessionField } from './two-factor.ts'
 import { profileSchema } from './user.ts'
 
 const example = { accessToken: 'eyJ…', refreshToken: 'refresh_…', tokenType: 'Bearer', expiresIn: 900 }
@@ -12,7 +12,12 @@ export const tokensSchema = named(
   'Tokens',
   {
     accessToken: Type.String({ description: 'For `Authorization: Bearer`.', examples: [example.accessToken] }),
-    refreshToken: Type.String({ description: 'Works once, for the next pair.', examples: [example.refreshToken] }),
+    refreshToken: Type.Optional(
+      Type.String({
+        description: 'Works once, for the next pair. Absent in a cookie session.',
+        examples: [example.refreshToken],
+      }),
+    ),
     tokenType: oneOf(['Bearer']),
     expiresIn: Type.Integer({
       description: 'Seconds until the access token expires.',
@@ -51,7 +56,8 @@ const newPassword = Type.String({
   description: 'Any characters. Refused if it is common, or built from a common password or your address.',
 })
 const token = Type.String({ minLength: 1, maxLength: 200, description: 'From the link in the mail.' })
-const refreshToken = Type.String({ minLength: 1, maxLength: 200 })
+const refreshToken = (description: string) =>
+  Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 200, description })))
 const optionalText = (maxLength: number, description: string) =>
   Type.Optional(nullable(Type.String({ maxLength, pattern: patterns.storable, description })))
 
@@ -69,21 +75,22 @@ export const registerRequest = Type.Object(
 )
 export const emailRequest = Type.Object({ email }, { examples: [{ email: exampleEmail }] })
 export const loginRequest = Type.Object(
-  { email, password },
+  { email, password, session: sessionField },
   { examples: [{ email: exampleEmail, password: examplePassword }] },
 )
 export const verifyEmailRequest = Type.Object(
-  { token, password },
+  { token, password, session: sessionField },
   { examples: [{ token: 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTE', password: examplePassword }] },
 )
 export const refreshRequest = Type.Object(
-  { refreshToken },
+  { refreshToken: refreshToken('Absent: that of the cookie session.') },
   { examples: [{ refreshToken: 'refresh_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ' }] },
 )
 export const logoutRequest = Type.Object(
-  { refreshToken: Type.Optional(nullable(refreshToken)) },
+  { refreshToken: refreshToken('Absent: that of the cookie session, if there is one.') },
   { examples: [{ refreshToken: 'refresh_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ' }] },
 )
+export const switchRequest = Type.Object({ session: sessionField }, { examples: [{ session: 'token' }] })
 export const resetRequest = Type.Object(
   { token, newPassword },
   { examples: [{ token: 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTE', newPassword: examplePassword }] },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { patterns } from '../patterns.ts'
-import { named, nullable } from '../schema.ts'
+import { named, nullable, nullableOneOf, withDefault } from '../schema.ts'
 
 const text = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: patterns.storable, description })
@@ -9,6 +9,17 @@ const codeWords = 'Six digits of the authenticator app, or a recovery code; each
 const codeField = text(64, codeWords)
 export const optionalCode = Type.Optional(nullable(text(64, `Required if two-factor login is on. ${codeWords}`)))
 export const passwordField = text(1_024, 'Your password.')
+
+/** Field of each operation that returns a refresh token. */
+export const sessionField = withDefault(
+  nullableOneOf(['token', 'cookie'], {
+    description:
+      'Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that ' +
+      '`refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS ' +
+      'or a loopback address.',
+  }),
+  'token',
+)
 
 export const twoFactorSetupSchema = named(
   'TwoFactorSetup',
@@ -45,6 +56,6 @@ export const passwordAndCodeRequest = Type.Object(
 )
 
 export const verifyRequest = Type.Object(
-  { mfaToken: text(128, '`mfaToken` of the login.'), code: codeField },
+  { mfaToken: text(128, '`mfaToken` of the login.'), code: codeField, session: sessionField },
   { examples: [{ mfaToken: 'tq1aFwqZ0m6yS3y3pHn5lX0h3oYw4Kc0VZ4c3u1b2a8', code: '492039' }] },
 )

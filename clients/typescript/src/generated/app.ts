@@ -97,7 +97,7 @@ export interface paths {
         put?: never;
         /**
          * Get new tokens for the refresh token
-         * @description A refresh token works once. Repeating the last one within 10 seconds returns the same response, for a lost response or a second tab. Reusing any other spent token ends the session, because it may be stolen.
+         * @description A refresh token works once. Repeating the last one within 10 seconds returns the same response, for a lost response or a second tab. Reusing any other spent token ends the session, because it may be stolen. Without one in the body, the token is that of the cookie session.
          *
          *     Needs no credential.
          */
@@ -119,7 +119,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Takes the access token, the refresh token, or both, and ends the session of each. If one is invalid, it is ignored. With an access token, a refresh token counts only if it is yours.
+         * @description Takes the access token, the refresh token, or both, and ends the session of each. If one is invalid, it is ignored. With an access token, a refresh token counts only if it is yours. Without a refresh token in the body, that of the cookie session counts, and the cookie is deleted.
          *
          *     The access token is optional.
          */
@@ -564,6 +564,28 @@ export interface paths {
          *     For members with the role owner, admin, billing, member.
          */
         post: operations["appPresignUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/app/tasks/uploads/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload an image by its URL
+         * @description The service downloads the image within 10 seconds from a public internet address, and follows up to three redirects. The same limits as for presigned uploads apply. Responds CONFLICT if the installation fetches no URLs.
+         *
+         *     For members with the role owner, admin, member.
+         */
+        post: operations["appFetchUpload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2130,6 +2152,258 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the kind and the end of your operator credential
+         * @description For operators of the installation.
+         */
+        get: operations["getOperatorSession"];
+        put?: never;
+        /**
+         * Exchange the code of a console link for a token
+         * @description `matte-admin console-link` prints the link. Its code works once, within 10 minutes; opening the link spends nothing. `AUTH_INVALID_TOKEN` if the code is unknown, spent or expired.
+         *
+         *     Needs no credential.
+         */
+        post: operations["beginOperatorSession"];
+        /**
+         * End your operator session
+         * @description Other replicas refuse the token within 5 s. `matte-admin console-sign-out` ends all sessions.
+         *
+         *     For operators of the installation.
+         */
+        delete: operations["endOperatorSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get queue, throughput and open problems of the installation
+         * @description Reads of the database are reused for 3 s.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the workspaces with most load
+         * @description By open tasks, then by tasks that ended in the last hour. Idle workspaces are not listed.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listBusyWorkspaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/endpoints/failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the webhook endpoints that fail, longest first
+         * @description At most 100. An endpoint that fails for five days is disabled and no longer listed.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listFailingEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/overdue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the work that falls due, with the age of the oldest
+         * @description Every kind of work, the late ones first. Reads of the database are reused for 3 s.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listOverdueWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/invariants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check the invariants over recent rows
+         * @description Bounded statements over recently changed rows; the log has more ids. Reused for a minute.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["checkInvariants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/pools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the pools with their pods, their load and the last decision
+         * @description TritonPools as the leader of the operators last reported them, every 15 s, then pools that only workers know, as in local mode.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listPools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/pools/{namespace}/{name}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get pods, queue and requests in flight of a pool over time
+         * @description The leader stores a sample every 15 s, for a day. Longer periods have wider steps.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listPoolSamples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/pools/{namespace}/{name}/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the scaling decisions about a pool, newest first
+         * @description Every change of the desired number of pods, and each time that the number stays for another reason, at most once a minute per pool. Kept for 7 days.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listPoolDecisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the scaling decisions about all pools, newest first
+         * @description Every change of the desired number of pods, and each time that the number stays for another reason, at most once a minute per pool. Kept for 7 days.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listScalingDecisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/rollouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the canaries step by step with their gates, newest first
+         * @description The last 50 rollouts of 7 days. `live` has the step and the gates of a rollout in progress.
+         *
+         *     For operators of the installation.
+         */
+        get: operations["listRollouts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2236,10 +2510,10 @@ export interface components {
              */
             accessToken: string;
             /**
-             * @description Works once, for the next pair.
+             * @description Works once, for the next pair. Absent in a cookie session.
              * @example refresh_…
              */
-            refreshToken: string;
+            refreshToken?: string;
             /** @enum {string} */
             tokenType: "Bearer";
             /**
@@ -2270,10 +2544,10 @@ export interface components {
              */
             accessToken: string;
             /**
-             * @description Works once, for the next pair.
+             * @description Works once, for the next pair. Absent in a cookie session.
              * @example refresh_…
              */
-            refreshToken: string;
+            refreshToken?: string;
             /** @enum {string} */
             tokenType: "Bearer";
             /**
@@ -3778,6 +4052,582 @@ export interface components {
         /**
          * @example {
          *       "id": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
+         *       "name": "Example shop",
+         *       "kind": "team",
+         *       "plan": "pro",
+         *       "queued": 40,
+         *       "processing": 8,
+         *       "tasksLastHour": 900,
+         *       "failedLastHour": 2
+         *     }
+         */
+        BusyWorkspace: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            kind: "personal" | "team";
+            plan: string;
+            queued: number;
+            processing: number;
+            /** @description Ended tasks among the newest 10,000 of the installation. */
+            tasksLastHour: number;
+            failedLastHour: number;
+        };
+        /**
+         * @example {
+         *       "ended": true
+         *     }
+         */
+        EndedOperatorSession: {
+            /** @description False for the setting `OPERATOR_TOKEN`, which cannot be ended here. */
+            ended: boolean;
+        };
+        /**
+         * @example {
+         *       "id": "6c1f0f6e-53f4-4c61-8a39-58bd0ad5f20e",
+         *       "workspaceId": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
+         *       "workspaceName": "Example shop",
+         *       "targetHost": "hooks.example.com:443",
+         *       "failingSince": "2026-11-23T08:00:00.000Z",
+         *       "failedAt": "2026-11-24T11:58:00.000Z",
+         *       "waitingDeliveries": 12,
+         *       "droppedDeliveries": 0,
+         *       "runbook": "MatteWebhooksFailing"
+         *     }
+         */
+        FailingEndpoint: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            workspaceId: string;
+            workspaceName: string;
+            /** @description Host and port. The URL is not shown, because it may contain a secret. */
+            targetHost: string;
+            /**
+             * Format: date-time
+             * @description The first failure after the last success.
+             */
+            failingSince: string;
+            /**
+             * Format: date-time
+             * @description The last failure.
+             */
+            failedAt: string | null;
+            /** @description Counted up to 1,000. */
+            waitingDeliveries: number;
+            /** @description Paused deliveries that expired. */
+            droppedDeliveries: number;
+            runbook: string;
+        };
+        /**
+         * @example {
+         *       "gate": "errorRate",
+         *       "verdict": "passed",
+         *       "observed": 0.01,
+         *       "limit": 0.05,
+         *       "sentence": "3 of 300 requests failed (5 % are allowed, the old revision has 0 %)."
+         *     }
+         */
+        RolloutGate: {
+            /** @enum {string} */
+            gate: "readiness" | "errorRate" | "latency" | "requests" | "duration";
+            /**
+             * @description waiting: the step goes on; failed: the canary is rolled back.
+             * @enum {string}
+             */
+            verdict: "passed" | "failed" | "waiting" | "notMeasured";
+            /** @description Null: not measured yet. */
+            observed: number | null;
+            /** @description The value that `observed` is compared with. */
+            limit: number | null;
+            sentence: string;
+        };
+        /**
+         * @example {
+         *       "checkedAt": "2026-11-24T12:00:00.000Z",
+         *       "items": [
+         *         {
+         *           "invariant": "charged_twice",
+         *           "description": "No task is charged for two runs.",
+         *           "ok": true,
+         *           "violations": 0,
+         *           "ids": [],
+         *           "runbook": null
+         *         }
+         *       ]
+         *     }
+         */
+        Invariants: {
+            /**
+             * Format: date-time
+             * @description A check is reused for a minute.
+             */
+            checkedAt: string;
+            items: {
+                /** @enum {string} */
+                invariant: "ledger_balance" | "charged_twice" | "ended_unsettled" | "delivered_twice" | "task_counts";
+                description: string;
+                ok: boolean;
+                /** @description Rows, counted up to 100 among recently changed ones. */
+                violations: number;
+                /** @description At most 20: lots, tasks, deliveries or workspaces. */
+                ids: string[];
+                /** @description Name of the page that says what to do; null if nothing is wrong. */
+                runbook: string | null;
+            }[];
+        };
+        /**
+         * @example {
+         *       "accessToken": "operator_ZWlnaHQgaG91cnMgb2YgcmVhZGluZyB0aGUgY29uc29sZQ",
+         *       "expiresAt": "2026-11-24T20:00:00.000Z"
+         *     }
+         */
+        OperatorSessionToken: {
+            /** @description Send it as `Authorization: Bearer`. It is shown once. */
+            accessToken: string;
+            /**
+             * Format: date-time
+             * @description 8 hours from now.
+             */
+            expiresAt: string;
+        };
+        /**
+         * @example {
+         *       "namespace": "matte",
+         *       "name": "default",
+         *       "source": "operator",
+         *       "state": "ready",
+         *       "reportedAt": "2026-11-24T11:59:52.000Z",
+         *       "models": [
+         *         "service-v2"
+         *       ],
+         *       "wanted": 2,
+         *       "ready": 2,
+         *       "starting": 0,
+         *       "draining": 0,
+         *       "minReplicas": 1,
+         *       "maxReplicas": 6,
+         *       "slotsPerPod": 2,
+         *       "queue": 3,
+         *       "processing": 4,
+         *       "inFlight": 4,
+         *       "oldestSeconds": 0.4,
+         *       "p95Seconds": 1.1,
+         *       "rule": "rate",
+         *       "sentence": "2 pods: 4.2 requests/s of 0.62 s at 70 % load need 1.86.",
+         *       "numbers": {
+         *         "rate": 4.2,
+         *         "serviceSeconds": 0.62,
+         *         "steadyPods": 1.86,
+         *         "wantedPods": 2,
+         *         "readyPods": 2
+         *       },
+         *       "conditions": [
+         *         {
+         *           "type": "Ready",
+         *           "status": "True",
+         *           "reason": "PodsReady",
+         *           "message": "All pods are ready.",
+         *           "since": "2026-11-24T09:00:00.000Z"
+         *         }
+         *       ],
+         *       "rollout": null,
+         *       "runbook": null
+         *     }
+         */
+        OperatorPool: {
+            /** @description Null without a TritonPool. */
+            namespace: string | null;
+            name: string;
+            /**
+             * @description workers: the operator has not reported this pool. Its pods come from `MODELS_STATIC`.
+             * @enum {string}
+             */
+            source: "operator" | "workers";
+            /**
+             * @description stale: the last report is older than a minute. unreported: there is none.
+             * @enum {string}
+             */
+            state: "ready" | "scaling" | "rollingOut" | "asleep" | "degraded" | "closed" | "stale" | "unreported";
+            /**
+             * Format: date-time
+             * @description When the operator last reported the pool.
+             */
+            reportedAt: string | null;
+            models: string[];
+            /** @description Desired pods. */
+            wanted: number | null;
+            /** @description Pods that serve. */
+            ready: number | null;
+            /** @description Pods that start. */
+            starting: number | null;
+            /** @description Pods that finish their requests. */
+            draining: number | null;
+            /** @description Bounds in force, with schedules. */
+            minReplicas: number | null;
+            /** @description Null if an external owner decides. */
+            maxReplicas: number | null;
+            /** @description Requests that a pod serves at once. */
+            slotsPerPod: number | null;
+            /** @description Requests that wait and may run now, slots for batches included; null if it cannot be read. */
+            queue: number | null;
+            /** @description Tasks that workers have claimed. */
+            processing: number | null;
+            /** @description Requests in the pods, as workers report them each second. */
+            inFlight: number | null;
+            /** @description Age of the single request that has waited longest. */
+            oldestSeconds: number | null;
+            /** @description 95 % of the last minute were done within this time. */
+            p95Seconds: number | null;
+            /** @description The scaling rule that won, such as rate, backlog, minimum or stabilization. */
+            rule: string | null;
+            /** @description The last decision in words. */
+            sentence: string;
+            /** @description Inputs of the scaling rule and its terms, by name; docs/autoscaling.md explains them. */
+            numbers: {
+                [key: string]: number;
+            };
+            conditions: {
+                /** @description Such as Ready, Degraded or ScalingLimited; docs/tritonpool-reference.md has all. */
+                type: string;
+                /** @description True, False or Unknown. */
+                status: string;
+                reason: string;
+                /** @description Explanation, and what to do. */
+                message: string;
+                /**
+                 * Format: date-time
+                 * @description When `status` last changed.
+                 */
+                since: string;
+            }[];
+            /** @description The step of the rollout now and its gates; null without a rollout in progress. */
+            rollout: {
+                /** @description The revision that serves. */
+                stable: string;
+                /** @description The revision that is being tried. */
+                canary: string;
+                /** @description Index of the step; -1 until the canary is ready. */
+                step: number;
+                /** @description Number of steps; `step` equals it while the canary takes over. */
+                steps: number;
+                /** @description The canary's share of the requests in percent. */
+                weight: number;
+                /** @description Room, Requests or Demand; null while the rollout does not wait. */
+                waitingFor: string | null;
+                sentence: string;
+                gates: components["schemas"]["RolloutGate"][];
+            } | null;
+            /** @description Name of the page that says what to do; null if nothing is wrong. */
+            runbook: string | null;
+        };
+        /**
+         * @example {
+         *       "credential": "session",
+         *       "expiresAt": "2026-11-24T20:00:00.000Z"
+         *     }
+         */
+        OperatorSession: {
+            /**
+             * @description token: the setting `OPERATOR_TOKEN`.
+             * @enum {string}
+             */
+            credential: "token" | "session";
+            /**
+             * Format: date-time
+             * @description Null for the setting, which does not expire.
+             */
+            expiresAt: string | null;
+        };
+        /**
+         * @example {
+         *       "what": "deliveries",
+         *       "ageSeconds": 2400,
+         *       "lateAfterSeconds": 1800,
+         *       "isLate": true,
+         *       "waiting": 310,
+         *       "runbook": "MatteDeliveriesOverdue"
+         *     }
+         */
+        OverdueWork: {
+            /** @enum {string} */
+            what: "tasks" | "claims" | "deliveries" | "mails" | "uploadRetention" | "objectRetention" | "creditExpiry" | "taskRetention" | "orderChecks" | "subscriptionChecks" | "refunds";
+            /** @description Time that the oldest has been due; 0 if nothing is due. */
+            ageSeconds: number;
+            /** @description Default threshold of the alert; a chart value may differ. */
+            lateAfterSeconds: number;
+            isLate: boolean;
+            /** @description Due items, counted up to 10,000; null: not counted. */
+            waiting: number | null;
+            runbook: string;
+        };
+        /**
+         * @example {
+         *       "version": "0.4.0",
+         *       "readAt": "2026-11-24T12:00:00.000Z",
+         *       "maintenance": false,
+         *       "dispatchPaused": false,
+         *       "batchEnabled": true,
+         *       "accountsEnabled": true,
+         *       "queued": 7,
+         *       "oldestSeconds": 1.2,
+         *       "models": [
+         *         {
+         *           "modelVersion": "service-v2",
+         *           "queued": 7,
+         *           "oldestSeconds": 1.2
+         *         }
+         *       ],
+         *       "inFlight": 4,
+         *       "throughput": {
+         *         "windowSeconds": 300,
+         *         "succeededPerMinute": 118.2,
+         *         "failedPerMinute": 0.4,
+         *         "failedAttemptsPerMinute": 1,
+         *         "isMinimum": false
+         *       },
+         *       "overdue": 0,
+         *       "failingEndpoints": 1,
+         *       "brokenInvariants": 0,
+         *       "pools": {
+         *         "total": 1,
+         *         "attention": 0
+         *       }
+         *     }
+         */
+        OperatorOverview: {
+            /** @description Version of the API that answered. */
+            version: string;
+            /** Format: date-time */
+            readAt: string;
+            /** @description New tasks are refused. */
+            maintenance: boolean;
+            /** @description No worker claims tasks. */
+            dispatchPaused: boolean;
+            batchEnabled: boolean;
+            accountsEnabled: boolean;
+            /** @description Tasks that wait for a claim, counted up to 10,000 per model. */
+            queued: number;
+            /** @description Age of the oldest task that a worker may claim; 0 without one. */
+            oldestSeconds: number;
+            models: {
+                modelVersion: string;
+                queued: number;
+                /** @description Age of the oldest task that a worker may claim. */
+                oldestSeconds: number;
+            }[];
+            /** @description Tasks that workers process, counted up to 10,000. */
+            inFlight: number;
+            throughput: {
+                /** @description Period of the rates. */
+                windowSeconds: number;
+                succeededPerMinute: number;
+                /** @description Tasks that failed for good. */
+                failedPerMinute: number;
+                /** @description Requests that a pod failed; most are retried. */
+                failedAttemptsPerMinute: number;
+                /** @description More tasks ended than were counted. */
+                isMinimum: boolean;
+            };
+            /** @description Kinds of work that are late, see `listOverdueWork`. */
+            overdue: number;
+            /** @description Webhook endpoints that fail, counted up to 100. */
+            failingEndpoints: number;
+            /** @description Invariants with violations at the last check; null before the first. */
+            brokenInvariants: number | null;
+            pools: {
+                total: number;
+                /** @description Pools with a `runbook`. */
+                attention: number;
+            };
+        };
+        /**
+         * @example {
+         *       "namespace": "matte",
+         *       "name": "default",
+         *       "minutes": 60,
+         *       "stepSeconds": 15,
+         *       "samples": [
+         *         {
+         *           "at": "2026-11-24T11:59:45.000Z",
+         *           "wanted": 2,
+         *           "ready": 2,
+         *           "starting": 0,
+         *           "draining": 0,
+         *           "queue": 3,
+         *           "processing": 4,
+         *           "inFlight": 4,
+         *           "oldestSeconds": 0.4,
+         *           "p95Seconds": 1.1
+         *         }
+         *       ]
+         *     }
+         */
+        PoolSamples: {
+            namespace: string;
+            name: string;
+            minutes: number;
+            /** @description Distance of two points. */
+            stepSeconds: number;
+            /** @description Oldest first. A step without a leader has no point. */
+            samples: {
+                /**
+                 * Format: date-time
+                 * @description Start of the step.
+                 */
+                at: string;
+                /** @description The highest of the step, as all that follow. */
+                wanted: number;
+                /** @description The lowest of the step. */
+                ready: number;
+                starting: number;
+                draining: number;
+                /** @description Null if the demand could not be read. */
+                queue: number | null;
+                processing: number | null;
+                inFlight: number | null;
+                oldestSeconds: number | null;
+                p95Seconds: number | null;
+            }[];
+        };
+        /**
+         * @example {
+         *       "namespace": "matte",
+         *       "pool": "default",
+         *       "revision": "9be07d42",
+         *       "stable": "5d0c1f3a",
+         *       "outcome": "rolledBack",
+         *       "startedAt": "2026-11-24T10:00:00.000Z",
+         *       "endedAt": "2026-11-24T10:07:30.000Z",
+         *       "live": null,
+         *       "steps": [
+         *         {
+         *           "at": "2026-11-24T10:07:30.000Z",
+         *           "event": "RolloutRolledBack",
+         *           "step": 0,
+         *           "weight": 0,
+         *           "sentence": "Revision 9be07d42 is rolled back and 5d0c1f3a keeps serving: 31 of 120 requests failed.",
+         *           "gates": [
+         *             {
+         *               "gate": "errorRate",
+         *               "verdict": "failed",
+         *               "observed": 0.258,
+         *               "limit": 0.05,
+         *               "sentence": "31 of 120 requests failed."
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "runbook": "MattePoolRolledBack"
+         *     }
+         */
+        Rollout: {
+            namespace: string;
+            pool: string;
+            /** @description The canary. */
+            revision: string;
+            /** @description The revision that serves beside it. */
+            stable: string | null;
+            /**
+             * @description superseded: another revision took its place.
+             * @enum {string}
+             */
+            outcome: "inProgress" | "promoted" | "rolledBack" | "withdrawn" | "superseded";
+            /**
+             * Format: date-time
+             * @description Null if it started more than 7 days ago.
+             */
+            startedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null while it is in progress.
+             */
+            endedAt: string | null;
+            /** @description The step of the rollout now and its gates; null without a rollout in progress. */
+            live: {
+                /** @description The revision that serves. */
+                stable: string;
+                /** @description The revision that is being tried. */
+                canary: string;
+                /** @description Index of the step; -1 until the canary is ready. */
+                step: number;
+                /** @description Number of steps; `step` equals it while the canary takes over. */
+                steps: number;
+                /** @description The canary's share of the requests in percent. */
+                weight: number;
+                /** @description Room, Requests or Demand; null while the rollout does not wait. */
+                waitingFor: string | null;
+                sentence: string;
+                gates: components["schemas"]["RolloutGate"][];
+            } | null;
+            /** @description Oldest first. */
+            steps: {
+                /** Format: date-time */
+                at: string;
+                /** @description RolloutStarted, RolloutStep, RolloutPaused, RolloutResumed or how the rollout ended. */
+                event: string;
+                /** @description Index of the step that begins. */
+                step: number;
+                /** @description Share of the requests in percent. */
+                weight: number;
+                sentence: string;
+                /** @description Of the step that ended. */
+                gates: components["schemas"]["RolloutGate"][];
+            }[];
+            /** @description Name of the page that says what to do; null if nothing is wrong. */
+            runbook: string | null;
+        };
+        /**
+         * @example {
+         *       "id": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
+         *       "namespace": "matte",
+         *       "pool": "default",
+         *       "at": "2026-11-24T11:31:07.000Z",
+         *       "kind": "change",
+         *       "from": 1,
+         *       "to": 2,
+         *       "rule": "rate",
+         *       "sentence": "2 pods: 4.2 requests/s of 0.62 s at 70 % load need 1.86.",
+         *       "numbers": {
+         *         "rate": 4.2,
+         *         "serviceSeconds": 0.62,
+         *         "steadyPods": 1.86,
+         *         "wantedPods": 2
+         *       },
+         *       "runbook": null
+         *     }
+         */
+        ScalingDecision: {
+            /** Format: uuid */
+            id: string;
+            namespace: string;
+            pool: string;
+            /** Format: date-time */
+            at: string;
+            /**
+             * @description hold: the number stays, for another reason than before.
+             * @enum {string}
+             */
+            kind: "change" | "hold";
+            /** @description Desired pods before. */
+            from: number;
+            /** @description Desired pods after the decision. */
+            to: number;
+            /** @description The rule that won. */
+            rule: string;
+            /** @description The decision in words. */
+            sentence: string;
+            /** @description Inputs of the scaling rule and its terms, by name; docs/autoscaling.md explains them. */
+            numbers: {
+                [key: string]: number;
+            };
+            /** @description Name of the page that says what to do; null if nothing is wrong. */
+            runbook: string | null;
+        };
+        /**
+         * @example {
+         *       "id": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
          *       "status": "queued",
          *       "modelVersion": "service-v2",
          *       "sourceUrl": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
@@ -3845,6 +4695,21 @@ export interface components {
         };
         /**
          * @example {
+         *       "objectKey": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
+         *       "contentType": "image/jpeg",
+         *       "fileSize": 482133
+         *     }
+         */
+        FetchedUpload: {
+            /** @description Pass it as `imageUrl` when you create the task. */
+            objectKey: string;
+            /** @description By the first bytes: image/png, image/jpeg or image/webp. */
+            contentType: string;
+            /** @description Bytes. */
+            fileSize: number;
+        };
+        /**
+         * @example {
          *       "uploadUrl": "https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d",
          *       "objectKey": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
          *       "method": "PUT",
@@ -3899,6 +4764,10 @@ export interface components {
          *         "remaining": 997,
          *         "resetsAt": "2026-12-01T00:00:00.000Z"
          *       },
+         *       "credits": {
+         *         "available": 812,
+         *         "held": 1
+         *       },
          *       "daily": [
          *         {
          *           "date": "2026-11-21",
@@ -3942,6 +4811,13 @@ export interface components {
                 /** Format: date-time */
                 resetsAt: string;
             };
+            /** @description Null: the plan is not charged. */
+            credits: {
+                /** @description Can be spent now. */
+                available: number;
+                /** @description Held for open tasks. */
+                held: number;
+            } | null;
             /** @description The last 30 days, today included, oldest first: 30 entries. */
             daily: {
                 /**
@@ -4451,6 +5327,14 @@ export interface components {
             request_id: string;
             data: components["schemas"]["UploadGrant"];
         };
+        FetchUploadRequest: {
+            /** @description http or https. */
+            url: string;
+        };
+        FetchedUploadResponse: {
+            request_id: string;
+            data: components["schemas"]["FetchedUpload"];
+        };
         CreateTaskRequest: {
             /** @description objectKey of an upload grant. Other URLs cannot be fetched. */
             imageUrl: string;
@@ -4679,6 +5563,12 @@ export interface components {
             /** @description From the link in the mail. */
             token: string;
             password: string;
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         SignedInResponse: {
             request_id: string;
@@ -4687,15 +5577,23 @@ export interface components {
         LogInRequest: {
             email: string;
             password: string;
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         RefreshTokensRequest: {
-            refreshToken: string;
+            /** @description Absent: that of the cookie session. */
+            refreshToken?: string | null;
         };
         TokensResponse: {
             request_id: string;
             data: components["schemas"]["Tokens"];
         };
         LogOutRequest: {
+            /** @description Absent: that of the cookie session, if there is one. */
             refreshToken?: string | null;
         };
         SignedOutResponse: {
@@ -4760,6 +5658,12 @@ export interface components {
             mfaToken: string;
             /** @description Six digits of the authenticator app, or a recovery code; each works once. */
             code: string;
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         ChangeEmailRequest: {
             newEmail: string;
@@ -4814,6 +5718,14 @@ export interface components {
         OwnWorkspacePageResponse: {
             request_id: string;
             data: components["schemas"]["OwnWorkspacePage"];
+        };
+        SwitchWorkspaceRequest: {
+            /**
+             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+             * @default token
+             * @enum {string|null}
+             */
+            session?: "token" | "cookie" | null;
         };
         LoginEventPage: components["schemas"]["Page"] & {
             items: components["schemas"]["LoginEvent"][];
@@ -5147,6 +6059,76 @@ export interface components {
             request_id: string;
             data: components["schemas"]["ReferralInvitation"];
         };
+        BeginOperatorSessionRequest: {
+            /** @description The code in the link; it works once. */
+            code: string;
+        };
+        OperatorSessionTokenResponse: {
+            request_id: string;
+            data: components["schemas"]["OperatorSessionToken"];
+        };
+        OperatorSessionResponse: {
+            request_id: string;
+            data: components["schemas"]["OperatorSession"];
+        };
+        EndedOperatorSessionResponse: {
+            request_id: string;
+            data: components["schemas"]["EndedOperatorSession"];
+        };
+        OperatorOverviewResponse: {
+            request_id: string;
+            data: components["schemas"]["OperatorOverview"];
+        };
+        BusyWorkspacePage: components["schemas"]["Page"] & {
+            items: components["schemas"]["BusyWorkspace"][];
+        };
+        BusyWorkspacePageResponse: {
+            request_id: string;
+            data: components["schemas"]["BusyWorkspacePage"];
+        };
+        FailingEndpointPage: components["schemas"]["Page"] & {
+            items: components["schemas"]["FailingEndpoint"][];
+        };
+        FailingEndpointPageResponse: {
+            request_id: string;
+            data: components["schemas"]["FailingEndpointPage"];
+        };
+        OverdueWorkPage: components["schemas"]["Page"] & {
+            items: components["schemas"]["OverdueWork"][];
+        };
+        OverdueWorkPageResponse: {
+            request_id: string;
+            data: components["schemas"]["OverdueWorkPage"];
+        };
+        InvariantsResponse: {
+            request_id: string;
+            data: components["schemas"]["Invariants"];
+        };
+        OperatorPoolPage: components["schemas"]["Page"] & {
+            items: components["schemas"]["OperatorPool"][];
+        };
+        OperatorPoolPageResponse: {
+            request_id: string;
+            data: components["schemas"]["OperatorPoolPage"];
+        };
+        PoolSamplesResponse: {
+            request_id: string;
+            data: components["schemas"]["PoolSamples"];
+        };
+        ScalingDecisionPage: components["schemas"]["Page"] & {
+            items: components["schemas"]["ScalingDecision"][];
+        };
+        ScalingDecisionPageResponse: {
+            request_id: string;
+            data: components["schemas"]["ScalingDecisionPage"];
+        };
+        RolloutPage: components["schemas"]["Page"] & {
+            items: components["schemas"]["Rollout"][];
+        };
+        RolloutPageResponse: {
+            request_id: string;
+            data: components["schemas"]["RolloutPage"];
+        };
         /** @enum {string} */
         Scope: "uploads:write" | "tasks:read" | "tasks:write" | "batches:read" | "batches:write" | "webhooks:read" | "webhooks:write" | "webhooks:listen" | "api-keys:read" | "usage:read";
         /**
@@ -5281,7 +6263,21 @@ export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type WebhookRecovery = components['schemas']['WebhookRecovery'];
 export type WebhookEventDeliveries = components['schemas']['WebhookEventDeliveries'];
 export type Model = components['schemas']['Model'];
+export type BusyWorkspace = components['schemas']['BusyWorkspace'];
+export type EndedOperatorSession = components['schemas']['EndedOperatorSession'];
+export type FailingEndpoint = components['schemas']['FailingEndpoint'];
+export type RolloutGate = components['schemas']['RolloutGate'];
+export type Invariants = components['schemas']['Invariants'];
+export type OperatorSessionToken = components['schemas']['OperatorSessionToken'];
+export type OperatorPool = components['schemas']['OperatorPool'];
+export type OperatorSession = components['schemas']['OperatorSession'];
+export type OverdueWork = components['schemas']['OverdueWork'];
+export type OperatorOverview = components['schemas']['OperatorOverview'];
+export type PoolSamples = components['schemas']['PoolSamples'];
+export type Rollout = components['schemas']['Rollout'];
+export type ScalingDecision = components['schemas']['ScalingDecision'];
 export type Task = components['schemas']['Task'];
+export type FetchedUpload = components['schemas']['FetchedUpload'];
 export type UploadGrant = components['schemas']['UploadGrant'];
 export type Usage = components['schemas']['Usage'];
 export type Deleted = components['schemas']['Deleted'];
@@ -5314,6 +6310,8 @@ export type SecurityMfaDisabledEvent = components['schemas']['SecurityMfaDisable
 export type TestWebhookEvent = components['schemas']['TestWebhookEvent'];
 export type PresignUploadRequest = components['schemas']['PresignUploadRequest'];
 export type UploadGrantResponse = components['schemas']['UploadGrantResponse'];
+export type FetchUploadRequest = components['schemas']['FetchUploadRequest'];
+export type FetchedUploadResponse = components['schemas']['FetchedUploadResponse'];
 export type CreateTaskRequest = components['schemas']['CreateTaskRequest'];
 export type TaskResponse = components['schemas']['TaskResponse'];
 export type Page = components['schemas']['Page'];
@@ -5381,6 +6379,7 @@ export type UpdateProfileRequest = components['schemas']['UpdateProfileRequest']
 export type OwnSubscriptionResponse = components['schemas']['OwnSubscriptionResponse'];
 export type OwnWorkspacePage = components['schemas']['OwnWorkspacePage'];
 export type OwnWorkspacePageResponse = components['schemas']['OwnWorkspacePageResponse'];
+export type SwitchWorkspaceRequest = components['schemas']['SwitchWorkspaceRequest'];
 export type LoginEventPage = components['schemas']['LoginEventPage'];
 export type LoginEventPageResponse = components['schemas']['LoginEventPageResponse'];
 export type AppCreateApiKeyRequest = components['schemas']['AppCreateApiKeyRequest'];
@@ -5448,6 +6447,25 @@ export type ReferralInvitationPage = components['schemas']['ReferralInvitationPa
 export type ReferralInvitationPageResponse = components['schemas']['ReferralInvitationPageResponse'];
 export type InviteByReferralRequest = components['schemas']['InviteByReferralRequest'];
 export type ReferralInvitationResponse = components['schemas']['ReferralInvitationResponse'];
+export type BeginOperatorSessionRequest = components['schemas']['BeginOperatorSessionRequest'];
+export type OperatorSessionTokenResponse = components['schemas']['OperatorSessionTokenResponse'];
+export type OperatorSessionResponse = components['schemas']['OperatorSessionResponse'];
+export type EndedOperatorSessionResponse = components['schemas']['EndedOperatorSessionResponse'];
+export type OperatorOverviewResponse = components['schemas']['OperatorOverviewResponse'];
+export type BusyWorkspacePage = components['schemas']['BusyWorkspacePage'];
+export type BusyWorkspacePageResponse = components['schemas']['BusyWorkspacePageResponse'];
+export type FailingEndpointPage = components['schemas']['FailingEndpointPage'];
+export type FailingEndpointPageResponse = components['schemas']['FailingEndpointPageResponse'];
+export type OverdueWorkPage = components['schemas']['OverdueWorkPage'];
+export type OverdueWorkPageResponse = components['schemas']['OverdueWorkPageResponse'];
+export type InvariantsResponse = components['schemas']['InvariantsResponse'];
+export type OperatorPoolPage = components['schemas']['OperatorPoolPage'];
+export type OperatorPoolPageResponse = components['schemas']['OperatorPoolPageResponse'];
+export type PoolSamplesResponse = components['schemas']['PoolSamplesResponse'];
+export type ScalingDecisionPage = components['schemas']['ScalingDecisionPage'];
+export type ScalingDecisionPageResponse = components['schemas']['ScalingDecisionPageResponse'];
+export type RolloutPage = components['schemas']['RolloutPage'];
+export type RolloutPageResponse = components['schemas']['RolloutPageResponse'];
 export type Scope = components['schemas']['Scope'];
 export type EventName = components['schemas']['EventName'];
 export type FailureReason = components['schemas']['FailureReason'];
@@ -5595,7 +6613,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {
@@ -6175,7 +7193,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "session": "token"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SwitchWorkspaceRequest"];
+            };
+        };
         responses: {
             /** @description Tokens for the workspace. */
             200: {
@@ -6251,6 +7278,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UploadGrantResponse"];
+                };
+            };
+        };
+    };
+    appFetchUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://www.example.com/cat.jpg"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FetchUploadRequest"];
+            };
+        };
+        responses: {
+            /** @description The upload. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FetchedUploadResponse"];
                 };
             };
         };
@@ -8835,6 +9891,341 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReferralInvitationResponse"];
+                };
+            };
+        };
+    };
+    getOperatorSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credential of this request. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorSessionResponse"];
+                };
+            };
+        };
+    };
+    beginOperatorSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "console_Zm9yIG9wZXJhdG9ycyBvbmx5LCB0ZW4gbWludXRlcw"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BeginOperatorSessionRequest"];
+            };
+        };
+        responses: {
+            /** @description The token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorSessionTokenResponse"];
+                };
+            };
+        };
+    };
+    endOperatorSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether a session ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedOperatorSessionResponse"];
+                };
+            };
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorOverviewResponse"];
+                };
+            };
+        };
+    };
+    listBusyWorkspaces: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Workspaces to list.
+                 * @example 20
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workspaces. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BusyWorkspacePageResponse"];
+                };
+            };
+        };
+    };
+    listFailingEndpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailingEndpointPageResponse"];
+                };
+            };
+        };
+    };
+    listOverdueWork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All kinds. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverdueWorkPageResponse"];
+                };
+            };
+        };
+    };
+    checkInvariants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All invariants. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvariantsResponse"];
+                };
+            };
+        };
+    };
+    listPools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All pools. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorPoolPageResponse"];
+                };
+            };
+        };
+    };
+    listPoolSamples: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Length of the period until now.
+                 * @example 60
+                 */
+                minutes?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Namespace of the TritonPool.
+                 * @example matte
+                 */
+                namespace: string;
+                /**
+                 * @description Name of the TritonPool.
+                 * @example default
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The samples. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PoolSamplesResponse"];
+                };
+            };
+        };
+    };
+    listPoolDecisions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first page is 1.
+                 * @example 1
+                 */
+                page?: number;
+                /**
+                 * @description Records on a page.
+                 * @example 20
+                 */
+                pageSize?: number;
+                /**
+                 * @description `nextCursor` of the previous page, instead of `page`. Equally fast at any depth.
+                 * @example MTc5NTI1MzQwMDAwMDAwMC4wZDlmMmYzYy03ZjViLTRmMGUtOGI1NS0wYThhN2M1YmUwYzEuMg
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Namespace of the TritonPool.
+                 * @example matte
+                 */
+                namespace: string;
+                /**
+                 * @description Name of the TritonPool.
+                 * @example default
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScalingDecisionPageResponse"];
+                };
+            };
+        };
+    };
+    listScalingDecisions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first page is 1.
+                 * @example 1
+                 */
+                page?: number;
+                /**
+                 * @description Records on a page.
+                 * @example 20
+                 */
+                pageSize?: number;
+                /**
+                 * @description `nextCursor` of the previous page, instead of `page`. Equally fast at any depth.
+                 * @example MTc5NTI1MzQwMDAwMDAwMC4wZDlmMmYzYy03ZjViLTRmMGUtOGI1NS0wYThhN2M1YmUwYzEuMg
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScalingDecisionPageResponse"];
+                };
+            };
+        };
+    };
+    listRollouts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rollouts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolloutPageResponse"];
                 };
             };
         };

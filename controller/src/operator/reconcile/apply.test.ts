@@ -7,6 +7,7 @@ import type { PodPatchPolicy } from '../pool/spec/pod-patch.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import { type ApplyDeps, apply } from './apply.ts'
 import type { Observed } from './gather.ts'
+import { noRecords } from './plan.fixtures.ts'
 import type { PoolPlan } from './plan.ts'
 import { newMemory, type PoolMemory } from './pool-memory.ts'
 import type { Step } from './step.ts'
@@ -104,6 +105,7 @@ describe('a refused step', () => {
       },
       events: { record: () => undefined },
       metrics: { decisionDelay: { observe: () => undefined }, count: () => undefined },
+      records: noRecords,
       podPatch,
       licences: parseLicencePolicy('MIT'),
       logger: pino({ level: 'silent' }),

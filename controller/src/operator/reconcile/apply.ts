@@ -7,6 +7,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { type Leadership, NotLeaderError, type Term } from '../kube/leadership.ts'
 import type { PodPatchPolicy } from '../pool/spec/pod-patch.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
+import type { PoolRecords } from '../records/pool-records.ts'
 import { refusePods } from '../specs/pod-restrictions.ts'
 import { applyStep, isNameTaken, type StepContext, type StepDeps, storeOf } from './apply-step.ts'
 import type { Observed } from './gather.ts'
@@ -20,6 +21,7 @@ export type ApplyDeps = StepDeps & {
   readonly leadership: Pick<Leadership, 'confirm'>
   readonly events: Pick<EventRecorder, 'record'>
   readonly metrics: ScaleMetrics
+  readonly records: PoolRecords
   readonly podPatch: PodPatchPolicy
   readonly licences: LicencePolicy
 }
@@ -48,6 +50,7 @@ export async function apply(
     if (step.kind !== 'status') continue
     for (const event of step.events) deps.events.record(observed.pool, event)
     deps.metrics.count(observed.pool.metadata.name, plan)
+    deps.records.decided(observed, plan, context.term)
     report(deps, observed, plan)
   }
   // After a conflict the next pass decides again from the old memory.

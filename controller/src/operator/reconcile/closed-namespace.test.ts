@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
 import { rolloutQueue } from '../rollout/rollout-queue.ts'
-import { poolOf, worldOf } from './plan.fixtures.ts'
+import { noRecords, poolOf, worldOf } from './plan.fixtures.ts'
 import type { RefusedToken } from './pool-memory.ts'
 import { reconcile } from './reconcile.ts'
 import { createScaleMetrics } from './scale-metrics.ts'
@@ -35,6 +35,7 @@ it('writes the conditions of a closed pool in its namespace', async () => {
     leadership: { confirm: async () => ({ term: term.count }) },
     events: { record: () => undefined },
     metrics: createScaleMetrics(new Registry()),
+    records: noRecords,
     logger: pino({ level: 'silent' }),
     memories: new Map(),
     turns: rolloutQueue({ max: 2, pools: () => [], nowMs: () => 0 }),

@@ -20,12 +20,15 @@ type ClosedPool = {
 
 /** @throws KubeError 409 if the pool changed meanwhile, NotLeaderError if the term has ended */
 export async function reportClosedPool(
-  deps: Pick<ApplyDeps, 'kube' | 'leadership' | 'world' | 'events'>,
+  deps: Pick<ApplyDeps, 'kube' | 'leadership' | 'world' | 'events' | 'records'>,
   pool: TritonPool,
   { refusal, isNew, term, signal }: ClosedPool,
 ): Promise<void> {
   const message = closedMessage(refusal)
-  if (isNew) deps.events.record(pool, { type: 'Warning', reason: 'FencingRefused', message })
+  if (isNew) {
+    deps.events.record(pool, { type: 'Warning', reason: 'FencingRefused', message })
+    deps.records.closed(pool, message, term)
+  }
   if (refusal.object === `${tritonPools.kind} ${pool.metadata.name}`) return
   const { name, resourceVersion } = pool.metadata
   const conditions = closedConditions(pool, message, new Date(deps.world.clock.nowMs()))

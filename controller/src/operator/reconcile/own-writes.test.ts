@@ -9,7 +9,7 @@ import { withDefaults } from '../pool/triton-pool.ts'
 import { rolloutQueue } from '../rollout/rollout-queue.ts'
 import { fitPools } from './observe/fitted-pools.ts'
 import { liveIndex } from './observe/live-index.ts'
-import { type Seen, settled, worldOf } from './plan.fixtures.ts'
+import { noRecords, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { reconcile } from './reconcile.ts'
 import { createScaleMetrics } from './scale-metrics.ts'
 
@@ -94,6 +94,7 @@ function given(seen: Seen, gone: readonly string[] = []) {
     leadership: { confirm: async () => ({ term: term.count }) },
     events: { record: () => undefined },
     metrics: createScaleMetrics(new Registry()),
+    records: noRecords,
     podPatch: { form: 'any', serviceAccounts: [] },
     logger: pino({ level: 'silent' }),
     memories: new Map(),

@@ -93,6 +93,14 @@ const indexOf = (objects: readonly KubeObject[]) => ({
   recordGone: () => undefined,
 })
 
+/** The records of a leader whose console shows nothing. */
+export const noRecords = {
+  observe: () => undefined,
+  decided: () => undefined,
+  closed: () => undefined,
+  gone: () => undefined,
+}
+
 /** Has only the members that gather and apply read. */
 export function worldOf(seen: Seen): World {
   const { pool, deployments = [], services = [], budget = false, pods = [], demand = {}, slots } = seen

@@ -1,14 +1,17 @@
 // Metrics of a pass over a pool, and their removal with the pool or the leadership.
+import type { PoolRecord } from '@matte/core/pool/record-pool'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { KubeError } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { conditionTypes } from '../pool/reasons.ts'
+import { poolRecords } from '../records/pool-records.ts'
+import { createRecordMetrics } from '../records/record-metrics.ts'
 import type { RolloutEvent } from '../rollout/rollout-decision.ts'
 import { rolloutQueue } from '../rollout/rollout-queue.ts'
 import { gather } from './gather.ts'
-import { poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
+import { now, poolOf, type Seen, settled, worldOf } from './plan.fixtures.ts'
 import { planPool } from './plan.ts'
 import { newMemory, type RefusedToken } from './pool-memory.ts'
 import { reconcile } from './reconcile.ts'
@@ -34,6 +37,17 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
     if (options.subresource === 'status') writing()
     return object
   }
+  const written: PoolRecord[] = []
+  const gone: string[] = []
+  const clock = { monotonicMs: () => nowMs, nowMs: () => now }
+  let nowMs = 1_000
+  const records = poolRecords({
+    write: async (record) => written.push(record) > 0,
+    forget: async ({ pool }) => void gone.push(pool),
+    metrics: createRecordMetrics(registry),
+    logger: pino({ level: 'silent' }),
+    clock,
+  })
   const turns = rolloutQueue({ max: concurrentRollouts, pools: () => [], nowMs: () => 0 })
   const patches: unknown[] = []
   const patch = async (_resource: unknown, _name: string, body: object) => {
@@ -50,6 +64,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
       world,
       events: { record: () => undefined },
       metrics,
+      records,
       podPatch: { form: 'restricted', serviceAccounts: [] },
       logger: pino({ level: 'silent' }),
       memories,
@@ -66,7 +81,10 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
   /** Non-zero series of a metric. */
   const counted = async (name: string) =>
     [...(await samples())].filter(([sample, value]) => sample.startsWith(name) && value !== 0).map(([sample]) => sample)
-  return { registry, metrics, replica, pass, samples, counted, patches, memories, turns }
+  const later = (ms: number): void => {
+    nowMs += ms
+  }
+  return { registry, metrics, replica, pass, samples, counted, patches, memories, turns, written, gone, later }
 }
 
 const waking = async (): Promise<Seen> => {
@@ -218,6 +236,107 @@ describe('the metrics of a pool in the leader', () => {
       metrics.hide(`gone-${generation}`)
     }
     expect((await samples()).size).toBe(each * 5)
+  })
+})
+
+describe('the records of the leader', () => {
+  const quiet = () => settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ['a'])
+  const kinds = (written: readonly PoolRecord[]) =>
+    written.map(({ decidedFrom, report }) => (decidedFrom === undefined ? 'sample' : [decidedFrom, report.wanted]))
+
+  it('have a decision with its sentence and the numbers behind it', async () => {
+    const { pass, written } = given()
+    const seen = await waking()
+    await pass(seen)
+    expect(kinds(written)).toEqual(['sample', [0, 1]])
+    const [, decision] = written
+    expect(decision).toMatchObject({
+      ...{ namespace: 'default', pool: 'p', lease: 'lease-uid', term: 4, decidedFrom: 0 },
+      report: {
+        ...{ state: 'scaling', wanted: 1, ready: 0, maxReplicas: 3, queue: 2, rule: 'wake', models: ['service-v2'] },
+        sentence: expect.stringMatching(/^Scales up from zero to 1 pod: .*2 waiting need/),
+        numbers: expect.objectContaining({ backlog: 2, wantedPods: 1, maxReplicas: 3 }),
+      },
+    })
+  })
+
+  it('have no decision that Kubernetes has not accepted', async () => {
+    const { pass, written } = given({
+      writing: () => {
+        throw new Error('the API server is away')
+      },
+    })
+    await expect(pass(await waking())).rejects.toThrow('away')
+    expect(kinds(written)).toEqual(['sample'])
+  })
+
+  it('have a sample every 15 s', async () => {
+    const { pass, written, later } = given()
+    const seen = await quiet()
+    for (let second = 0; second < 31; second++) {
+      await pass(seen)
+      later(1_000)
+    }
+    expect(kinds(written)).toEqual(['sample', 'sample', 'sample'])
+    expect(written[0]?.report).toMatchObject({
+      state: 'ready',
+      wanted: 1,
+      ready: 1,
+      starting: 0,
+      inFlight: 0,
+      queue: 0,
+    })
+  })
+
+  it('have a new reason to keep the pods, at most once a minute', async () => {
+    const { pass, written, later } = given()
+    const seen = await quiet()
+    const busy = { ...seen, demand: { arrivals30s: 3, serviceSeconds: 0.2 } }
+    const holds = () => kinds(written).filter((kind) => kind !== 'sample')
+    await pass(seen)
+    const [first] = written
+    for (const next of [busy, seen, busy]) {
+      later(10_000)
+      await pass(next)
+    }
+    expect(holds()).toEqual([])
+    later(40_000)
+    await pass(busy)
+    expect(holds()).toEqual([[1, 1]])
+    const hold = written.find(({ decidedFrom }) => decidedFrom !== undefined)
+    expect([first?.report.rule, hold?.report.rule]).toEqual(['stabilization', 'rate'])
+    later(1_000)
+    await pass(busy)
+    expect(holds()).toHaveLength(1)
+  })
+
+  it('have the start of a rollout with both revisions', async () => {
+    const { pass, written } = given()
+    const seen = await quiet()
+    await pass({ ...seen, pool: { ...seen.pool, spec: { ...seen.pool.spec, image: 'another/image:2' } } })
+    const { step, report } = written.find((record) => record.step !== undefined) ?? {}
+    expect(step).toMatchObject({ event: 'RolloutStarted', step: -1, weight: 0, gates: [] })
+    expect(step?.stable).toMatch(/^[0-9a-f]{8}$/)
+    expect(step?.revision).not.toBe(step?.stable)
+    expect(report).toMatchObject({ state: 'rollingOut', rollout: { canary: step?.revision, steps: 2 } })
+  })
+
+  it('are written by the leader alone, and forget a deleted pool', async () => {
+    const { pass, written, gone, replica } = given()
+    await pass(await quiet())
+    await pass(undefined)
+    expect([written.length, gone]).toEqual([1, ['p']])
+    replica.leads = false
+    await pass(await waking())
+    expect(written).toHaveLength(1)
+  })
+
+  it('have a pool that is closed', async () => {
+    const { pass, written } = given({ refused: [refusedToken('Deployment p-1', true)] })
+    await pass(await quiet())
+    expect(written).toMatchObject([
+      { isSample: false, report: { state: 'closed', sentence: expect.stringContaining('fencing token') } },
+    ])
   })
 })
 

@@ -42,6 +42,7 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
     turns.forget(name)
     memories.delete(name)
     metrics.hide(name)
+    deps.records.gone(name, term)
     world.models.ask(name, [])
     return undefined
   }
@@ -52,6 +53,7 @@ export async function reconcile(deps: ReconcileDeps, name: string, signal: Abort
   const plan = planPool(observed, { memory, term }, isChanging ? turns.ask(name) : undefined)
   turns.note(name, plan.rollout.state, plan.rollout.held?.reason === 'RolloutQueued')
   metrics.show(observed, plan)
+  deps.records.observe(observed, plan, term)
   try {
     await apply({ ...deps, kube }, observed, plan, { memory, term, signal })
   } catch (error) {

@@ -9,6 +9,7 @@ import { isRetryAsked, retriedOf } from '../pool/owner-requests.ts'
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { startCanary, stepCanary } from './canary-steps.ts'
 import { controlCanary, forgetPause, holdStart } from './controls.ts'
+import { observeGates } from './observe-gates.ts'
 import { isStuck, rollBack } from './rollback.ts'
 import {
   buildSettledState,
@@ -27,7 +28,8 @@ export function planRollout(given: RolloutInput): RolloutPlan {
   const pods = sharePods(state, input)
   const unused = input.revisions.filter(({ revision }) => revision !== state.stable && revision !== state.canary)
   const leftover = unused.filter((one) => one.pods === 0 && one.replicas === 0).map(({ revision }) => revision)
-  return { state, pods, leftover, why, ...(event && { event }), ...(held && { held }) }
+  const gates = observeGates(input, state)
+  return { state, pods, leftover, why, gates, ...(event && { event }), ...(held && { held }) }
 }
 
 function unservedSince({ state, desired, revisions, now }: RolloutInput, { canary }: RolloutStatus) {

@@ -32,6 +32,17 @@ export const isMostlyGood = (canary: RequestCounts | undefined, stable: RequestC
   failuresOf(canary) <= 0.1 * Math.max(requestsOf(canary ?? none), judgedMin) ||
   rateOf(canary ?? none) <= rateOf(stable ?? none)
 
+/** The values that the gate compares. */
+export const measure = ({ canary = none, stable = none }: Judged) => ({
+  requests: requestsOf(canary),
+  failures: failuresOf(canary),
+  errorRate: rateOf(canary),
+  usualErrorRate: rateOf(stable),
+  latencyRatio: stable.serviceSeconds
+    ? canary.serviceSeconds && canary.serviceSeconds / stable.serviceSeconds
+    : undefined,
+})
+
 /** The exceeded limit, if any. The error rate never counts if the old revision fails as often. */
 export function findBreach({ canary = none, stable = none, gate }: Judged): Breach | undefined {
   const requests = requestsOf(canary)
@@ -72,4 +83,4 @@ export function describeGate({ canary = none, gate, durationSeconds, isDemandFre
   return `the new revision is watched for ${durationSeconds} s${missing}${unread}`
 }
 
-const percent = (rate: number): string => `${Number((rate * 100).toFixed(1))} %`
+export const percent = (rate: number): string => `${Number((rate * 100).toFixed(1))} %`

@@ -1,3 +1,4 @@
+import type { Gate } from '@matte/core/db/tables/operator'
 import { toKubeTime } from '../pool/conditions.ts'
 import type { Controls, Held } from '../pool/owner-requests.ts'
 import type { PoolRollout } from '../pool/pool-spec.ts'
@@ -68,6 +69,8 @@ export type RolloutPlan = {
   readonly why: string
   readonly event?: RolloutEvent
   readonly held?: Held
+  /** Gates of the step that this pass found in progress. */
+  readonly gates: readonly Gate[]
 }
 
 export type Next = Pick<RolloutPlan, 'state' | 'why' | 'event' | 'held'>

@@ -1,3 +1,255 @@
-import { Page } from '../../ui/page.tsx'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { App } from 'matte-client/app'
+import { useState } from 'react'
+import { useApp } from '../../session/use-session.ts'
+import { useFormat } from '../../text/format.ts'
+import { useText } from '../../text/text.ts'
+import { Button } from '../../ui/button.tsx'
+import { Secret } from '../../ui/copy.tsx'
+import { ConfirmDialog, Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Card, Page, Stack } from '../../ui/page.tsx'
+import { Empty, ErrorNote, Loaded } from '../../ui/states.tsx'
+import { Badge } from '../../ui/status.tsx'
+import { Table } from '../../ui/table.tsx'
+import { uiText } from '../../ui/ui-text.ts'
+import { useAction } from '../../ui/use-action.ts'
+import { keysText } from './keys-text.ts'
 
-export const KeysPage = () => <Page title="API keys">…</Page>
+const queryKey = ['api-keys']
+
+/** API keys of the workspace: create, roll, revoke. A key is shown once. */
+export function KeysPage() {
+  const app = useApp()
+  const text = useText(keysText)
+  const queries = useQueryClient()
+  const [dialog, setDialog] = useState<'create' | { readonly roll: App.ApiKey } | { readonly revoke: App.ApiKey }>()
+  const [shown, setShown] = useState<string>()
+  const keys = useQuery({ queryKey, queryFn: () => app.list('/app/developer/api-keys').all() })
+  const close = (): void => setDialog(undefined)
+  const changed = (key?: string): void => {
+    setShown(key)
+    void queries.invalidateQueries({ queryKey })
+  }
+  const revoke = async ({ id }: App.ApiKey): Promise<void> => {
+    await app.request('DELETE', '/app/developer/api-keys/{apiKeyId}', { path: { apiKeyId: id } })
+    changed()
+  }
+  return (
+    <Page
+      title={text.title}
+      lede={text.lede}
+      actions={
+        <Button look="primary" onPress={() => setDialog('create')}>
+          {text.create}
+        </Button>
+      }
+    >
+      {shown !== undefined && (
+        <Card title={text.once}>
+          <Stack>
+            <p>{text.onceHint}</p>
+            <Secret value={shown} label={text.key} />
+          </Stack>
+        </Card>
+      )}
+      <Card isFlush>
+        <Loaded query={keys} lines={5}>
+          {(list) =>
+            list.length === 0 ? (
+              <Empty title={text.none} />
+            ) : (
+              <KeyTable
+                keys={list}
+                onRoll={(roll) => setDialog({ roll })}
+                onRevoke={(key) => setDialog({ revoke: key })}
+              />
+            )
+          }
+        </Loaded>
+      </Card>
+      {dialog === 'create' && <CreateKeyDialog onClose={close} onCreated={changed} />}
+      {typeof dialog === 'object' && 'roll' in dialog && (
+        <RollKeyDialog apiKey={dialog.roll} onClose={close} onRolled={changed} />
+      )}
+      {typeof dialog === 'object' && 'revoke' in dialog && (
+        <ConfirmDialog
+          title={text.revokeTitle(dialog.revoke.name)}
+          action={text.revoke}
+          isOpen
+          onClose={close}
+          onConfirm={() => revoke(dialog.revoke)}
+        >
+          {text.revokeHint}
+        </ConfirmDialog>
+      )}
+    </Page>
+  )
+}
+
+type KeyTableProps = {
+  readonly keys: readonly App.ApiKey[]
+  readonly onRoll: (key: App.ApiKey) => void
+  readonly onRevoke: (key: App.ApiKey) => void
+}
+
+function KeyTable({ keys, onRoll, onRevoke }: KeyTableProps) {
+  const text = useText(keysText)
+  const format = useFormat()
+  const stateOf = ({ revokedAt, expiresAt }: App.ApiKey) => {
+    if (revokedAt !== null && Date.parse(revokedAt) <= Date.now()) return <Badge tone="bad">{text.revoked}</Badge>
+    if (revokedAt !== null) return <Badge tone="warn">{text.endsAt(format.dateTime(revokedAt))}</Badge>
+    if (expiresAt === null) return <Badge tone="good">{text.active}</Badge>
+    const isOver = Date.parse(expiresAt) <= Date.now()
+    return <Badge tone={isOver ? 'bad' : 'warn'}>{text.endsAt(format.dateTime(expiresAt))}</Badge>
+  }
+  return (
+    <Table
+      label={text.title}
+      rows={keys}
+      keyOf={({ id }) => id}
+      columns={[
+        { name: text.name, cell: ({ name }) => name },
+        { name: text.key, cell: ({ prefix, lastFour }) => <code>{`${prefix}…${lastFour}`}</code> },
+        { name: text.scopes, cell: ({ scopes }) => scopes.join(', ') },
+        {
+          name: text.lastUsed,
+          cell: ({ lastUsedAt }) => (lastUsedAt === null ? text.never : format.relative(lastUsedAt, Date.now())),
+        },
+        { name: text.state, cell: stateOf },
+        {
+          name: text.actions,
+          isNameHidden: true,
+          cell: (key) =>
+            key.revokedAt === null && (
+              <Menu
+                label={text.actionsOf(key.name)}
+                trigger="…"
+                actions={[
+                  { id: 'roll', label: text.roll, onAction: () => onRoll(key) },
+                  { id: 'revoke', label: text.revoke, isDanger: true, onAction: () => onRevoke(key) },
+                ]}
+              />
+            ),
+        },
+      ]}
+    />
+  )
+}
+
+const scopes = [
+  'uploads:write',
+  'tasks:read',
+  'tasks:write',
+  'batches:read',
+  'batches:write',
+  'webhooks:read',
+  'webhooks:write',
+  'webhooks:listen',
+  'api-keys:read',
+  'usage:read',
+] as const satisfies readonly App.Scope[]
+
+type CreateKeyProps = { readonly onClose: () => void; readonly onCreated: (key: string | undefined) => void }
+
+function CreateKeyDialog({ onClose, onCreated }: CreateKeyProps) {
+  const app = useApp()
+  const text = useText(keysText)
+  const ui = useText(uiText)
+  const [name, setName] = useState('')
+  const [chosen, setChosen] = useState<readonly App.Scope[]>(scopes.filter((scope) => scope !== 'webhooks:listen'))
+  const [expires, setExpires] = useState('')
+  const create = useAction(async () => {
+    const expiresAt = expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }
+    const body = { name, scopes: [...chosen], ...expiresAt }
+    const { key } = await app.request('POST', '/app/developer/api-keys', { body, idempotencyKey: crypto.randomUUID() })
+    onCreated(key)
+    onClose()
+  }, ['name', 'expiresAt', 'scopes'])
+  const toggle = (scope: App.Scope, isOn: boolean): void =>
+    setChosen(scopes.filter((one) => (one === scope ? isOn : chosen.includes(one))))
+  return (
+    <Dialog title={text.create} isOpen onClose={onClose}>
+      <Form onSubmit={create.run}>
+        <TextField
+          label={text.name}
+          hint={text.nameHint}
+          value={name}
+          onChange={setName}
+          error={create.fieldError('name')}
+          isRequired
+          autoFocus
+        />
+        <fieldset className="plain">
+          <legend>{text.scopes}</legend>
+          <Stack>
+            {scopes.map((scope) => (
+              <CheckboxField key={scope} isSelected={chosen.includes(scope)} onChange={(isOn) => toggle(scope, isOn)}>
+                <code>{scope}</code> {text.scopeHints[scope]}
+              </CheckboxField>
+            ))}
+          </Stack>
+        </fieldset>
+        <TextField
+          label={text.expires}
+          hint={text.expiresHint}
+          type="datetime-local"
+          value={expires}
+          onChange={setExpires}
+          error={create.fieldError('expiresAt')}
+        />
+        {create.error !== undefined && <ErrorNote error={create.error} />}
+        <DialogActions>
+          <Button onPress={onClose}>{ui.cancel}</Button>
+          <Button type="submit" look="primary" isPending={create.isPending} isDisabled={chosen.length === 0}>
+            {text.create}
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  )
+}
+
+const overlaps = ['0', '3600', '86400', '604800'] as const
+
+type RollKeyProps = {
+  readonly apiKey: App.ApiKey
+  readonly onClose: () => void
+  readonly onRolled: (key: string | undefined) => void
+}
+
+function RollKeyDialog({ apiKey, onClose, onRolled }: RollKeyProps) {
+  const app = useApp()
+  const text = useText(keysText)
+  const ui = useText(uiText)
+  const [overlap, setOverlap] = useState<(typeof overlaps)[number]>('86400')
+  const roll = useAction(async () => {
+    const options = { path: { apiKeyId: apiKey.id }, body: { overlapSeconds: Number(overlap) } }
+    const idempotencyKey = crypto.randomUUID()
+    const { key } = await app.request('POST', '/app/developer/api-keys/{apiKeyId}/roll', { ...options, idempotencyKey })
+    onRolled(key)
+    onClose()
+  })
+  return (
+    <Dialog title={text.rollTitle(apiKey.name)} isOpen onClose={onClose}>
+      <Form onSubmit={roll.run}>
+        <p>{text.rollHint}</p>
+        <SelectField
+          label={text.overlap}
+          value={overlap}
+          onChange={setOverlap}
+          choices={overlaps.map((value) => ({ value, label: text.overlaps[value] }))}
+        />
+        {roll.error !== undefined && <ErrorNote error={roll.error} />}
+        <DialogActions>
+          <Button onPress={onClose}>{ui.cancel}</Button>
+          <Button type="submit" look="primary" isPending={roll.isPending}>
+            {text.roll}
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,28 +1,25 @@
 // The first page: one photo, its cut-out at once, and the request as a program.
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { Progress } from 'matte-client'
 import { lazy, Suspense, useState } from 'react'
-import { settingsQuery } from '../../app/settings.ts'
-import { baseUrl, useSession } from '../../session/use-session.ts'
+import { useSession } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
-import { CodeBlock } from '../../ui/copy.tsx'
 import { Card, Page } from '../../ui/page.tsx'
-import { ErrorNote } from '../../ui/states.tsx'
-import { Tabs } from '../../ui/tabs.tsx'
+import { ErrorNote, Skeleton } from '../../ui/states.tsx'
 import { Compare } from './compare.tsx'
 import { type Effects, noEffects } from './effects.ts'
 import styles from './playground.module.css'
 import { playgroundText } from './playground-text.ts'
-import { languages, writeCode } from './request-code.ts'
 import { SourcePicker } from './source-picker.tsx'
 import { canRepeat, type Run, useCutOut } from './use-cut-out.ts'
 
 // Loaded while the first photo is on its way, so the page itself stays light.
 const loadResultPanel = () => import('./result-panel.tsx')
 const ResultPanel = lazy(async () => ({ default: (await loadResultPanel()).ResultPanel }))
+
+const RequestTabs = lazy(async () => ({ default: (await import('./request-tabs.tsx')).RequestTabs }))
 
 export function PlaygroundPage() {
   const text = useText(playgroundText)
@@ -53,7 +50,11 @@ export function PlaygroundPage() {
           )}
         </Suspense>
       </div>
-      <RequestCard run={run} effects={effects} />
+      <Card title={text.code}>
+        <Suspense fallback={<Skeleton lines={5} />}>
+          <RequestTabs run={run} effects={effects} />
+        </Suspense>
+      </Card>
     </Page>
   )
 }
@@ -63,8 +64,8 @@ function Example({ isSignedIn }: { readonly isSignedIn: boolean }) {
   return (
     <Card title={text.example}>
       <Compare
-        before="/assets/samples/lemur.webp"
-        after="/assets/samples/lemur-cut-out.webp"
+        before="/assets/static/samples/lemur.webp"
+        after="/assets/static/samples/lemur-cut-out.webp"
         alt={text.sampleNames.lemur}
       />
       {!isSignedIn && <p className={styles.signIn}>{text.signInFirst}</p>}
@@ -115,27 +116,5 @@ function RunProgress({ progress: { state, loadedBytes, totalBytes } }: { readonl
       <span>{text.states[state]}</span>
       <progress max={1} {...(isMeasured && { value: loadedBytes / totalBytes })} />
     </label>
-  )
-}
-
-function RequestCard({ run, effects }: { readonly run: Run; readonly effects: Effects }) {
-  const text = useText(playgroundText)
-  const { data: settings } = useQuery(settingsQuery)
-  const photo = run.state === 'idle' ? undefined : run.photo
-  const request = {
-    baseUrl: settings === undefined ? baseUrl() : `${settings.publicUrl}/api/v1`,
-    fileName: photo?.name || 'photo.jpg',
-    contentType: photo?.blob.type ?? 'image/jpeg',
-    effects,
-  }
-  const tabs = languages.map((language) => ({
-    id: language,
-    title: text.languages[language],
-    content: <CodeBlock code={writeCode(language, request)} label={text.languages[language]} />,
-  }))
-  return (
-    <Card title={text.code}>
-      <Tabs label={text.code} tabs={tabs} />
-    </Card>
   )
 }

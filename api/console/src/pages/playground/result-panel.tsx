@@ -6,7 +6,7 @@ import { useText } from '../../text/text.ts'
 import { AnchorButton, Button } from '../../ui/button.tsx'
 import { Card, Row, Stack } from '../../ui/page.tsx'
 import { ErrorNote } from '../../ui/states.tsx'
-import { showError, showNote } from '../../ui/toasts.tsx'
+import { showNote, showProblem } from '../../ui/toasts.tsx'
 import { type Effects, renderResult } from './effects.ts'
 import { OptionsPanel } from './options-panel.tsx'
 import { playgroundText } from './playground-text.ts'
@@ -35,7 +35,7 @@ export function ResultPanel({ cutOut, name, effects, onEffects }: ResultProps) {
       await navigator.clipboard.write([new ClipboardItem({ 'image/png': png })])
       showNote(text.copiedImage)
     } catch {
-      showError(new Error(text.copyFailed))
+      showProblem(text.copyFailed)
     }
   }
   return (

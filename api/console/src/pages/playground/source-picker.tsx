@@ -103,7 +103,12 @@ export function SourcePicker({ onPhoto, isSmall }: PickerProps) {
           {samples.map((name) => (
             <li key={name}>
               <button type="button" className={styles.sample} onClick={() => void takeSample(name)}>
-                <img src={`/assets/samples/${name}-small.webp`} alt={text.sampleNames[name]} width="80" height="60" />
+                <img
+                  src={`/assets/static/samples/${name}-small.webp`}
+                  alt={text.sampleNames[name]}
+                  width="80"
+                  height="60"
+                />
               </button>
             </li>
           ))}
@@ -118,7 +123,7 @@ export function SourcePicker({ onPhoto, isSmall }: PickerProps) {
 }
 
 /** A file of the page itself, like its script. */
-const fetchSample = async (name: string): Promise<Blob> => (await fetch(`/assets/samples/${name}.webp`)).blob()
+const fetchSample = async (name: string): Promise<Blob> => (await fetch(`/assets/static/samples/${name}.webp`)).blob()
 
 function usePastedImage(onImage: (file: File) => void): void {
   const latest = useRef(onImage)

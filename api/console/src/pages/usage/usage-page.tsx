@@ -1,3 +1,155 @@
-import { Page } from '../../ui/page.tsx'
+import { useQuery } from '@tanstack/react-query'
+import type { Usage } from 'matte-client'
+import { baseUrl, useApp, useSession, useSessionStore } from '../../session/use-session.ts'
+import { useFormat } from '../../text/format.ts'
+import { useText } from '../../text/text.ts'
+import { Chart } from '../../ui/chart.tsx'
+import { Card, Facts, Grid, Page } from '../../ui/page.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { Table } from '../../ui/table.tsx'
+import { usageText } from './usage-text.ts'
 
-export const UsagePage = () => <Page title="Usage">…</Page>
+/** Usage of this month by day, and by member for those who may see it. */
+export function UsagePage() {
+  const text = useText(usageText)
+  const usage = useUsage()
+  return (
+    <Page title={text.title} lede={text.lede}>
+      <Loaded query={usage} lines={8}>
+        {(data) => (
+          <>
+            <Totals usage={data} />
+            <Days usage={data} />
+          </>
+        )}
+      </Loaded>
+      <Members />
+    </Page>
+  )
+}
+
+function useUsage() {
+  const app = useApp()
+  const store = useSessionStore()
+  const session = useSession()
+  return useQuery({
+    queryKey: ['usage'],
+    queryFn: async (): Promise<Usage> => {
+      const apiKey = store.apiKey()
+      if (session.kind !== 'key' || apiKey === undefined) return app.request('GET', '/app/developer/usage')
+      const { Matte } = await import('matte-client')
+      return new Matte({ apiKey, baseUrl: baseUrl() }).usage.get()
+    },
+  })
+}
+
+function Totals({ usage }: { readonly usage: Usage }) {
+  const text = useText(usageText)
+  const format = useFormat()
+  const { monthlyQuota: quota } = usage
+  const facts = [
+    { name: text.period, value: `${format.date(usage.period.start)} – ${format.date(usage.period.end)}` },
+    { name: text.tasks, value: format.number(usage.totalTasks) },
+    { name: text.succeeded, value: format.number(usage.succeededTasks) },
+    { name: text.failed, value: `${format.number(usage.failedTasks)} (${format.percent(usage.errorRate)})` },
+    { name: text.credits, value: format.number(usage.creditsConsumed) },
+    { name: text.requests, value: format.number(usage.apiRequests) },
+    { name: text.latency, value: format.duration(usage.averageLatencyMs) },
+    {
+      name: text.quota,
+      value: quota.limit === null ? text.noQuota : text.quotaOf(format.number(quota.used), format.number(quota.limit)),
+    },
+  ]
+  return (
+    <Card title={text.month}>
+      <Facts facts={facts} />
+    </Card>
+  )
+}
+
+function Days({ usage: { daily } }: { readonly usage: Usage }) {
+  const text = useText(usageText)
+  const format = useFormat()
+  const labels = daily.map(({ date }) => format.date(`${date}T00:00:00`))
+  const of = (name: keyof Omit<Usage['daily'][number], 'date'>) => daily.map((day) => day[name])
+  return (
+    <Grid>
+      <Card>
+        <Chart
+          title={text.tasksByDay}
+          labels={labels}
+          format={format.number}
+          series={[
+            { name: text.succeeded, values: of('succeededTasks'), tone: 'accent' },
+            { name: text.failed, values: of('failedTasks'), tone: 'bad' },
+          ]}
+        />
+      </Card>
+      <Card>
+        <Chart
+          title={text.creditsByDay}
+          labels={labels}
+          format={format.number}
+          series={[{ name: text.credits, values: of('creditsConsumed') }]}
+        />
+      </Card>
+      <Card>
+        <Chart
+          title={text.requestsByDay}
+          labels={labels}
+          format={format.number}
+          series={[{ name: text.requests, values: of('apiRequests') }]}
+        />
+      </Card>
+      <Card>
+        <Chart
+          title={text.latencyByDay}
+          labels={labels}
+          format={format.duration}
+          kind="lines"
+          series={[{ name: text.latency, values: of('averageLatencyMs').map((ms) => ms || null) }]}
+        />
+      </Card>
+    </Grid>
+  )
+}
+
+const viewers = ['owner', 'admin', 'billing']
+
+function Members() {
+  const session = useSession()
+  const isShown = session.kind === 'member' && viewers.includes(session.role)
+  return isShown ? <MemberTable workspaceId={session.workspaceId} /> : null
+}
+
+function MemberTable({ workspaceId }: { readonly workspaceId: string }) {
+  const app = useApp()
+  const text = useText(usageText)
+  const format = useFormat()
+  const credits = useQuery({
+    queryKey: ['team', workspaceId, 'credits'],
+    queryFn: () => app.request('GET', '/app/teams/{teamId}/credits', { path: { teamId: workspaceId } }),
+  })
+  return (
+    <Card title={text.byMember} isFlush>
+      <Loaded query={credits}>
+        {({ members }) => (
+          <Table
+            label={text.byMember}
+            rows={members}
+            keyOf={({ userId }) => userId}
+            columns={[
+              { name: text.member, cell: ({ name, email }) => name ?? email },
+              { name: text.credits, isNumber: true, cell: ({ used }) => format.number(used) },
+              {
+                name: text.limit,
+                isNumber: true,
+                cell: ({ monthlyLimit }) => (monthlyLimit === null ? text.noQuota : format.number(monthlyLimit)),
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Card>
+  )
+}

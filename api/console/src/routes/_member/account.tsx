@@ -1,4 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router'
 import { AccountPage } from '../../pages/account/account-page.tsx'
+import { readTab } from '../../ui/page-tabs.tsx'
 
-export const Route = createFileRoute('/_member/account')({ component: AccountPage })
+export const Route = createFileRoute('/_member/account')({ component: AccountPage, validateSearch: readTab })

@@ -23,6 +23,8 @@ const read = { select: true } as const
 const append = { select: true, insert: true } as const
 const change = { select: true, insert: true, update: true } as const
 const remove = { select: true, insert: true, delete: true } as const
+/** Rows of the operator's records, which sweeps of the worker and of matte-admin delete. */
+const expire = { select: true, update: ['at'], delete: true } as const
 const all = { select: true, insert: true, update: true, delete: true } as const
 
 export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
@@ -60,7 +62,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   email_change: { api: remove },
   free_credit: { api: all },
   idempotency_record: { api: all, worker: { select: true, update: ['created_at'], delete: true } },
-  inference_window: { worker: all, operator: read },
+  inference_window: { api: read, worker: all, operator: read },
   invoice: { api: change, dispatcher: append },
   invoice_counter: { api: change, dispatcher: change },
   login_event: { api: remove },
@@ -89,8 +91,11 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   },
   notification_preference: { api: all, dispatcher: read },
   object_deletion: { api: all, worker: all },
+  operator_credential: { api: all },
   payment_order: { api: change, dispatcher: change },
   personal_idempotency_record: { api: all, worker: { select: true, update: ['created_at'], delete: true } },
+  pool_report: { api: expire, worker: expire, operator: all },
+  pool_sample: { api: expire, worker: expire, operator: append },
   provider_event: { api: change, dispatcher: all },
   rate_window: { api: all },
   recovery_code: { api: remove },
@@ -100,8 +105,10 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   refund: { api: change, dispatcher: change },
   registration_invite: { api: remove },
   retention_notice: { api: change, worker: change },
+  rollout_step: { api: expire, worker: expire, operator: append },
   sandbox_event: { api: change, dispatcher: change },
   sandbox_object: { api: change, dispatcher: change },
+  scaling_decision: { api: expire, worker: expire, operator: append },
   session: {
     api: all,
     dispatcher: { select: ['user_id', 'ip_address', 'created_at', 'last_used_at'] },
@@ -116,6 +123,11 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   team_invite: { api: all },
   two_factor: { api: all },
   upload: { api: all, worker: { select: true, update: true, delete: true } },
+  upload_fetch: {
+    api: all,
+    worker: { select: ['id', 'created_at'], update: ['created_at'], delete: true },
+    dispatcher: { select: true, update: true },
+  },
   usage_day: { api: change, worker: change, dispatcher: read },
   webhook_endpoint: {
     api: change,

@@ -34,6 +34,13 @@ import type {
 } from './mail.ts'
 import type { InferenceWindowTable, ModelTable } from './model.ts'
 import type {
+  OperatorCredentialTable,
+  PoolReportTable,
+  PoolSampleTable,
+  RolloutStepTable,
+  ScalingDecisionTable,
+} from './operator.ts'
+import type {
   InvoiceCounterTable,
   InvoiceTable,
   PaymentOrderTable,
@@ -45,7 +52,7 @@ import type {
   SubscriptionTable,
 } from './payment.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable, SettingTable } from './setting.ts'
-import type { BatchTable, TaskEventTable, TaskTable, UploadTable, UsageDayTable } from './task.ts'
+import type { BatchTable, TaskEventTable, TaskTable, UploadFetchTable, UploadTable, UsageDayTable } from './task.ts'
 import type { MemberCreditMonthTable, ReferralCodeTable, ReferralTable, TeamInviteTable } from './team.ts'
 import type {
   DeliveryAttemptTable,
@@ -99,7 +106,10 @@ export type Tables = {
   notification_due: NotificationDueTable
   notification_preference: NotificationPreferenceTable
   object_deletion: ObjectDeletionTable
+  operator_credential: OperatorCredentialTable
   payment_order: PaymentOrderTable
+  pool_report: PoolReportTable
+  pool_sample: PoolSampleTable
   provider_event: ProviderEventTable
   rate_window: RateWindowTable
   recovery_code: RecoveryCodeTable
@@ -109,8 +119,10 @@ export type Tables = {
   refund: RefundTable
   registration_invite: RegistrationInviteTable
   retention_notice: RetentionNoticeTable
+  rollout_step: RolloutStepTable
   sandbox_event: SandboxEventTable
   sandbox_object: SandboxObjectTable
+  scaling_decision: ScalingDecisionTable
   session: SessionTable
   setting: SettingTable
   signing_key: SigningKeyTable
@@ -122,6 +134,7 @@ export type Tables = {
   team_invite: TeamInviteTable
   two_factor: TwoFactorTable
   upload: UploadTable
+  upload_fetch: UploadFetchTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
   webhook_endpoint_hour: WebhookEndpointHourTable

@@ -1,8 +1,8 @@
-// Claim metrics of tasks and deliveries.
+// Claim metrics of tasks, deliveries and fetches.
 import type { Registry } from 'prom-client'
 import { counter } from './define.ts'
 
-const labels = { kind: ['task', 'delivery'] } as const
+const labels = { kind: ['task', 'delivery', 'fetch'] } as const
 
 export const claimMetrics = {
   expired: counter({

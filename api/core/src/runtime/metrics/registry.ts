@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import manifest from '../../../../../package.json' with { type: 'json' }
+import { version } from '../../version.ts'
 import { gauge } from './define.ts'
 
 export const processMetrics = {
@@ -16,6 +16,6 @@ export function createRegistry(process: string): Registry {
   // Ten samples a second: the default of a hundred takes 3 ms of CPU a second. The percentiles then include the timer's
   // 100 ms.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
-  processMetrics.build.register(registry).set({ version: manifest.version }, 1)
+  processMetrics.build.register(registry).set({ version }, 1)
   return registry
 }

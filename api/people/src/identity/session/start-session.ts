@@ -38,7 +38,7 @@ export async function startSession(tx: Db, { userId, method, workspaceId, client
 }
 
 /** Lifetime of a session in days, regardless of refreshes (D14). */
-const familyDays = 30
+export const sessionDays = 30
 
 type Beginning = {
   readonly method: LoginEventTable['method']
@@ -52,7 +52,7 @@ export function sessionParts({ method, client, refreshToken }: Beginning): RawBu
   return sql`started as (
       insert into session (user_id, workspace_id, ip_address, user_agent, expires_at)
       select user_id, workspace_id, ${client.ipAddress}::inet, ${userAgent},
-             now() + ${familyDays} * interval '1 day'
+             now() + ${sessionDays} * interval '1 day'
         from chosen
       returning id, user_id, workspace_id
     ), first_token as (

@@ -4,6 +4,7 @@ import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { PasswordHasher } from '@matte/people/identity/password/password-hasher'
 import { issueTokens, type TokenIssuer } from '@matte/people/identity/session/access-token'
 import type { StartedSession } from '@matte/people/identity/session/start-session'
+import type { SessionCookie } from '../../../auth/session-cookie.ts'
 import type { SignInMetrics } from '../../../auth/sign-in-metrics.ts'
 import { readProfile } from '../users/profile.ts'
 
@@ -12,6 +13,7 @@ export type AuthDeps = {
   readonly masterKeys: MasterKeys
   readonly hasher: PasswordHasher
   readonly issuer: TokenIssuer
+  readonly cookie: SessionCookie
   readonly signIn: SignInMetrics
   /** Processes requests of signed-out users at once. */
   readonly accountRequests: { wake(): void }

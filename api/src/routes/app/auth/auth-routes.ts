@@ -3,6 +3,7 @@ import type { Db } from '@matte/core/db/database'
 import type { PasswordHasher } from '@matte/people/identity/password/password-hasher'
 import type { SigningKeysCache } from '@matte/people/identity/session/signing-keys'
 import type { FastifyPluginAsync } from 'fastify'
+import { sessionCookie } from '../../../auth/session-cookie.ts'
 import type { SignInMetrics } from '../../../auth/sign-in-metrics.ts'
 import type { Config } from '../../../config.ts'
 import { emailRoutes } from './email.ts'
@@ -36,6 +37,7 @@ export function toAuthDeps({ db, config, signingKeys, ...deps }: AuthRouteDeps) 
   return {
     ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge },
     issuer: { signingKeys, issuer },
+    cookie: sessionCookie(issuer),
     freeCredits: plans.free?.credits ?? 0,
     registers: mails && registration !== 'closed',
     resets: mails,

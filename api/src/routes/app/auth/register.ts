@@ -41,7 +41,10 @@ const verify = {
     '`details.passwordReset` names the operation that sends a link to replace the password.',
   tags,
   body: verifyEmailRequest,
-  response: openResponses(200, success('You are signed in.', refer(signedInSchema)), ['AUTH_INVALID_TOKEN']),
+  response: openResponses(200, success('You are signed in.', refer(signedInSchema)), [
+    'AUTH_INVALID_TOKEN',
+    'AUTH_FORBIDDEN',
+  ]),
 }
 
 const config = { access: 'open' } as const
@@ -49,7 +52,7 @@ const config = { access: 'open' } as const
 type RegisterDeps = AuthDeps & { readonly nudge: Pick<Nudge, 'delivery'> }
 
 export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (app, deps) => {
-  const { db, accountRequests } = deps
+  const { db, accountRequests, cookie } = deps
 
   app.post('/api/v1/app/auth/register', { schema: register, config }, async (request) => {
     requireOn(deps.registers)
@@ -64,9 +67,11 @@ export const registerRoutes: FastifyPluginAsyncTypebox<RegisterDeps> = async (ap
     return { status: 'verification_sent' as const }
   })
 
-  app.post('/api/v1/app/auth/verify-email', { schema: verify, config }, async (request) => {
+  app.post('/api/v1/app/auth/verify-email', { schema: verify, config }, async (request, reply) => {
+    const { session: mode } = request.body
+    cookie.check(request as FastifyRequest, mode)
     const session = await verifyByRequest(deps, request as FastifyRequest, request.body)
     if (session === undefined) throw linkRefused()
-    return toSignedIn(deps, session)
+    return cookie.deliver(reply, mode, await toSignedIn(deps, session))
   })
 }

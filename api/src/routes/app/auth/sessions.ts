@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { MatteError } from '@matte/core/error'
 import { findFamily, type Member } from '@matte/people/identity/session/find-member'
 import { countSessions, endSession, endSessions, listSessions } from '@matte/people/identity/session/session-queries'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { readListQuery, readPage } from '../../../paging.ts'
 import { logoutRequest, sessionSchema, signedOutSchema, toSessionView } from '../../../schemas/app/auth.ts'
@@ -18,10 +19,11 @@ const logout = {
   summary: 'Sign out',
   description:
     'Takes the access token, the refresh token, or both, and ends the session of each. If one is invalid, it is ' +
-    'ignored. With an access token, a refresh token counts only if it is yours.',
+    'ignored. With an access token, a refresh token counts only if it is yours. Without a refresh token in the body, ' +
+    'that of the cookie session counts, and the cookie is deleted.',
   tags,
   body: logoutRequest,
-  response: openResponses(200, ended, ['AUTH_INVALID_TOKEN']),
+  response: openResponses(200, ended, ['AUTH_INVALID_TOKEN', 'AUTH_FORBIDDEN']),
 }
 const logoutAll = {
   operationId: 'logOutEverywhere',
@@ -51,14 +53,17 @@ const sessionNotFound = (): MatteError => new MatteError('NOT_FOUND', 'You have 
 const noToken = (): MatteError =>
   new MatteError('AUTH_INVALID_TOKEN', 'No valid token was sent: the session may have ended already.')
 
-export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, { db }) => {
+export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, { db, cookie }) => {
   app.post(
     '/api/v1/app/auth/logout',
     { schema: logout, config: { access: 'open', readsToken: true } },
-    async (request) => {
-      const { refreshToken } = request.body
+    async (request, reply) => {
+      const fromCookie = request.body.refreshToken ? undefined : cookie.read(request as FastifyRequest)
+      const refreshToken = request.body.refreshToken ?? fromCookie
       const family = refreshToken ? await findFamily(db, refreshToken) : undefined
       const caller: Member | undefined = request.member ?? family
+      // Another tab may have signed another person in since; that cookie stays.
+      if (fromCookie !== undefined && (family === undefined || family.userId === caller?.userId)) cookie.clear(reply)
       if (caller === undefined) throw noToken()
       request.member = caller
       const { userId, sessionId } = caller

@@ -9,6 +9,7 @@ import {
   setUpTwoFactor,
 } from '@matte/people/identity/two-factor/manage-two-factor'
 import { finishLogin } from '@matte/people/identity/two-factor/pending-login'
+import type { FastifyRequest } from 'fastify'
 import { encodeQR } from 'qr'
 import { signedInSchema } from '../../../schemas/app/auth.ts'
 import {
@@ -72,11 +73,14 @@ const verify = {
   description: 'Within 5 minutes of the password, at most 5 times; then sign in again.',
   tags,
   body: verifyRequest,
-  response: openResponses(200, success('You are signed in.', refer(signedInSchema)), ['AUTH_INVALID_TOKEN']),
+  response: openResponses(200, success('You are signed in.', refer(signedInSchema)), [
+    'AUTH_INVALID_TOKEN',
+    'AUTH_FORBIDDEN',
+  ]),
 }
 
 export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (app, deps) => {
-  const { db, masterKeys, nudge } = deps
+  const { db, masterKeys, nudge, cookie } = deps
   const keys = { db, masterKeys }
   const config = { access: 'self' } as const
 
@@ -111,9 +115,10 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
     return { recoveryCodes: [...(await renewRecoveryCodes(keys, { userId, code }))] }
   })
 
-  app.post('/api/v1/app/auth/2fa/verify', { schema: verify, config: { access: 'open' } }, async (request) => {
-    const { mfaToken, code } = request.body
+  app.post('/api/v1/app/auth/2fa/verify', { schema: verify, config: { access: 'open' } }, async (request, reply) => {
+    const { mfaToken, code, session: mode } = request.body
+    cookie.check(request as FastifyRequest, mode)
     const session = await finishLogin(keys, { mfaToken, code, client: clientOf(request) })
-    return toSignedIn(deps, session)
+    return cookie.deliver(reply, mode, await toSignedIn(deps, session))
   })
 }

@@ -94,6 +94,6 @@ const tokenPage = (accessToken: string, minutes: number): Page => ({
   content: html`<p>Send this token with requests to the API, as <code>Authorization: Bearer</code> and the token.
 It is valid for ${minutes} minutes. Anyone who has it can act as you, so keep it secret.</p>
 <pre class="token" tabindex="0" aria-label="Access token">${accessToken}</pre>
-<p><a href="/api/v1/docs">Reference of the API</a></p>
+<p><a href="/docs/api">Reference of the API</a></p>
 `,
 })

@@ -10,9 +10,11 @@ import { updateProfile } from '@matte/people/identity/account/person-queries'
 import { countLoginEvents, listLoginEvents } from '@matte/people/identity/login/login-events'
 import { issueTokens, type TokenIssuer } from '@matte/people/identity/session/access-token'
 import { switchWorkspace } from '@matte/people/identity/session/refresh-session'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { SessionCookie } from '../../../auth/session-cookie.ts'
 import { readListQuery, readPage, toWholeList } from '../../../paging.ts'
-import { tokensSchema } from '../../../schemas/app/auth.ts'
+import { switchRequest, tokensSchema } from '../../../schemas/app/auth.ts'
 import {
   loginEventSchema,
   ownSubscriptionSchema,
@@ -32,6 +34,7 @@ type UserDeps = AccountDeps & {
   readonly db: Db
   readonly plans: Plans
   readonly issuer: TokenIssuer
+  readonly cookie: SessionCookie
   readonly findSubscription: FindSubscription
 }
 
@@ -82,7 +85,11 @@ const postSwitch = {
     'it more than 10 seconds later ends the session.',
   tags,
   params: Type.Object({ workspaceId: Type.String() }),
-  response: selfResponses(200, success('Tokens for the workspace.', refer(tokensSchema)), ['NOT_FOUND']),
+  body: switchRequest,
+  response: selfResponses(200, success('Tokens for the workspace.', refer(tokensSchema)), [
+    'NOT_FOUND',
+    'AUTH_FORBIDDEN',
+  ]),
 }
 
 const config = { access: 'self' } as const
@@ -127,13 +134,19 @@ const workspaceRoutes: FastifyPluginAsyncTypebox<UserDeps> = async (app, deps) =
     return toWholeList(views)
   })
 
-  app.post('/api/v1/app/users/workspaces/:workspaceId/switch', { schema: postSwitch, config }, async (request) => {
-    const { sessionId, userId } = request.member
-    const workspaceId = normalizeId(request.params.workspaceId, workspaceNotFound)
-    const session = await switchWorkspace(db, deps.masterKeys, { sessionId, userId, workspaceId })
-    if (session === undefined) throw workspaceNotFound()
-    return issueTokens(deps.issuer, session)
-  })
+  app.post(
+    '/api/v1/app/users/workspaces/:workspaceId/switch',
+    { schema: postSwitch, config },
+    async (request, reply) => {
+      const { session: mode } = request.body
+      deps.cookie.check(request as FastifyRequest, mode)
+      const { sessionId, userId } = request.member
+      const workspaceId = normalizeId(request.params.workspaceId, workspaceNotFound)
+      const session = await switchWorkspace(db, deps.masterKeys, { sessionId, userId, workspaceId })
+      if (session === undefined) throw workspaceNotFound()
+      return deps.cookie.deliver(reply, mode, await issueTokens(deps.issuer, session))
+    },
+  )
 }
 
 const workspaceNotFound = () => new MatteError('NOT_FOUND', 'There is no such workspace.')
