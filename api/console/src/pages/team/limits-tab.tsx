@@ -27,6 +27,8 @@ export function LimitsTab({ team: { id: teamId } }: TeamProps) {
   const format = useFormat()
   const credits = useQuery({
     queryKey: keyOfCredits(teamId),
+    // Others change it too.
+    staleTime: 0,
     queryFn: ({ signal }) => app.request('GET', '/app/teams/{teamId}/credits', { path: { teamId }, signal }),
   })
   return (
