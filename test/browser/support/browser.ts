@@ -1,7 +1,8 @@
 // Debian's Chromium, and pages that collect everything that a user or an operator would call an error.
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest'
 import { reportSkip } from '../../support/report/skips.ts'
 
 export const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -71,6 +72,17 @@ function watched(page: Page, tolerates: readonly RegExp[] = []): Page {
     note(`a dialog of a script: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  onTestFinished(() => expect(complaints).toEqual([]))
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail') await showPage(page, task.name)
+    expect(complaints).toEqual([])
+  })
   return page
+}
+
+/** Prints what the page showed when the test failed, and keeps a picture in the folder of the run. */
+async function showPage(page: Page, name: string): Promise<void> {
+  const file = join(inject('runDir'), `${name.replaceAll(/\W+/g, '-').slice(0, 60)}.png`)
+  await page.screenshot({ path: file, timeout: 10_000 }).catch(() => undefined)
+  const content = await page.locator('body').ariaSnapshot({ timeout: 10_000 }).catch(String)
+  process.stdout.write(`--- ${page.url()}, in ${file}\n${content}\n`)
 }

@@ -1,7 +1,7 @@
 // The console of a test file: the whole service behind it, real but for the model server, and a browser in front.
 import { readConfig } from '@matte/api/config'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { type MailServer, mailEnv, startMailServer } from '../../dispatcher/mail-server.ts'
 import { givenPerson, type Person, type PersonOptions } from '../../support/app/people.ts'
 import { givePassword, password } from '../../support/app/sign-in/given-password.ts'
@@ -27,8 +27,10 @@ export type Console = Tabs & {
   signIn(page: Page, person: Pick<Person, 'email'>): Promise<void>
   /** Waits for a mail to the address with these words in its subject. */
   untilMail(address: string, subject: string): Promise<ReceivedMail>
-  /** Starts the API again at its address, after a test ended it. */
-  restartApi(): Promise<TestProcess>
+  /** Kills the API; it is started again at the end of the test at the latest. */
+  killApi(): Promise<void>
+  /** Starts the API again at its address. */
+  restartApi(): Promise<void>
 }
 
 /** Use the result inside tests and hooks only. */
@@ -44,6 +46,11 @@ export function useConsole(apiSettings: Env = {}): Console {
     ...apiSettings,
   })
   const startApi = (): Promise<TestProcess> => stack.start('api', apiEnv())
+  let isApiDown = false
+  const restartApi = async (): Promise<void> => {
+    if (isApiDown) await startApi()
+    isApiDown = false
+  }
   beforeAll(async () => {
     const [port] = await freePorts(1)
     url = `http://127.0.0.1:${port}`
@@ -51,7 +58,7 @@ export function useConsole(apiSettings: Env = {}): Console {
     mails = await startMailServer({ startTls: false })
     const { address } = fake
     const worker = await stack.start('worker', { MODELS_STATIC: modelsOf(fake) })
-    await Promise.all([startApi(), stack.start('dispatcher', mailEnv(mails.url))])
+    await Promise.all([startApi(), stack.start('dispatcher', { ...mailEnv(mails.url), WEBHOOK_MAX_RETRIES: '1' })])
     await worker.untilLogged('pod ready', (line) => line.pod === address)
   })
   afterAll(() => Promise.all([fake?.kill(), mails?.close()]))
@@ -96,7 +103,12 @@ export function useConsole(apiSettings: Env = {}): Console {
           .map(readMail)
           .findLast((mail) => mail.subject.includes(subject)),
       ),
-    restartApi: startApi,
+    killApi: async () => {
+      await stack.process('api').kill('SIGKILL')
+      isApiDown = true
+      onTestFinished(restartApi)
+    },
+    restartApi,
   }
 }
 

@@ -14,15 +14,20 @@ type PagedProps<T> = {
   readonly children: (items: readonly T[]) => ReactNode
   /** Shown in place of an empty list. */
   readonly empty: ReactNode
+  /** True for an item that changes without the person. The list is then read again every five seconds. */
+  readonly isOpen?: (item: T) => boolean
 }
 
-export function Paged<T>({ queryKey, read, children, empty }: PagedProps<T>) {
+const openMs = 5_000
+
+export function Paged<T>({ queryKey, read, children, empty, isOpen = () => false }: PagedProps<T>) {
   const text = useText(uiText)
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam }) => read(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    refetchInterval: ({ state }) => state.data?.pages.some((page) => page.items.some(isOpen)) === true && openMs,
   })
   const items = query.data?.pages.flatMap((page) => page.items)
   return (

@@ -51,8 +51,12 @@ export function SourcePicker({ onPhoto, onUploaded, isSmall }: PickerProps) {
     take(file, file?.name ?? '')
   }
   const takeSample = async (name: (typeof samples)[number]): Promise<void> => {
-    const response = await fetchSample(name)
-    take(response, `${name}.webp`)
+    setProblem(undefined)
+    try {
+      take(await fetchSample(name), `${name}.webp`)
+    } catch {
+      setProblem(text.sampleFailed)
+    }
   }
 
   return (
@@ -127,7 +131,11 @@ export function SourcePicker({ onPhoto, onUploaded, isSmall }: PickerProps) {
 }
 
 /** A file of the page itself, like its script. */
-const fetchSample = async (name: string): Promise<Blob> => (await fetch(`/assets/static/samples/${name}.webp`)).blob()
+async function fetchSample(name: string): Promise<Blob> {
+  const response = await fetch(`/assets/static/samples/${name}.webp`)
+  if (!response.ok) throw new Error(`The sample was answered with ${response.status}.`)
+  return response.blob()
+}
 
 function usePastedImage(onImage: (file: File) => void): void {
   const latest = useRef(onImage)

@@ -20,6 +20,9 @@ import { useAction } from '../../ui/use-action.ts'
 import styles from './webhooks.module.css'
 import { webhooksText } from './webhooks-text.ts'
 
+/** An attempt can end at any moment. */
+const openMs = 5_000
+
 const statuses = ['pending', 'delivered', 'exhausted', 'canceled', 'paused'] as const
 
 const tones = {
@@ -61,6 +64,7 @@ export function DeliveryLog({ webhookId }: { readonly webhookId: string }) {
           return service.webhooks.deliveries(webhookId, query).page()
         }}
         empty={<Empty title={text.noDeliveries}>{text.noDeliveriesHint}</Empty>}
+        isOpen={(delivery) => delivery.status === 'pending'}
       >
         {(deliveries) => (
           <Table
@@ -117,6 +121,7 @@ export function DeliveryDialog({ deliveryId, onClose }: DeliveryDialogProps) {
   const delivery = useQuery({
     queryKey: ['delivery', deliveryId],
     queryFn: () => service.webhooks.delivery(deliveryId),
+    refetchInterval: ({ state }) => state.data?.status === 'pending' && openMs,
   })
   const redeliver = useAction(async () => {
     await service.webhooks.redeliver(deliveryId)
