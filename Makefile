@@ -11,7 +11,7 @@ installed := node_modules/.installed
 version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down console logs demo admin model-add model-fetch-isnet check unit int gen docs verify house
-.PHONY: test test-faults test-cluster test-clients test-all smoke e2e e2e-full sim sim-full bench quality memory soak
+.PHONY: test test-faults test-cluster test-clients test-browser test-all smoke e2e e2e-full sim sim-full bench quality memory soak
 .PHONY: images clients chart sbom dashboards mails
 
 help: ## print this list
@@ -81,6 +81,9 @@ test-faults: $(installed) ## kills, outages, overload, hostile files, costs, old
 
 test-clients: $(installed) ## the clients of both languages and the command line against a running service
 	@node test/run.ts clients
+
+test-browser: $(installed) ## the console in Chromium against a running service
+	@node test/run.ts browser
 
 test-cluster: $(installed) ## image, chart, installations and the operator on the cluster of the kube context
 	@node test/run.ts cluster

@@ -75,6 +75,18 @@ export default defineConfig({
       },
       {
         extends: true,
+        // The console in a browser, against a whole service per file.
+        test: {
+          ...onServers,
+          name: 'browser',
+          include: ['test/browser/*.test.ts'],
+          globalSetup: 'test/browser/support/global-setup.ts',
+          // Each file has three processes of the service and one of the browser.
+          maxWorkers: 2,
+        },
+      },
+      {
+        extends: true,
         test: { ...onServers, name: 'faults', include: [`test/${behaviour}/**/*.faults.test.ts`] },
       },
       {

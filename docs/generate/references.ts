@@ -135,7 +135,7 @@ function findPaths(index: Index, path: string, prose: string): string[] {
     .map((name) => `the path ${name} does not exist`)
 }
 
-/** Whether it looks like a path of this repository: no placeholder, no URL, no path of the local installation or of a build. */
+/** Whether it looks like a path of this repository, and not of the local installation, of a build, or of a URL. */
 function looksLikePath({ topFolders }: Index, name: string): boolean {
   if (!/^[\w.][\w./-]*$/.test(name) || !name.includes('/') || /^(\.local|node_modules)\/|\/dist(\/|$)/.test(name))
     return false

@@ -14,7 +14,12 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   tasks: [
     ...['POST /uploads/fetch'],
     ...['POST /uploads/presign', 'POST /images', 'GET /images', 'GET /images/{taskId}', 'DELETE /images/{taskId}'],
-    ...['GET /images/{taskId}/events', 'GET /images/{taskId}/download', 'POST /images/{taskId}/retry'],
+    ...[
+      'GET /images/{taskId}/events',
+      'GET /images/{taskId}/download',
+      'GET /images/{taskId}/input',
+      'POST /images/{taskId}/retry',
+    ],
     ...['POST /batch', 'GET /batch', 'GET /batch/{batchId}', 'DELETE /batch/{batchId}', 'GET /stream'],
   ],
   credits: [

@@ -35,9 +35,10 @@ export type TestProcess = {
   peakMemoryBytes(): number
 }
 
-/** Starts a process and returns when `/readyz` reports ready. */
+/** Starts a process and returns when `/readyz` reports ready. Its ports are free ones; `PORT` chooses that of the API. */
 export async function startTestProcess(name: ProcessName, dir: string, env: Env): Promise<TestProcess> {
-  const [healthPort = 0, port = 0] = await freePorts(2)
+  const [healthPort = 0, free = 0] = await freePorts(2)
+  const port = Number(env.PORT ?? free)
   const logFile = join(dir, `${name}-${healthPort}.log`)
   const own: Env = name === 'api' ? { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` } : {}
   const server = await startProcess({

@@ -30,9 +30,11 @@ export async function fetchImage(deps: FetchImageDeps, fetch: ClaimedFetch, sign
     const { end, cause } = await attempt(deps, fetch, signal)
     const isRecorded = await endFetch(db, fetch, end)
     metrics.ended.inc({ outcome: isRecorded ? end.outcome : 'LOST' })
-    if (!isRecorded) metrics.claims.lost.inc({ kind: 'fetch' })
     const reason = cause instanceof Error ? { reason: cause.message } : {}
-    log.info({ outcome: end.outcome, recorded: isRecorded, ...reason }, 'image fetched by URL')
+    log.info(
+      { outcome: end.outcome, recorded: isRecorded, taken_over: fetch.takenOver, ...reason },
+      'image fetched by URL',
+    )
   } catch (error) {
     if (!signal.aborted) log.error({ err: error }, 'fetch of an image not recorded')
   } finally {

@@ -52,11 +52,7 @@ export function fetchLoop({ db, fetchImage, timeoutMs, finishWithinMs, metrics, 
     if (limit === 0 || signal.aborted) return {}
     const maxBytes = Math.max(0, memoryBytes - heldBytes)
     const idle = limit === slots
-    const fetches = await claimFetches(db, { limit, claimMs, perWorkspace, maxBytes, idle }).catch((error: unknown) => {
-      metrics.claims.failures.inc({ kind: 'fetch' })
-      throw error
-    })
-    metrics.claims.expired.inc({ kind: 'fetch' }, fetches.filter(({ takenOver }) => takenOver).length)
+    const fetches = await claimFetches(db, { limit, claimMs, perWorkspace, maxBytes, idle })
     for (const fetch of fetches) attempts.begin(fetch)
     return {}
   }

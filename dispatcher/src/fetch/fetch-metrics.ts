@@ -1,4 +1,3 @@
-import { createClaimMetrics } from '@matte/core/runtime/metrics/claim-metrics'
 import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
 import type { Registry } from 'prom-client'
 
@@ -33,5 +32,4 @@ export const createFetchMetrics = (registry: Registry) => ({
   ended: fetchMetrics.ended.register(registry),
   duration: fetchMetrics.duration.register(registry),
   inFlight: fetchMetrics.inFlight.register(registry),
-  claims: createClaimMetrics(registry, 'fetch'),
 })

@@ -1140,6 +1140,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/app/tasks/images/{taskId}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a link to the photo of a task
+         * @description For pages that show photo and result side by side. The photo is deleted with its upload, so the link may lead to nothing. Responds CONFLICT if the installation signs no links to the store.
+         *
+         *     For members with the role owner, admin, billing, member.
+         */
+        get: operations["getTaskInput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/tasks/stream": {
         parameters: {
             query?: never;
@@ -3292,6 +3314,24 @@ export interface components {
                 /** Format: date-time */
                 at: string;
             };
+        };
+        /**
+         * @example {
+         *       "url": "https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d",
+         *       "expiresAt": "2026-11-24T09:45:00.000Z"
+         *     }
+         */
+        TaskInput: {
+            /**
+             * Format: uri
+             * @description Needs no credential: anyone with the link can see the photo.
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description 15 minutes from now.
+             */
+            expiresAt: string;
         };
         /**
          * @example {
@@ -5766,6 +5806,10 @@ export interface components {
             request_id: string;
             data: components["schemas"]["Download"];
         };
+        TaskInputResponse: {
+            request_id: string;
+            data: components["schemas"]["TaskInput"];
+        };
         CreditBalanceResponse: {
             request_id: string;
             data: components["schemas"]["CreditBalance"];
@@ -6242,6 +6286,7 @@ export type Referral = components['schemas']['Referral'];
 export type Download = components['schemas']['Download'];
 export type TaskChange = components['schemas']['TaskChange'];
 export type TaskEvent = components['schemas']['TaskEvent'];
+export type TaskInput = components['schemas']['TaskInput'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type TeamBilling = components['schemas']['TeamBilling'];
 export type TeamCredits = components['schemas']['TeamCredits'];
@@ -6385,6 +6430,7 @@ export type LoginEventPageResponse = components['schemas']['LoginEventPageRespon
 export type AppCreateApiKeyRequest = components['schemas']['AppCreateApiKeyRequest'];
 export type NewApiKeyResponse = components['schemas']['NewApiKeyResponse'];
 export type DownloadResponse = components['schemas']['DownloadResponse'];
+export type TaskInputResponse = components['schemas']['TaskInputResponse'];
 export type CreditBalanceResponse = components['schemas']['CreditBalanceResponse'];
 export type CreditLedgerEntryPage = components['schemas']['CreditLedgerEntryPage'];
 export type CreditLedgerEntryPageResponse = components['schemas']['CreditLedgerEntryPageResponse'];
@@ -8264,6 +8310,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DownloadResponse"];
+                };
+            };
+        };
+    };
+    getTaskInput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskInputResponse"];
                 };
             };
         };

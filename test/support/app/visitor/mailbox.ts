@@ -48,7 +48,7 @@ export function linkIn({ text }: ReceivedMail, label: string): string {
   return url
 }
 
-function readMail({ raw }: { readonly raw: string }): ReceivedMail {
+export function readMail({ raw }: { readonly raw: string }): ReceivedMail {
   const [head = ''] = raw.split('\r\n\r\n')
   return { subject: subjectOf(head), text: partOf(raw, 'text/plain'), html: partOf(raw, 'text/html') }
 }

@@ -25,7 +25,7 @@ export function PlaygroundPage() {
   const text = useText(playgroundText)
   const session = useSession()
   const navigate = useNavigate()
-  const { run, start, cancel } = useCutOut()
+  const { run, start, startUploaded, cancel } = useCutOut()
   const [effects, setEffects] = useState<Effects>(noEffects)
   const isSignedIn = session.kind === 'member' || session.kind === 'key'
   const take = (blob: Blob, name: string): void => {
@@ -37,7 +37,11 @@ export function PlaygroundPage() {
     <Page title={text.title} lede={text.lede}>
       <div className={styles.layout}>
         <div className={styles.main}>
-          <SourcePicker onPhoto={take} isSmall={run.state !== 'idle'} />
+          <SourcePicker
+            onPhoto={take}
+            onUploaded={(key, name) => void startUploaded(key, name)}
+            isSmall={run.state !== 'idle'}
+          />
           {run.state === 'idle' ? (
             <Example isSignedIn={isSignedIn} />
           ) : (
@@ -83,6 +87,9 @@ function RunCard({ run, start, cancel }: RunCardProps) {
   const text = useText(playgroundText)
   const format = useFormat()
   const { photo } = run
+  const { blob } = photo
+  const result = run.state === 'done' ? run.cutOut.url : undefined
+  const before = photo.url ?? result
   return (
     <Card>
       <div className={styles.run}>
@@ -98,11 +105,11 @@ function RunCard({ run, start, cancel }: RunCardProps) {
         {run.state === 'failed' && (
           <ErrorNote
             error={run.error}
-            onRetry={canRepeat(run.error) ? () => void start(photo.blob, photo.name) : undefined}
+            onRetry={blob !== undefined && canRepeat(run.error) ? () => void start(blob, photo.name) : undefined}
           />
         )}
         {run.state === 'done' && run.cutOut.task.foreground === null && <p>{text.nothingFound}</p>}
-        <Compare before={photo.url} after={run.state === 'done' ? run.cutOut.url : undefined} alt={photo.name} />
+        {before !== undefined && <Compare before={before} after={result} alt={photo.name} />}
       </div>
     </Card>
   )

@@ -1,8 +1,8 @@
-// Claim metrics of tasks, deliveries and fetches.
+// Claim metrics of tasks and deliveries.
 import type { Registry } from 'prom-client'
 import { counter } from './define.ts'
 
-const labels = { kind: ['task', 'delivery', 'fetch'] } as const
+const labels = { kind: ['task', 'delivery'] } as const
 
 export const claimMetrics = {
   expired: counter({
