@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
     await dialog.getByLabel('Name').fill('shop backend')
     await dialog.getByRole('button', { name: 'Create key' }).click()
     const shown = page.locator('section', { has: page.getByRole('heading', { name: 'Your new key' }) }).locator('code')
-    const key = await shown.textContent()
+    const key = (await shown.textContent()) ?? ''
     expect(await statusWith(key)).toBe(200)
 
     await page.reload()
@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
     await roll.getByRole('button', { name: /The old key works for/ }).click()
     await page.getByRole('option', { name: 'no longer' }).click()
     await roll.getByRole('button', { name: 'Roll' }).click()
-    const successor = await shown.textContent()
+    const successor = (await shown.textContent()) ?? ''
     expect(successor).not.toBe(key)
     expect(await statusWith(successor)).toBe(200)
     await until('the old key is refused', async () => (await statusWith(key)) === 401)

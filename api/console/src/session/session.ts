@@ -170,9 +170,10 @@ export function createSession(baseUrl: string): SessionStore {
   })
 
   const leave = (): void => {
-    if (session.kind !== 'member') return forget('signed-out')
-    drop('signed-out')
-    tell('signed-out')
+    const wasMember = session.kind === 'member'
+    if (wasMember) drop('signed-out')
+    else forget('signed-out')
+    if (wasMember) tell('signed-out')
   }
 
   return {
