@@ -168,9 +168,10 @@ export function createSession(baseUrl: string): SessionStore {
   })
 
   const leave = (): void => {
-    if (session.kind !== 'member') return forget('signed-out')
-    drop('signed-out')
-    tell('signed-out')
+    if (session.kind === 'member') {
+      drop('signed-out')
+      tell('signed-out')
+    } else forget('signed-out')
   }
 
   return {
@@ -226,6 +227,6 @@ function readClaims(accessToken: string): Claims {
 
 const placeOf = ({ ws: workspaceId, role }: Claims) => ({ workspaceId, role })
 
-/** Whose data the page shows. It changes with the person and the workspace. */
+/** Owner of the data on the page. It changes with the person and the workspace. */
 export const identityOf = (session: Session): string =>
   session.kind === 'member' ? `${session.user.id}/${session.workspaceId}` : session.kind
