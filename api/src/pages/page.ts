@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts'
 import type { PageTexts } from './texts/english-pages.ts'
 import { textsFor } from './texts/page-texts.ts'
 
-/** Default of APP_URL, below the origin of the API. */
+/** Default of APP_URL without the console, below the origin of the API. */
 export const pagesPath = '/api/v1/app/pages'
 
 export type Page = {

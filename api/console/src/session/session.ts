@@ -149,8 +149,6 @@ export function createSession(baseUrl: string): SessionStore {
   async function resume(): Promise<void> {
     try {
       const accessToken = await refresh()
-      // A key or an operator has signed in meanwhile.
-      if (session.kind === 'key' || session.kind === 'operator') return
       if (accessToken === undefined) return drop()
       await adopt(accessToken)
     } catch {
@@ -170,10 +168,10 @@ export function createSession(baseUrl: string): SessionStore {
   })
 
   const leave = (): void => {
-    const wasMember = session.kind === 'member'
-    if (wasMember) drop('signed-out')
-    else forget('signed-out')
-    if (wasMember) tell('signed-out')
+    if (session.kind === 'member') {
+      drop('signed-out')
+      tell('signed-out')
+    } else forget('signed-out')
   }
 
   return {
@@ -229,6 +227,6 @@ function readClaims(accessToken: string): Claims {
 
 const placeOf = ({ ws: workspaceId, role }: Claims) => ({ workspaceId, role })
 
-/** Whose data the page shows. It changes with the person and the workspace. */
+/** Owner of the data on the page. It changes with the person and the workspace. */
 export const identityOf = (session: Session): string =>
   session.kind === 'member' ? `${session.user.id}/${session.workspaceId}` : session.kind

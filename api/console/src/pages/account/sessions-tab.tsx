@@ -85,7 +85,10 @@ function SessionsCard() {
                 ),
               },
               { name: text.address, cell: ({ ipAddress }) => ipAddress ?? '–' },
-              { name: text.signedIn, cell: ({ createdAt }) => format.dateTime(createdAt) },
+              {
+                name: text.signedIn,
+                cell: ({ createdAt }) => <span className={styles.time}>{format.dateTime(createdAt)}</span>,
+              },
               { name: text.lastUsed, cell: ({ lastUsedAt }) => format.relative(lastUsedAt, Date.now()) },
               {
                 name: text.end,
@@ -134,7 +137,7 @@ function HistoryCard() {
             rows={items}
             keyOf={({ id }) => id}
             columns={[
-              { name: text.at, cell: ({ at }) => format.dateTime(at) },
+              { name: text.at, cell: ({ at }) => <span className={styles.time}>{format.dateTime(at)}</span> },
               {
                 name: text.result,
                 cell: ({ success, failureReason }) => (
