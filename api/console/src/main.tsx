@@ -15,6 +15,10 @@ import './ui/base.css'
 
 takeLinkValues()
 startTheme()
+addEventListener('vite:preloadError', ({ payload }) => {
+  // The router knows this error by its text and would reload, which leaves the console while the service is away.
+  payload.message = `A part of the console could not be loaded: ${payload.message}`
+})
 const queries = createQueries()
 const session = createSession(baseUrl())
 followSession(queries, session)
