@@ -1,4 +1,4 @@
-// What a person sees when network, service or session end while a page is open.
+// An open page while network, service or session end.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { sql } from 'kysely'
 import type { Page } from 'playwright-core'
