@@ -1,8 +1,8 @@
 // The first page: one photo, its cut-out at once, and the request as a program.
 import { useNavigate } from '@tanstack/react-router'
 import type { Progress } from 'matte-client'
-import { lazy, Suspense, useState } from 'react'
-import { useSession } from '../../session/use-session.ts'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useSession, useSessionStore } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
@@ -21,18 +21,36 @@ const ResultPanel = lazy(async () => ({ default: (await loadResultPanel()).Resul
 
 const RequestTabs = lazy(async () => ({ default: (await import('./request-tabs.tsx')).RequestTabs }))
 
+/** Photo of a person who is not signed in yet. It outlives the page, which the sign-in replaces. */
+let waiting: { readonly blob: Blob; readonly name: string } | undefined
+
 export function PlaygroundPage() {
   const text = useText(playgroundText)
   const session = useSession()
+  const store = useSessionStore()
   const navigate = useNavigate()
   const { run, start, startUploaded, cancel } = useCutOut()
   const [effects, setEffects] = useState<Effects>(noEffects)
   const isSignedIn = session.kind === 'member' || session.kind === 'key'
   const take = (blob: Blob, name: string): void => {
     void loadResultPanel()
-    if (isSignedIn) void start(blob, name)
-    else void navigate({ to: '/sign-in' })
+    if (isSignedIn) return void start(blob, name)
+    waiting = { blob, name }
+    if (session.kind !== 'starting') void navigate({ to: '/sign-in' })
   }
+  useEffect(() => {
+    if (!isSignedIn || waiting === undefined) return
+    const { blob, name } = waiting
+    waiting = undefined
+    void start(blob, name)
+  }, [isSignedIn, start])
+  const isStarting = session.kind === 'starting'
+  useEffect(() => {
+    // A photo that was chosen while the session started leads to the sign-in as soon as there is none.
+    return () => {
+      if (isStarting && waiting !== undefined && store.get().kind === 'none') void navigate({ to: '/sign-in' })
+    }
+  }, [isStarting, navigate, store])
   return (
     <Page title={text.title} lede={text.lede}>
       <div className={styles.layout}>
