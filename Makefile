@@ -12,7 +12,7 @@ version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down console logs demo admin model-add model-fetch-isnet check unit int gen docs verify house
 .PHONY: test test-faults test-cluster test-clients test-browser test-all smoke e2e e2e-full sim sim-full bench quality memory soak
-.PHONY: images clients chart sbom dashboards mails
+.PHONY: images clients chart sbom dashboards mails screenshots
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } \
@@ -119,6 +119,9 @@ memory: $(installed) ## worker memory with 10,000 mixed images, 100 runs of host
 
 soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' log
 	@SOAK_ROUNDS=200 vitest run --project faults test/api/kill-loop.faults.test.ts $(ARGS)
+
+screenshots: $(installed) ## write every page of the console, in two themes and three widths, to .local/screenshots
+	@vitest run --project screenshots
 
 ##@ Ship it
 

@@ -87,6 +87,15 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: {
+          ...onServers,
+          name: 'screenshots',
+          include: ['test/browser/screenshots/*.test.ts'],
+          globalSetup: 'test/browser/support/global-setup.ts',
+        },
+      },
+      {
+        extends: true,
         test: { ...onServers, name: 'faults', include: [`test/${behaviour}/**/*.faults.test.ts`] },
       },
       {

@@ -24,12 +24,12 @@ describe.skipIf(!hasBrowser('operator.test.ts'))('an operator', () => {
     expect(page.url()).toBe(`${console.url}/operator/pools`)
     const decision = page.getByRole('listitem').filter({ hasText: '2 → 3' })
     await decision.getByText(sentence).waitFor()
-    expect(await decision.innerText()).toContain('rate 6.1')
+    expect(await decision.textContent()).toContain('rate 6.1')
 
     const other = await console.open({ tolerates: [/status of 401/] })
     await other.goto(link)
     await other.getByRole('button', { name: 'Open the operators’ pages' }).click()
-    expect(await other.getByRole('alert').innerText()).toContain('matte-admin console-link')
+    expect(await other.getByRole('alert').textContent()).toContain('matte-admin console-link')
     expect(await other.getByRole('link', { name: 'Pools' }).count()).toBe(0)
   })
 

@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser('security.test.ts'))('the console', () => {
   const console = useConsole()
   let receiver: Receiver
   beforeAll(async () => {
-    receiver = await startReceiver({ body: allOfThem })
+    receiver = await startReceiver()
   })
   afterAll(() => receiver.close())
 
@@ -58,9 +58,13 @@ describe.skipIf(!hasBrowser('security.test.ts'))('the console', () => {
     await expectText(page, allOfThem)
     await page.getByRole('button', { name: 'Open the endpoint' }).click()
     await page.getByRole('button', { name: 'Send a test' }).click()
-    await page.getByRole('button', { name: 'Details' }).click()
+    const details = page.getByRole('button', { name: 'Details' })
+    await details.waitFor()
+    // The service keeps no answers of private addresses, such as the receiver's.
+    await console.stack.db.updateTable('delivery_attempt').set({ response_body: allOfThem }).execute()
+    await details.click()
     const answer = page.getByRole('region', { name: 'Body of the answer' })
-    expect(await answer.innerText()).toBe(allOfThem)
+    expect(await answer.locator('code').textContent()).toBe(allOfThem)
     await expectText(page, allOfThem)
   })
 

@@ -22,7 +22,7 @@ export type Console = Tabs & {
   readonly fake: Fake
   /** A verified account with the password of the tests; by default `pro` with 100 credits. */
   person(options?: PersonOptions): Promise<Person>
-  /** A page of a new person, signed in through the form. */
+  /** A page after a sign-in through the form, by default of a new person. */
   openSignedIn(options?: PageOptions & { readonly person?: Person }): Promise<Page>
   signIn(page: Page, person: Pick<Person, 'email'>): Promise<void>
   /** Waits for a mail to the address with these words in its subject. */

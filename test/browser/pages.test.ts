@@ -1,0 +1,115 @@
+// Every page in every theme and on a narrow screen, for people who see, hear or operate it differently.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, type PageOptions } from './support/browser.ts'
+import { useConsole } from './support/console.ts'
+import { type Filled, fillPages, onEachPage } from './support/pages.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Without the texts that React Aria puts there for seconds, for a screen reader to speak. */
+const checked = "{ exclude: ['[data-live-announcer]'] }"
+
+describe.skipIf(!hasBrowser('pages.test.ts'))('every page', () => {
+  const console = useConsole()
+  let filled: Filled
+  beforeAll(async () => {
+    filled = await fillPages(console)
+  })
+
+  const onEach = (options: PageOptions, check: (page: Page, path: string) => Promise<void>): Promise<void> =>
+    onEachPage(console, { filled, options }, (page, { path }) => check(page, path))
+
+  const findProblems = async (page: Page): Promise<unknown> => {
+    // In the context of the test, since the page's policy forbids other scripts.
+    await page.evaluate(axe)
+    const found = await page.evaluate(`axe.run(${checked}).then(({ violations }) =>
+      violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary)]))`)
+    return found
+  }
+
+  it.each(['light', 'dark'] as const)(
+    'has no findings of axe in the %s theme',
+    async (colorScheme) => {
+      const findings: Record<string, unknown> = {}
+      // Transitions would show colours between two states.
+      await onEach({ colorScheme, reducedMotion: 'reduce' }, async (page, path) => {
+        const found = await findProblems(page)
+        if ((found as unknown[]).length > 0) findings[path] = found
+      })
+      expect(findings).toEqual({})
+    },
+    400_000,
+  )
+
+  it.each([
+    ['320 pixels wide', { viewport: { width: 320, height: 640 } }],
+    ['in forced colors', { forcedColors: 'active', viewport: { width: 375, height: 700 } }],
+  ] as const)(
+    'needs no sideways scrolling %s',
+    async (_name, options) => {
+      const wide: unknown[] = []
+      await onEach({ ...options, reducedMotion: 'reduce' }, async (page, path) => {
+        const overflow = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
+        if (overflow !== 0) wide.push([path, overflow])
+      })
+      expect(wide).toEqual([])
+    },
+    300_000,
+  )
+})
+
+describe.skipIf(!hasBrowser('pages.test.ts'))('a person without a mouse', () => {
+  const console = useConsole()
+
+  it('skips to the content, and reaches every control of the playground', async () => {
+    const page = await console.openSignedIn()
+    await page.goto('/')
+    await page.getByRole('button', { name: 'Cup of coffee' }).waitFor()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement.id')).toBe('content')
+    const wanted = await page.evaluate(`[...document.querySelectorAll('main button, main a, main [type=range]')]
+      .filter((element) => element.checkVisibility() && element.tabIndex >= 0).map((element) => element.outerHTML)`)
+    const reached = new Set<unknown>()
+    for (let step = 0; step < 60; step++) {
+      await page.keyboard.press('Tab')
+      const element = await page.evaluate("document.activeElement.closest('main') && document.activeElement.outerHTML")
+      if (element === null) break
+      reached.add(element)
+    }
+    // Each group of tabs is one stop, so tabs are not in the list.
+    expect((wanted as string[]).length).toBeGreaterThan(5)
+    const plain = (html: unknown) => String(html).replaceAll(/ data-(focused|focus-visible)="[^"]*"/g, '')
+    const stops = new Set([...reached].map(plain))
+    expect((wanted as string[]).map(plain).filter((html) => !stops.has(html))).toEqual([])
+  })
+
+  it('closes a dialog and a menu with Escape, and goes on at the button that opened it', async () => {
+    const page = await console.openSignedIn({ reducedMotion: 'reduce' })
+    await page.goto('/keys')
+    const create = page.getByRole('button', { name: 'Create key' })
+    await create.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Create key' }).waitFor()
+    await page.evaluate(axe)
+    const inDialog = `axe.run(${checked}).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`
+    expect(await page.evaluate(inDialog)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await create.and(page.locator(':focus')).waitFor()
+
+    const account = page.getByRole('button', { name: /^Account of / })
+    await account.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
+    expect(await page.evaluate(inDialog)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    await account.and(page.locator(':focus')).waitFor()
+  })
+})
