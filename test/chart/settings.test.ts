@@ -145,7 +145,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(plain).toMatchObject({
       mailEnabled: false,
       registration: 'invite',
-      appUrl: 'http://localhost:8080/api/v1/app/pages',
+      appUrl: 'http://localhost:8080',
     })
     expect(plain).toMatchObject({ paymentsProvider: undefined, paymentsSelfRefundDays: 14 })
     const sender = readDispatcher(await renderEnv('dispatcher', {}))
