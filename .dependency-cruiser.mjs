@@ -9,7 +9,7 @@ Visitor.prototype.visitStatement = function (node) {
   return visitStatement.call(this, isUsing ? { ...node, type: 'VariableDeclaration', declarations: node.decls } : node)
 }
 
-const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^api/console/vite\.config\.ts$|^clients/(typescript/|cli/)?build\.ts$`
+const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^api/console/(vite\.config|build)\.ts$|^clients/(typescript/|cli/)?build\.ts$`
 const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|${builds}`
 const packages =
   '^(api/console|api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|docs/site|local|protos|test)/'

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 const builds: readonly (readonly [command: string, ...args: string[]])[] = [
   ['node', 'typescript/build.ts'],
   ['node', 'cli/build.ts'],
+  ['node', 'python/check.ts', 'build'],
 ]
 
 for (const [command, ...args] of builds) {

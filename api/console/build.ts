@@ -1,12 +1,14 @@
 // Builds dist/, unless it is newer than the sources: `make console`, `make up` and the image run it.
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { build } from 'vite'
 
 const here = import.meta.dirname
 const dist = join(here, 'dist')
+/** Swapped with `dist` when it is complete, so a process that starts reads one build or the other. */
+const next = join(here, 'dist.next')
 const stampFile = join(dist, '.stamp')
 
 /** Hash of everything that the build reads. */
@@ -27,11 +29,11 @@ const smallestBytes = 1_400
 
 /** Images are compressed already. */
 function writeVariants(): void {
-  for (const path of globSync('assets/*.{js,css,svg}', { cwd: dist })) {
-    const body = readFileSync(join(dist, path))
+  for (const path of globSync('assets/*.{js,css,svg}', { cwd: next })) {
+    const body = readFileSync(join(next, path))
     if (body.length < smallestBytes) continue
-    writeFileSync(join(dist, `${path}.br`), brotliCompressSync(body))
-    writeFileSync(join(dist, `${path}.gz`), gzipSync(body, { level: 9 }))
+    writeFileSync(join(next, `${path}.br`), brotliCompressSync(body))
+    writeFileSync(join(next, `${path}.gz`), gzipSync(body, { level: 9 }))
   }
 }
 
@@ -39,8 +41,11 @@ const stamp = readStamp()
 if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
   // Vite would keep the value of a caller, such as a test, and build React for development.
   process.env.NODE_ENV = 'production'
-  await build({ configFile: join(here, 'vite.config.ts'), logLevel: 'warn' })
+  const options = { outDir: next, emptyOutDir: true }
+  await build({ configFile: join(here, 'vite.config.ts'), logLevel: 'warn', build: options })
   writeVariants()
-  writeFileSync(stampFile, stamp)
+  writeFileSync(join(next, '.stamp'), stamp)
+  rmSync(dist, { recursive: true, force: true })
+  renameSync(next, dist)
   process.stdout.write('built the console\n')
 }

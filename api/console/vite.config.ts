@@ -5,6 +5,9 @@ import { defineConfig } from 'vite'
 /** `vite` serves the sources for development and forwards the rest to a running service. */
 const service = process.env.MATTE_URL ?? 'http://127.0.0.1:8080'
 
+/** Cookie sessions are for pages of the service, so the forwarded requests name its origin. */
+const asOwnPage = { target: service, headers: { origin: new URL(service).origin } }
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [
@@ -22,5 +25,5 @@ export default defineConfig({
     // For the notices in the image.
     license: { fileName: '.vite/packages.json' },
   },
-  server: { proxy: { '/api': service, '/docs': service, '/matte': service, '/files': service } },
+  server: { proxy: { '/api': asOwnPage, '/docs': service, '/matte': service, '/files': service } },
 })

@@ -40,7 +40,7 @@ import { refuseOverload } from './limit/capacity.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
 import { warnOfUntrustedForwarding } from './limit/forwarded-for.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
-import type { AttemptWaits, TaskWaits } from './long-poll.ts'
+import type { AttemptWaits, FetchWaits, TaskWaits } from './long-poll.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
@@ -74,6 +74,7 @@ type AppDeps = {
   readonly accountRequests: Pick<Loop, 'wake'>
   readonly waits: Pick<TaskWaits, 'wait' | 'end'>
   readonly attempts: Pick<AttemptWaits, 'wait' | 'end'>
+  readonly fetches: Pick<FetchWaits, 'wait' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
   readonly webhookStreams: Pick<WebhookStreams, 'open'>
@@ -117,6 +118,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   app.addHook('preClose', async () => {
     deps.waits.end()
     deps.attempts.end()
+    deps.fetches.end()
   })
   app.setErrorHandler(createErrorHandler(metrics.countError))
   await documentRoutes(app, config)
@@ -131,7 +133,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
   const inspectionGate = createInspectionGate()
-  const common = { ...deps, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, signLength, limiter }
+  const uploads = { signLength, fetchUrls: config.uploadsFetchUrls }
+  const common = { ...deps, ...uploads, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, limiter }
   const routeDeps = { ...common, masterKeys, inspectionGate, egressAddresses }
   await app.register(sharedRoutes, { ...routeDeps, surface: developerSurface })
   await app.register(webhookStreamRoutes, routeDeps)

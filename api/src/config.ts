@@ -33,7 +33,9 @@ const accountSettings = {
   appUrl: parsed<string | undefined>(
     'APP_URL',
     {
-      description: 'base URL of links in mails, such as https://app.example.com; pages of the API by default',
+      description:
+        'base URL of links in mails, such as https://app.example.com; by default the console, or pages of the API ' +
+        'without it',
       default: undefined,
     },
     parseAppUrl,
@@ -212,6 +214,12 @@ export const configSchema = {
     description: 'an upload URL accepts only a file of exactly the given fileSize',
     default: false,
   }),
+  uploadsFetchUrls: flag('UPLOADS_FETCH_URLS', {
+    description:
+      'the dispatcher fetches images by URL for callers, from public addresses only; it needs the same setting; ' +
+      'docs/doors.md',
+    default: false,
+  }),
   masterKeys: parsed(
     'MASTER_KEYS',
     { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },
@@ -361,7 +369,7 @@ export function readConfig(env: Env): Config {
     ...config,
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
     consoleDir: config.consoleDir || builtConsole,
-    appUrl: config.appUrl ?? `${config.publicUrl}${pagesPath}`,
+    appUrl: config.appUrl ?? (config.consoleEnabled ? config.publicUrl : `${config.publicUrl}${pagesPath}`),
     registration: config.registration ?? (config.environment === 'production' ? 'invite' : 'open'),
     resultsDelivery: deliveryOf(config, Boolean(env.RESULTS_DELIVERY)),
   })

@@ -8,6 +8,7 @@ import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred, pause, type Service } from '@matte/core/runtime/service'
 import { findEndedTasks } from '@matte/core/task/list-tasks'
 import type { ShownTask } from '@matte/core/task/task-queries'
+import { type EndedFetch, findEndedFetches } from '@matte/core/upload/fetch/fetch-queries'
 import { findAttemptedDeliveries, type ShownDelivery } from '@matte/core/webhook/delivery/read-delivery'
 import type { Logger } from 'pino'
 
@@ -89,3 +90,8 @@ export type AttemptWaits = RowWaits<ShownDelivery>
 
 export const attemptWaits = (db: Db, logger: Logger): AttemptWaits =>
   rowWaits({ name: 'attempt-waits', read: (ids) => findAttemptedDeliveries(db, ids), logger })
+
+export type FetchWaits = RowWaits<EndedFetch>
+
+export const fetchWaits = (db: Db, logger: Logger): FetchWaits =>
+  rowWaits({ name: 'fetch-waits', read: (ids) => findEndedFetches(db, ids), logger })

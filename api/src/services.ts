@@ -25,7 +25,7 @@ import { keyUsage } from './auth/key-usage.ts'
 import { accountRequests, addressKeys, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/rate-limiter.ts'
-import { attemptWaits, taskWaits } from './long-poll.ts'
+import { attemptWaits, fetchWaits, taskWaits } from './long-poll.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskStreams } from './stream/task-streams.ts'
@@ -98,6 +98,7 @@ function sharedLoops({ db, bucket, logger }: SharedDeps) {
     usage: keyUsage(db, logger),
     waits: taskWaits(db, logger),
     attempts: attemptWaits(db, logger),
+    fetches: fetchWaits(db, logger),
     requests: requestCounter(db, logger),
   }
 }

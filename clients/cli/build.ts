@@ -40,7 +40,11 @@ function writeNotices(dirs: readonly string[]): void {
 }
 
 function writeManifest(): void {
-  const { dependencies: _bundled, ...common } = JSON.parse(readFileSync(`${here}package.json`, 'utf8'))
+  const {
+    dependencies: _bundled,
+    devDependencies: _tests,
+    ...common
+  } = JSON.parse(readFileSync(`${here}package.json`, 'utf8'))
   const manifest = { ...common, bin: { matte: 'matte.js', 'matte-cli': 'matte.js' } }
   writeFileSync(`${dist}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`)
   for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE']) copyFileSync(`${here}${name}`, `${dist}/${name}`)

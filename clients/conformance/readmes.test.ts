@@ -1,17 +1,28 @@
-// The first program of each client's README, as written, from an empty folder with nothing but the package.
+// The first program of each client's README, as written, from an empty folder with nothing but the package. Deno and
+// Bun run the TypeScript program too. A worker has no files, so its program is part of this test.
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'
 import { nodePath } from '@matte/local/servers/process'
+import { freePorts } from '@matte/test/support/free-ports.ts'
+import { until } from '@matte/test/support/until.ts'
+import { rolldown } from 'rolldown'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { installHttpx } from './support/driver.ts'
 import { writeInputs } from './support/inputs.ts'
-import { runProgram } from './support/program.ts'
+import { runProgram, startProgram } from './support/program.ts'
+import { findRuntime } from './support/runtimes.ts'
 import { useService } from './support/service.ts'
 
 const clients = join(rootDir, 'clients')
+const runtimes = [
+  ['Node', nodePath, []],
+  ['Deno', await findRuntime('Deno'), ['run', '--allow-all', '--no-prompt']],
+  ['Bun', await findRuntime('Bun'), ['run']],
+] as const
+const workerd = await findRuntime('workerd')
 
 // The tools that build the wheel are fetched once, which can take minutes.
 describe('the first program of the README, from an empty folder,', { timeout: 600_000 }, () => {
@@ -47,17 +58,39 @@ describe('the first program of the README, from an empty folder,', { timeout: 60
     expect(await service.settle(workspace.id)).toMatchObject({ tasks: 1, succeeded: 1, spent: 1 })
   }
 
-  it('cuts out a photo with the TypeScript client as npm would install it', async () => {
-    const place = await given('typescript')
-    const { dir, env } = place
-    const tarball = await packTypeScript(dir)
-    writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
-    await runProgram('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error', tarball], {
-      cwd: dir,
-    })
-    const source = firstBlock('typescript', /^```(?:ts|typescript|js)\n(.*?)^```$/ms)
-    writeFileSync(join(dir, 'first.ts'), source)
-    await expectCutOut(place, source, () => runProgram(nodePath, ['first.ts'], { cwd: dir, env }))
+  for (const [runtime, path, flags] of runtimes) {
+    it.skipIf(path === undefined)(
+      `cuts out a photo with the TypeScript client as npm installs it: ${runtime}`,
+      async () => {
+        const place = await given('typescript')
+        const { dir, env } = place
+        await installTypeScript(dir)
+        const source = firstBlock('typescript', /^```(?:ts|typescript|js)\n(.*?)^```$/ms)
+        writeFileSync(join(dir, 'cut.mjs'), source)
+        await expectCutOut(place, source, () => runProgram(path ?? '', [...flags, 'cut.mjs'], { cwd: dir, env }))
+      },
+    )
+  }
+
+  it.skipIf(workerd === undefined)('cuts out a photo in a worker (workerd)', async () => {
+    const { dir, env, workspace } = await given('worker')
+    await installTypeScript(dir)
+    await bundleWorker(dir)
+    const [port = 0] = await freePorts(1)
+    writeFileSync(join(dir, 'worker.capnp'), workerConfig(port, env))
+    const worker = startProgram(workerd ?? '', ['serve', 'worker.capnp'], { cwd: dir })
+    try {
+      const body = readFileSync(join(inputs, 'photo.jpg'))
+      const response = await until('the worker answers', () =>
+        fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(() => undefined),
+      )
+      const cutOut = Buffer.from(await response.arrayBuffer())
+      expect(response.status, String(cutOut)).toBe(200)
+      expect(await sharp(cutOut).metadata()).toMatchObject({ format: 'webp', width: 320, height: 320 })
+    } finally {
+      await worker.kill()
+    }
+    expect(await service.settle(workspace.id)).toMatchObject({ tasks: 1, succeeded: 1, spent: 1 })
   })
 
   it('cuts out a photo with the Python client as pip would install it', async () => {
@@ -78,6 +111,44 @@ function firstBlock(client: string, pattern: RegExp): string {
   const lines = block.split('\n').filter((line) => line.trim() !== '' && !/^\s*(\/\/|#)/.test(line))
   expect(lines.length, 'the README says five lines').toBeLessThanOrEqual(5)
   return block
+}
+
+async function installTypeScript(dir: string): Promise<void> {
+  const tarball = await packTypeScript(dir)
+  await runProgram('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error', tarball], {
+    cwd: dir,
+  })
+}
+
+/** Bundles a worker with the installed package, as tools for workers do. */
+async function bundleWorker(dir: string): Promise<void> {
+  const source = `
+    import { Matte } from 'matte-client'
+    export default {
+      async fetch(request, env) {
+        const matte = new Matte({ apiKey: env.MATTE_API_KEY, baseUrl: env.MATTE_BASE_URL })
+        const cutout = await matte.removeBackground(await request.arrayBuffer(), { format: 'webp' })
+        return new Response(cutout.stream(), { headers: { 'content-type': cutout.contentType } })
+      },
+    }`
+  writeFileSync(join(dir, 'worker.js'), source)
+  const build = await rolldown({ input: join(dir, 'worker.js'), cwd: dir, platform: 'neutral' })
+  await build.write({ file: join(dir, 'bundle.js'), format: 'esm', codeSplitting: false })
+  await build.close()
+}
+
+function workerConfig(port: number, env: Readonly<Record<string, string>>): string {
+  const bindings = Object.entries(env).map(([name, value]) => `(name = "${name}", text = "${value}")`)
+  return `using Workerd = import "/workerd/workerd.capnp";
+    const config :Workerd.Config = (
+      services = [(name = "main", worker = .worker), (name = "internet", network = (allow = ["public", "private"]))],
+      sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]
+    );
+    const worker :Workerd.Worker = (
+      modules = [(name = "bundle.js", esModule = embed "bundle.js")],
+      compatibilityDate = "2026-01-01",
+      bindings = [${bindings.join(', ')}]
+    );`
 }
 
 /** Builds the package as its registry takes it, and packs it. */

@@ -43,7 +43,12 @@ function writeTypes(): void {
 }
 
 function writeManifest(): void {
-  const { exports: _exports, imports: _imports, ...common } = JSON.parse(readFileSync(`${here}package.json`, 'utf8'))
+  const {
+    exports: _exports,
+    imports: _imports,
+    devDependencies: _tests,
+    ...common
+  } = JSON.parse(readFileSync(`${here}package.json`, 'utf8'))
   const manifest = {
     ...common,
     exports: {

@@ -3,6 +3,7 @@ import { databaseSettings } from '@matte/core/database-settings'
 import {
   choice,
   type Env,
+  flag,
   type Infer,
   int,
   optionalSecret,
@@ -27,7 +28,7 @@ const masterKeys: Setting<MasterKeys> = {
 
 const deniedNetworks: Setting<readonly string[]> = {
   ...text('WEBHOOK_DENIED_NETWORKS', {
-    description: 'CIDRs that no webhook is sent to: the ranges of pods, services and nodes',
+    description: 'CIDRs that no webhook is sent to and no image fetched from: the ranges of pods, services and nodes',
     default: '',
   }),
   fallback: [],
@@ -73,6 +74,10 @@ export const schema = {
   }),
   deniedNetworks,
   egressProxy,
+  uploadsFetchUrls: flag('UPLOADS_FETCH_URLS', {
+    description: 'fetches images by URL for the API, which needs the same setting; docs/doors.md',
+    default: false,
+  }),
   ...accountsSetting,
   ...mailSettings,
   ...creditSettings,

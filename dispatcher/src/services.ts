@@ -1,6 +1,6 @@
 // Services of this process in start order; they stop in reverse.
 
-import { openBus } from '@matte/core/bus/bus'
+import { type Bus, openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/streams'
 import { connectionOf } from '@matte/core/database-settings'
@@ -31,7 +31,12 @@ import { createNotificationMetrics, notificationLoop, oldEventsLoop } from './du
 import { duePayments } from './due/payments.ts'
 import { referralLoop } from './due/referral-loop.ts'
 import { type DueLoop, dueLoop } from './due-loop.ts'
+import { createDownloader } from './egress/download.ts'
 import { createHttpClient, type HttpClient } from './egress/http-client.ts'
+import { fetchImage } from './fetch/fetch-image.ts'
+import { fetchLoop } from './fetch/fetch-loop.ts'
+import { createFetchMetrics } from './fetch/fetch-metrics.ts'
+import { storeUpload } from './fetch/store-upload.ts'
 import { createMailMetrics } from './mail/mail-metrics.ts'
 import { logTransport, type MailTransport } from './mail/mail-transport.ts'
 import { sendMail } from './mail/send-mail.ts'
@@ -78,8 +83,38 @@ export async function buildServices(config: Config): Promise<Services> {
       ...creditLoops({ ...dueDeps, plans: config.plans }),
       failingEndpointsLoop({ db, lockRecipients, metrics: createEndpointMetrics(registry), logger }),
       consume({ bus, durable, ready: due.untilFree, wake: due.wake, logger }),
+      ...(config.uploadsFetchUrls ? fetchServices(config, { db, bus, registry, logger }) : []),
     ],
   }
+}
+
+type FetchDeps = Pick<DueLoopDeps, 'db' | 'registry' | 'logger'> & { readonly bus: Bus }
+
+/** Total time of one image, from DNS to the last byte. */
+const fetchTimeoutMs = 10_000
+
+/** Images by URL; started only with the setting. */
+function fetchServices(config: Config, { db, bus, registry, logger }: FetchDeps): Service[] {
+  const { deniedNetworks, egressProxy: proxy, natsStreamPrefix: prefix } = config
+  const downloader = createDownloader({ deniedNetworks, proxy, timeoutMs: fetchTimeoutMs })
+  const store = storeUpload()
+  const metrics = createFetchMetrics(registry)
+  const deps = { db, downloader, store, metrics, logger }
+  const fetches = fetchLoop({
+    db,
+    fetchImage: (fetch, signal) => fetchImage(deps, fetch, signal),
+    timeoutMs: fetchTimeoutMs,
+    // The caller gives up after 25 s; a fetch that is cut off is taken over.
+    finishWithinMs: Math.floor(config.stopWithinMs * 0.5),
+    metrics,
+    logger,
+  })
+  const stop = async (): Promise<void> => void (await Promise.all([downloader.close(), store.close()]))
+  return [
+    { name: 'fetch-clients', start: () => undefined, stop },
+    fetches,
+    consume({ bus, durable: durables.fetchNudges(prefix), ready: fetches.untilFree, wake: fetches.wake, logger }),
+  ]
 }
 
 type DueLoopDeps = {

@@ -5,7 +5,7 @@ import { rootDir } from '@matte/local/paths'
 import { findDangling } from './references.ts'
 
 /** Names that are external, or not in the repository. */
-const skipped = new Set(['.git', '.local', 'node_modules', 'coverage'])
+const skipped = new Set(['.git', '.local', 'node_modules', 'coverage', 'dist'])
 
 /** Files to read; others only need to exist. */
 const isText = (name: string): boolean => /\.(ts|md|yaml|sh)$|^Makefile$/.test(name)

@@ -6,6 +6,7 @@ import { dashboardFiles } from './chart/dashboards/document.ts'
 import { writeOperatorRules, writeValuesSchema, writeValuesTable, writeWorkerRules } from './chart/documents.ts'
 import { writeSchemaDigest } from './chart/schema-digest.ts'
 import { writeChartVersion, writeImageVersion } from './chart/version.ts'
+import { writeOperations } from './clients/operations.ts'
 import { writePythonModels } from './clients/python.ts'
 import { writeAppTypes, writeTypeScriptConstants, writeTypeScriptTypes } from './clients/typescript.ts'
 import { writeCrd, writeCrdOfAnyPodPatch } from './crd-file.ts'
@@ -36,6 +37,7 @@ const generated: Readonly<Record<string, (before: string) => string | Promise<st
   'clients/typescript/src/generated/app.ts': writeAppTypes,
   'clients/typescript/src/generated/constants.ts': writeTypeScriptConstants,
   'clients/python/src/matte/_generated.py': writePythonModels,
+  'clients/python/tests/operations.json': writeOperations,
   ...dashboardFiles,
 }
 

@@ -25,6 +25,7 @@ import { dueMetrics } from '@matte/core/webhook/due-metrics'
 import { deliveryMetrics } from '@matte/dispatcher/delivery-metrics'
 import { endpointMetrics } from '@matte/dispatcher/due/failing-endpoints'
 import { notificationMetrics } from '@matte/dispatcher/due/notifications'
+import { fetchMetrics } from '@matte/dispatcher/fetch/fetch-metrics'
 import { mailMetrics } from '@matte/dispatcher/mail/mail-metrics'
 import { paymentMetrics } from '@matte/people/payment/payment-deps'
 import { replaceSection, toTable } from './markdown.ts'
@@ -43,7 +44,7 @@ export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]
   operator: [clusterMetrics, leaderMetrics, poolMetrics, recordMetrics, valuesPoolMetrics, startMetrics],
   dispatcher: [
     ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],
-    paymentMetrics,
+    ...[paymentMetrics, fetchMetrics],
   ],
 }
 

@@ -135,9 +135,10 @@ function findPaths(index: Index, path: string, prose: string): string[] {
     .map((name) => `the path ${name} does not exist`)
 }
 
-/** Whether it looks like a path of this repository: no placeholder, no URL, no path of the local installation. */
+/** Whether it looks like a path of this repository, and not of the local installation, of a build, or of a URL. */
 function looksLikePath({ topFolders }: Index, name: string): boolean {
-  if (!/^[\w.][\w./-]*$/.test(name) || !name.includes('/') || /^(\.local|node_modules)\//.test(name)) return false
+  if (!/^[\w.][\w./-]*$/.test(name) || !name.includes('/') || /^(\.local|node_modules)\/|\/dist(\/|$)/.test(name))
+    return false
   return /\.(ts|md|yaml|sh|json)$|\/$/.test(name) || topFolders.has(name.split('/')[0] ?? '')
 }
 

@@ -19,7 +19,7 @@ afterAll(() => rmSync(dir, { recursive: true }))
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
 describe('with a console', () => {
-  const world = useApi({ CONSOLE_DIR: dir })
+  const world = useApi({ CONSOLE_ENABLED: 'true', CONSOLE_DIR: dir })
   const get = (path: string, headers: Record<string, string> = html) =>
     fetch(`${world.api.url}${path}`, { headers, redirect: 'manual' })
 
@@ -103,7 +103,7 @@ describe('without a console', () => {
 })
 
 describe('before the console is built', () => {
-  const world = useApi({ CONSOLE_DIR: join(dir, 'nothing') })
+  const world = useApi({ CONSOLE_ENABLED: 'true', CONSOLE_DIR: join(dir, 'nothing') })
 
   it('says what to do', async () => {
     const response = await fetch(world.api.url, { headers: html })

@@ -1,21 +1,34 @@
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { unzipSync } from 'fflate'
 import sharp from 'sharp'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Fetcher, startFetcher } from '../dispatcher/fetcher.ts'
+import { type Receiver, startReceiver } from '../dispatcher/receiver.ts'
 import { lemur, truncatedPng } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
 import { codeOf, formOf } from './doors.ts'
 
 const stack = useStack({ processes: ['worker'] })
 let apiKey = ''
+let receiver: Receiver
+let fetcher: Fetcher
 
 beforeAll(async () => {
+  receiver = await startReceiver((response, { path }) =>
+    path === '/lemur.png' ? response.end(lemur()) : response.end('no image'),
+  )
+  fetcher = await startFetcher(stack.db, receiver)
   const key = generateApiKey()
   const { workspaceId } = stack
   await insertApiKey(stack.db, key, { workspaceId, name: 'door', scopes: ['tasks:write'], expiresAt: null })
   apiKey = key.key
   const rembg = { DOORS_REMBG: 'true', DOORS_REMBG_NETWORKS: '127.0.0.0/8', DOORS_REMBG_WORKSPACE: workspaceId }
-  await stack.start('api', { DOORS_REMOVEBG: 'true', ...rembg })
+  await stack.start('api', { DOORS_REMOVEBG: 'true', UPLOADS_FETCH_URLS: 'true', ...rembg })
+})
+afterAll(async () => {
+  await fetcher.stop()
+  await receiver.close()
 })
 
 const post = (path: string, body: NonNullable<RequestInit['body']>, headers: Record<string, string> = {}) =>
@@ -81,6 +94,98 @@ describe('the door for remove.bg', () => {
     expect(response.headers.get('content-type')).toBe(`image/${format}`)
   })
 
+  const byUrl = { image_url: 'http://images.example/lemur.png' }
+
+  it('takes the image by URL, for each form of body', async () => {
+    const file = await bytesOf(await removebg(upload({ size: 'full' })))
+    const asked = { ...byUrl, size: 'full' }
+    for (const response of [
+      await removebg(formOf(asked)),
+      await removebg(new URLSearchParams(asked)),
+      await removebg(JSON.stringify(asked), { 'content-type': 'application/json' }),
+    ]) {
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
+      expect((await bytesOf(response)).equals(file)).toBe(true)
+    }
+  })
+
+  it.each([
+    [{ image_url: 'http://127.0.0.1/lemur.png' }, 'invalid_parameters'],
+    [{ image_url: 'http://inside.example/lemur.png' }, 'invalid_parameters'],
+    [{ image_url: 'http://images.example/page' }, 'invalid_file_type'],
+    [{ ...byUrl, bg_image_url: 'http://images.example/page' }, 'invalid_file_type'],
+  ])('answers 400 for %j', async (fields, code) => {
+    const response = await removebg(formOf(fields as Record<string, string>))
+    expect([response.status, await codeOf(response)]).toEqual([400, code])
+  })
+
+  const blue = () => sharp({ create: { width: 300, height: 200, channels: 3, background: '#0000ff' } })
+
+  it('puts the cut-out over a background image, by file and by URL', async () => {
+    const form = upload({ size: 'full' })
+    form.set('bg_image_file', new Blob([Buffer.from(await blue().png().toBuffer())]), 'blue.png')
+    const response = await removebg(form)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
+    const { width, height } = await sharp(lemur()).metadata()
+    const composed = await bytesOf(response)
+    expect(await sizeOf(composed)).toEqual({ format: 'jpeg', width, height, channels: 3 })
+    const left = Number(response.headers.get('x-foreground-left'))
+    const top = Number(response.headers.get('x-foreground-top'))
+    expect(left + top).toBeGreaterThan(0) // the corner outside the box is background
+    const corner = left > 0 ? { left: 0, top: Math.floor(height / 2) } : { left: Math.floor(width / 2), top: 0 }
+    const { dominant } = await sharp(
+      await sharp(composed)
+        .extract({ ...corner, width: 1, height: 1 })
+        .png()
+        .toBuffer(),
+    ).stats()
+    expect(dominant.b - dominant.r).toBeGreaterThan(150)
+    const png = await removebg(upload({ size: 'full', format: 'png', bg_image_url: byUrl.image_url }))
+    expect(await sizeOf(await bytesOf(png))).toMatchObject({ format: 'png', width, height, channels: 3 })
+    // The task shows only members of the interface, and no upload is left over.
+    const { items: [task] = [] } = await stack.client.listTasks()
+    expect(JSON.stringify(task)).not.toMatch(/"door"|background/)
+    expect(
+      await stack.db
+        .selectFrom('upload')
+        .select('id')
+        .where('used_at', 'is', null)
+        .where('deleted_at', 'is', null)
+        .execute(),
+    ).toEqual([])
+  })
+
+  it('answers 400 for a background that cannot be decoded', async () => {
+    const form = upload()
+    form.set('bg_image_file', new Blob([Buffer.from(truncatedPng())]), 'b.png')
+    const response = await removebg(form)
+    expect([response.status, await codeOf(response)]).toEqual([400, 'failed_to_read_image'])
+  })
+
+  it('answers a zip of colours and matte, which make the cut-out', async () => {
+    const cutOut = await bytesOf(await removebg(upload({ size: 'full' })))
+    const response = await removebg(upload({ size: 'full', format: 'zip' }))
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/zip'])
+    const bytes = await bytesOf(response)
+    expect(Number(response.headers.get('content-length'))).toBe(bytes.length)
+    const { width, height } = await sharp(lemur()).metadata()
+    expect(response.headers.get('x-width')).toBe(String(width))
+    const { 'color.jpg': colour, 'alpha.png': alpha, ...others } = unzipSync(bytes)
+    expect(others).toEqual({})
+    expect(await sizeOf(Buffer.from(colour ?? ''))).toEqual({ format: 'jpeg', width, height, channels: 3 })
+    expect(await sizeOf(Buffer.from(alpha ?? ''))).toEqual({ format: 'png', width, height, channels: 1 })
+    const matte = await sharp(alpha).toColourspace('b-w').raw().toBuffer()
+    const wanted = await sharp(cutOut).extractChannel('alpha').raw().toBuffer()
+    expect(matte.equals(wanted)).toBe(true)
+    // The result of the task is the cut-out; the zip is deleted with it.
+    const { items: [task] = [] } = await stack.client.listTasks()
+    const keys = await stack.bucket.keys('results/')
+    expect(keys.filter((key) => key.includes(task?.id ?? '')).map((key) => key.split('.').at(-1))).toEqual([
+      'png',
+      'zip',
+    ])
+  })
+
   it('shrinks to 0.25 megapixels by default', async () => {
     const response = await removebg(upload())
     const { width = 0, height = 0 } = await sizeOf(await bytesOf(response))
@@ -132,6 +237,19 @@ describe('the door for rembg', () => {
     expect(await sizeOf(mask)).toMatchObject({ format: 'png', channels: 1 })
     const opaque = await bytesOf(await remove({}, '?bgc=255,0,0,255'))
     expect((await sharp(opaque).stats()).isOpaque).toBe(true)
+  })
+
+  it('takes the image by URL', async () => {
+    const { width, height } = await sharp(lemur()).metadata()
+    const url = encodeURIComponent('http://images.example/lemur.png')
+    const response = await fetch(`${stack.process('api').url}/api/remove?url=${url}&om=true`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
+    expect(await sizeOf(await bytesOf(response))).toEqual({ format: 'png', width, height, channels: 1 })
+    const refused = await fetch(`${stack.process('api').url}/api/remove?url=http://10.0.0.1/`)
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      { detail: expect.stringContaining('public internet') },
+    ])
   })
 
   it('answers 400 for an image that cannot be decoded', async () => {

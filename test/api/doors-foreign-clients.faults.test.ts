@@ -6,17 +6,25 @@ import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Fetcher, startFetcher } from '../dispatcher/fetcher.ts'
+import { type Receiver, startReceiver } from '../dispatcher/receiver.ts'
 import { installNpmClient, installPythonClient, type PythonClient } from '../support/foreign-clients/install.ts'
 import { type NamedNetwork, startNamedNetwork } from '../support/foreign-clients/named-network.ts'
 import { lemur } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
 
-const stack = useStack({ env: { api: { DOORS_REMOVEBG: 'true' } }, processes: ['api', 'worker'] })
+const stack = useStack({
+  env: { api: { DOORS_REMOVEBG: 'true', UPLOADS_FETCH_URLS: 'true' } },
+  processes: ['api', 'worker'],
+})
 const dir = mkdtempSync(join(tmpdir(), 'foreign-'))
 const photoFile = join(dir, 'photo.png')
 const key = generateApiKey()
 const apiKey = key.key
 let network: NamedNetwork
+let receiver: Receiver
+let fetcher: Fetcher
+const photoUrl = 'http://images.example/lemur.png'
 let npmFolder: string
 let pythonClient: PythonClient
 
@@ -26,9 +34,15 @@ beforeAll(async () => {
   writeFileSync(photoFile, lemur())
   npmFolder = await installNpmClient()
   pythonClient = await installPythonClient()
+  receiver = await startReceiver((response) => response.end(lemur()))
+  fetcher = await startFetcher(stack.db, receiver)
   network = await startNamedNetwork(dir, 'api.remove.bg', stack.process('api').url)
 }, 300_000)
-afterAll(() => network.stop())
+afterAll(async () => {
+  await network.stop()
+  await fetcher.stop()
+  await receiver.close()
+})
 
 const sizeOf = async (file: string) => {
   const { format, width, height, hasAlpha } = await sharp(readFileSync(file)).metadata()
@@ -80,8 +94,23 @@ describe('npm remove.bg 1.3.0', () => {
   it('rejects with the errors of the service', async () => {
     const wrong = await callNpm('removeBackgroundFromImageBase64', { apiKey: 'wrong' }, `base64img: ${base64img}`)
     expect(wrong).toMatchObject({ errors: [{ code: 'auth_failed' }] })
-    const url = await callNpm('removeBackgroundFromImageUrl', { url: 'https://example.com/cat.jpg' })
-    expect(url).toMatchObject({ errors: [{ code: 'not_supported' }] })
+    const url = await callNpm('removeBackgroundFromImageUrl', { url: 'http://10.0.0.1/cat.jpg' })
+    expect(url).toMatchObject({ errors: [{ code: 'invalid_parameters' }] })
+  })
+
+  it('writes the cut-out of a URL', async () => {
+    const outputFile = join(dir, 'npm-url.png')
+    const { width, height } = await sharp(photoFile).metadata()
+    await callNpm('removeBackgroundFromImageUrl', { url: photoUrl, size: 'full', outputFile })
+    expect(await sizeOf(outputFile)).toEqual({ format: 'png', width, height, hasAlpha: true })
+  })
+
+  it('writes the cut-out over a background by URL', async () => {
+    const outputFile = join(dir, 'npm-over.jpg')
+    const options = { path: photoFile, size: 'full', bg_image_url: photoUrl, outputFile }
+    await callNpm('removeBackgroundFromImageFile', options)
+    const { width, height } = await sharp(photoFile).metadata()
+    expect(await sizeOf(outputFile)).toEqual({ format: 'jpeg', width, height, hasAlpha: false })
   })
 })
 
@@ -98,6 +127,12 @@ describe('PyPI removebg 0.4', () => {
     writeFileSync(join(dir, 'photo.b64'), lemur().toString('base64'))
     await callPython('remove_background_from_base64_img', 'open("photo.b64").read(), size="full", bg_color="81d4fa"')
     expect(await sizeOf(join(dir, 'no-bg.png'))).toMatchObject({ format: 'jpeg', hasAlpha: false })
+  })
+
+  it('writes the cut-out of a URL', async () => {
+    await callPython('remove_background_from_img_url', `"${photoUrl}", size="full", new_file_name="url.png"`)
+    const { width, height } = await sharp(photoFile).metadata()
+    expect(await sizeOf(join(dir, 'url.png'))).toEqual({ format: 'png', width, height, hasAlpha: true })
   })
 
   it('raises for a wrong key', async () => {

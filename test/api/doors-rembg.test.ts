@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { givenWorkspace } from '../support/factories.ts'
 import { formOf, untilTask } from './doors.ts'
-import { smallImage, useApi } from './given.ts'
+import { claim, smallImage, useApi } from './given.ts'
 
 const world = useApi()
 
@@ -103,7 +103,7 @@ describe('/api/remove', () => {
   it('answers 400 for a URL and for a file that is no image', async () => {
     await withDoor({}, async (api) => {
       const url = await fetch(`${api.url}/api/remove?url=http://127.0.0.1/cat.png`)
-      expect([url.status, await url.json()]).toEqual([400, { detail: expect.stringContaining('is not fetched') }])
+      expect([url.status, await url.json()]).toEqual([400, { detail: expect.stringContaining('by URL') }])
       const text = await remove(api, {}, Buffer.from('no image'))
       expect([text.status, await text.json()]).toEqual([400, { detail: expect.stringContaining('image/png') }])
     })
@@ -120,6 +120,17 @@ describe('/api/remove', () => {
       const response = await remove(api, {}, await smallImage())
       expect([response.status, await response.json()]).toEqual([504, { detail: expect.any(String) }])
       await untilTask(world, workspaceId, 'canceled')
+    })
+  })
+
+  it('names a task in progress when the wait ends', async () => {
+    await withDoor({}, async (api, workspaceId) => {
+      const answering = remove(api, {}, await smallImage())
+      const { id } = await untilTask(world, workspaceId, 'queued')
+      await claim(world.db, id)
+      const response = await answering
+      expect([response.status, response.headers.get('x-task-id')]).toEqual([504, id])
+      expect(await response.json()).toEqual({ detail: expect.stringContaining(id) })
     })
   })
 

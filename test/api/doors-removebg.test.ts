@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'
 import { until } from '../support/until.ts'
 import { codeOf, countTasks, countUnusedUploads, formOf, type RemovebgErrors, untilTask } from './doors.ts'
-import { type Caller, type CallerOptions, givenCaller, smallImage, useApi } from './given.ts'
+import { type Caller, type CallerOptions, claim, givenCaller, smallImage, useApi } from './given.ts'
 
 // Without a worker, tasks stay queued.
 const world = useApi({ DOORS_REMOVEBG: 'true', TASKS_MAX_WAIT: '1' })
@@ -65,8 +65,10 @@ describe('POST /v1.0/removebg', () => {
     ['without an image', {}, 'missing_source'],
     ['with two images', { image_file_b64: 'AAAA', image_url: 'https://example.com/cat.jpg' }, 'multiple_sources'],
     ['with a URL', { image_url: 'https://example.com/cat.jpg' }, 'not_supported'],
-    ['for a zip', { image_file_b64: 'AAAA', format: 'zip' }, 'not_supported'],
-    ['with a background image', { image_file_b64: 'AAAA', bg_image_url: 'https://example.com/b.jpg' }, 'not_supported'],
+    ['with a background as text', { image_file_b64: 'AAAA', bg_image_file: 'AAAA' }, 'invalid_parameters'],
+    ['with two backgrounds', { image_file_b64: 'AAAA', bg_image_url: 'x', bg_color: 'red' }, 'invalid_parameters'],
+    ['for a zip with a background', { image_file_b64: 'AAAA', format: 'zip', bg_color: 'red' }, 'invalid_parameters'],
+    ['for a zip of a matte', { image_file_b64: 'AAAA', format: 'zip', channels: 'alpha' }, 'invalid_parameters'],
     ['with a shadow', { image_file_b64: 'AAAA', add_shadow: 'true' }, 'not_supported'],
     ['with a shadow of the newer form', { image_file_b64: 'AAAA', shadow_type: 'drop' }, 'not_supported'],
     ['of an unknown size', { image_file_b64: 'AAAA', size: 'huge' }, 'invalid_parameters'],
@@ -161,6 +163,58 @@ describe('POST /v1.0/removebg', () => {
     expect([response.status, await codeOf(response)]).toEqual([503, 'timeout'])
     await untilTask(world, caller.workspaceId, 'canceled')
     expect(await balanceOf(caller)).toEqual({ available: 5, held: 0 })
+  })
+
+  it('names a task in progress when the wait ends: it is charged, and its result is kept', async () => {
+    const caller = await world.caller({ credits: 5 })
+    const answering = send(caller, { body: await imageForm() })
+    const { id } = await untilTask(world, caller.workspaceId, 'queued')
+    await claim(world.db, id)
+    const response = await answering
+    expect([response.status, response.headers.get('x-task-id')]).toEqual([503, id])
+    const { errors } = (await response.json()) as RemovebgErrors
+    expect(errors).toMatchObject([{ code: 'timeout', detail: expect.stringContaining(`/tasks/${id}`) }])
+    expect(await balanceOf(caller)).toEqual({ available: 4, held: 1 })
+  })
+
+  it('refuses a background that is no image, or is not fetched, and keeps no upload', async () => {
+    const caller = await world.caller()
+    const text = await imageForm()
+    text.set('bg_image_file', new Blob(['no image']), 'b.png')
+    const refused = await send(caller, { body: text })
+    expect([refused.status, await codeOf(refused)]).toEqual([400, 'invalid_file_type'])
+    const byUrl = await send(caller, { body: await imageForm({ bg_image_url: 'https://example.com/b.jpg' }) })
+    expect([byUrl.status, await codeOf(byUrl)]).toEqual([400, 'not_supported'])
+    expect(await countUnusedUploads(world, caller.workspaceId)).toBe(0)
+    expect(await countTasks(world, caller.workspaceId)).toBe(0)
+  })
+
+  it('releases a background when its task is canceled', async () => {
+    const caller = await world.caller()
+    const form = await imageForm()
+    form.set('bg_image_file', new Blob([Buffer.from(await smallImage())]), 'b.png')
+    expect((await send(caller, { body: form })).status).toBe(503)
+    await untilTask(world, caller.workspaceId, 'canceled')
+    expect(await countUnusedUploads(world, caller.workspaceId)).toBe(0)
+  })
+
+  it('shows its headers to pages of allowed origins', async () => {
+    const origin = 'https://pages.example.com'
+    const api = await startApi({
+      DATABASE_URL: world.databaseUrl,
+      DOORS_REMOVEBG: 'true',
+      CORS_ALLOWED_ORIGINS: origin,
+    })
+    try {
+      const caller = await givenCaller(world.db, api)
+      const response = await send(caller, { body: formOf({}), headers: { origin }, url: api.url })
+      const exposed = response.headers.get('access-control-expose-headers')
+      for (const name of ['X-Credits-Charged', 'X-Width', 'X-Foreground-Top', 'X-Task-Id']) {
+        expect(exposed).toContain(name)
+      }
+    } finally {
+      await api.stop()
+    }
   })
 
   it('cancels a task that is still queued when the client disconnects, and releases its credit', async () => {

@@ -58,6 +58,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(routes.filter((route) => !others.some((prefix) => route.includes(prefix))).sort()).toEqual(
       [
         `POST ${prefix}/uploads/presign`,
+        `POST ${prefix}/uploads/fetch`,
         `POST ${prefix}/tasks`,
         `GET ${prefix}/tasks`,
         `GET ${prefix}/tasks/{taskId}`,

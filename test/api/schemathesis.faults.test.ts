@@ -59,6 +59,7 @@ function withRealValues({ imageUrl }: { imageUrl: string }): Document {
     output: { enum: [null, {}, { format: 'webp', crop: true }, { format: 'jpeg', background: '#ffffff' }] },
     contentType: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp'] },
     since: { type: 'string', enum: ['2026-03-01', '2026-03-01T10:00:00Z'] },
+    until: { type: ['string', 'null'], enum: ['2026-03-02', '2026-03-02T10:00:00Z', null] },
     fileSize: { type: ['integer', 'null'], minimum: 1, maximum: 10_000_000 },
   }
   const parameters: Record<string, Schema> = {

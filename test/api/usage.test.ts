@@ -13,6 +13,7 @@ type UsageAnswer = {
   apiRequests: number
   creditsConsumed: number
   errorRate: number
+  credits: { available: number; held: number } | null
   monthlyQuota: { limit: number | null; used: number; remaining: number | null; resetsAt: string }
   period: { start: string; end: string }
   daily: Record<string, unknown>[]
@@ -40,6 +41,7 @@ describe('GET /open/developer/usage', () => {
         'averageLatencyMs',
         'errorRate',
         'monthlyQuota',
+        'credits',
         'daily',
       ].sort(),
     )
@@ -61,8 +63,17 @@ describe('GET /open/developer/usage', () => {
     }
   })
 
-  it('shows no limit on a plan without one', async () => {
+  it('shows the credits that are left and those that open tasks hold', async () => {
+    const { client } = await world.caller({ plan: 'pro', credits: 5 })
+    const imageUrl = await client.upload(await smallImage())
+    await succeed(world.db, (await client.createTask({ imageUrl })).id)
+    await client.createTask({ imageUrl })
+    expect((await usageOf(client)).credits).toEqual({ available: 3, held: 1 })
+  })
+
+  it('shows no limit and no credits on a plan without them', async () => {
     const { client } = await world.caller({ plan: 'internal' })
+    expect((await usageOf(client)).credits).toBeNull()
     expect((await usageOf(client)).monthlyQuota).toMatchObject({ limit: null, remaining: null, used: 0 })
   })
 

@@ -12,8 +12,14 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['GET /workspaces', 'POST /workspaces/{workspaceId}/switch', 'GET /export'],
   ],
   tasks: [
+    ...['POST /uploads/fetch'],
     ...['POST /uploads/presign', 'POST /images', 'GET /images', 'GET /images/{taskId}', 'DELETE /images/{taskId}'],
-    ...['GET /images/{taskId}/events', 'GET /images/{taskId}/download', 'POST /images/{taskId}/retry'],
+    ...[
+      'GET /images/{taskId}/events',
+      'GET /images/{taskId}/download',
+      'GET /images/{taskId}/input',
+      'POST /images/{taskId}/retry',
+    ],
     ...['POST /batch', 'GET /batch', 'GET /batch/{batchId}', 'DELETE /batch/{batchId}', 'GET /stream'],
   ],
   credits: [

@@ -13,7 +13,7 @@ const mailbox = useMailbox(() => ({ databaseUrl: world.databaseUrl, masterKeys }
 
 describe('a mail about a subscription', () => {
   it.each([
-    ['de-DE', 'Europe/Berlin', '29,00 $'],
+    ['fr-FR', 'Europe/Paris', '29,00 $US'],
     ['en-US', 'America/New_York', '$29.00'],
     ['ja-JP', 'Asia/Tokyo', '$29.00'],
     ['ar-EG', 'Africa/Cairo', '\u2068\u200f٢٩٫٠٠ US$\u2069'],
@@ -32,6 +32,21 @@ describe('a mail about a subscription', () => {
     expect(mail.text).toContain(`The plan ends on ${isolated ? `\u2068${day}\u2069` : day}.`)
     expect(mail.html).toContain(`The plan ends on ${isolated ? `<bdi>${day}</bdi>` : day}.`)
   })
+})
+
+it('mails and notifications are in the language of the account, also after a change', async () => {
+  const someone = await givenPerson(world.db, world.api, { plan: 'free', credits: 0 })
+  const { client, email } = someone
+  await client.call('PATCH', '/users/profile', { body: { locale: 'de-AT', timeZone: 'Europe/Vienna' } })
+  await pay(someone, await order(someone, { plan: 'pro', interval: 'month' }))
+  const paid = await mailbox.untilMail(email, 'Wir haben Ihre Zahlung erhalten')
+  expect(paid.text).toContain('Sie haben $ 29,00 bezahlt.')
+  expect(paid.html).toContain('<html lang="de">')
+  const { data } = await client.call<{ items: { title: string }[] }>('GET', '/notifications')
+  expect(data.items.map(({ title }) => title)).toContain('Wir haben Ihre Zahlung erhalten')
+  await client.call('PATCH', '/users/profile', { body: { locale: 'en' } })
+  await client.call('POST', '/payments/subscription/cancel')
+  expect((await mailbox.untilMail(email, 'Your subscription was canceled')).html).toContain('<html lang="en">')
 })
 
 describe('a user-supplied name in a mail', () => {

@@ -35,8 +35,10 @@ const isPage = ({ responses }: Get): boolean => {
   const { allOf = [] } = follow(follow(schema)?.properties?.data) ?? {}
   return allOf.some(({ $ref }) => $ref === '#/components/schemas/Page')
 }
+/** `test/api/operator.test.ts` covers the lists for operators. */
+const isForOperators = (path: string): boolean => path.startsWith('/api/v1/operator/')
 const pages = Object.entries(paths).flatMap(([path, { get }]) =>
-  get !== undefined && isPage(get) ? [{ ...get, method: 'GET', path }] : [],
+  get !== undefined && isPage(get) && !isForOperators(path) ? [{ ...get, method: 'GET', path }] : [],
 )
 const takesSize = ({ parameters = [] }: Get): boolean => parameters.some(({ name }) => name === 'pageSize')
 const [paged, whole] = [pages.filter(takesSize), pages.filter((page) => !takesSize(page))]

@@ -36,6 +36,31 @@ describe('every page', () => {
     expect(html).toMatch(/<html lang="en">[\s\S]*<meta name="viewport"[\s\S]*<main>\s*<h1>/)
   })
 
+  it.each(paths)('%s is in German for a browser that prefers it', async (path) => {
+    const [english, german] = await Promise.all(
+      ['en', 'de-AT,de;q=0.9,en;q=0.8'].map((language) =>
+        visit(at(path), { headers: { 'accept-language': language } }),
+      ),
+    )
+    expect(german?.html).toContain('<html lang="de">')
+    expect(german?.heading).not.toBe(english?.heading)
+    const shape = ({ html = '' } = {}) => html.match(/<\/?[a-z]+\d?|(name|id|href|action)="[^"]*"/g)
+    expect(shape(german)).toEqual(shape(english))
+  })
+
+  it('explains errors in German, beside their fields', async () => {
+    const body = new URLSearchParams({ email: 'ada', password: 'kurz' })
+    const headers = { 'accept-language': 'de', 'sec-fetch-site': 'same-origin' }
+    const { html, text } = await visit(at('/register'), { method: 'POST', body, headers })
+    expect(html).toContain('<title>Fehler: Konto anlegen · Matte</title>')
+    expect(text).toContain('Korrigieren Sie die markierten Felder')
+    expect(text).toContain('E-Mail-Adresse muss eine E-Mail-Adresse sein.')
+    expect(text).toContain('Passwort muss mindestens 12 Zeichen haben.')
+    const login = new URLSearchParams({ email: 'nobody@example.com', password: 'amber kettle over slate' })
+    const refused = await visit(at('/login'), { method: 'POST', body: login, headers })
+    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('oder das Passwort ist falsch.')])
+  })
+
   it.each(paths)('%s labels each field and has one heading', async (path) => {
     const { html } = await visit(at(path))
     const fields = [...html.matchAll(/<input(?! type="hidden")[^>]*? id="([^"]+)"/g)].map(([, id]) => id)

@@ -132,6 +132,19 @@ describe('the history of a task', () => {
   })
 })
 
+describe('the photo of a task', () => {
+  it('has a link for fifteen minutes, for its workspace alone', async () => {
+    const someone = await person()
+    const { id } = await create(someone)
+    const { url, expiresAt } = await read<Record<string, string>>(someone, `/images/${id}/input`)
+    expect(new URL(url ?? '').searchParams.get('X-Amz-Expires')).toBe('900')
+    expect(Date.parse(expiresAt ?? '')).toBeGreaterThan(Date.now())
+    const answer = await fetch(url ?? '')
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toMatch(/^image\//)
+  })
+})
+
 describe('a download', () => {
   it('is a link for a limited time, and its content', async () => {
     const someone = await person()

@@ -97,6 +97,13 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(readWorker(await renderEnv('worker', given))).toMatchObject(ambient)
   })
 
+  it('open uploads by URL in both processes, and in neither by default', async () => {
+    const given = { ...values, uploads: { fetchUrls: true } }
+    expect(readApi(await renderEnv('api', given)).uploadsFetchUrls).toBe(true)
+    expect(readDispatcher(await renderEnv('dispatcher', given)).uploadsFetchUrls).toBe(true)
+    expect([readApi(api).uploadsFetchUrls, readDispatcher(dispatcher).uploadsFetchUrls]).toEqual([false, false])
+  })
+
   it('reach the worker', async () => {
     expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
   })
@@ -138,7 +145,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(plain).toMatchObject({
       mailEnabled: false,
       registration: 'invite',
-      appUrl: 'http://localhost:8080/api/v1/app/pages',
+      appUrl: 'http://localhost:8080',
     })
     expect(plain).toMatchObject({ paymentsProvider: undefined, paymentsSelfRefundDays: 14 })
     const sender = readDispatcher(await renderEnv('dispatcher', {}))

@@ -189,7 +189,7 @@ describe('a consumer', () => {
     })
     await givenConsumer(party)
     const { config } = await streamInfo(party)
-    expect(config.subjects).toEqual([`${party.prefix}.task.>`, `${party.prefix}.delivery`])
+    expect(config.subjects).toEqual(['task.>', 'delivery', 'fetch'].map((last) => `${party.prefix}.${last}`))
     expect(config.storage).toBe('file') // unchanged, because the server cannot change it
   })
 

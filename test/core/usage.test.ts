@@ -30,7 +30,8 @@ describe('the usage of a workspace', () => {
   it('is zero everywhere for a workspace without activity', async () => {
     const { id } = await givenWorkspace(database.db)
     const usage = await readUsage(database.db, id, internal)
-    const { period, monthlyQuota, daily, ...totals } = usage
+    const { period, monthlyQuota, daily, credits, ...totals } = usage
+    expect(credits).toBeNull()
     expect(totals).toEqual({
       totalTasks: 0,
       succeededTasks: 0,
@@ -104,8 +105,9 @@ describe('the usage of a workspace', () => {
       transformResult: async ({ result }) => result,
     })
     await readUsage(listening, id, pro)
-    expect(statements).toHaveLength(2)
-    for (const statement of statements) expect(statement).not.toMatch(/\btask\b|credit_/)
+    // The month, the days, and the balance.
+    expect(statements).toHaveLength(3)
+    for (const statement of statements) expect(statement).not.toMatch(/\btask\b|credit_(ledger|hold)/)
   })
 
   it('adds requests of many workspaces from several concurrent processes without losing any', async () => {

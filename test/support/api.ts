@@ -43,6 +43,8 @@ export async function startApi(
     DRAIN_MS: '0',
     // All tests share one address, and many of them send wrong keys.
     FAILED_CREDENTIALS_PER_MINUTE: '1000000',
+    // Tests of the console enable it; in all others links lead to the pages of the API.
+    CONSOLE_ENABLED: 'false',
     LOG_LEVEL: 'silent',
     ...envAs('api', variables),
   })

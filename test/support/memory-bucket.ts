@@ -48,6 +48,7 @@ export function memoryBucket(): Bucket {
     delete: async (key) => void objects.delete(key),
     list: async (prefix) => [...objects.keys()].filter((key) => key.startsWith(prefix)),
     presignPut: signsNothing,
+    presignOwnPut: signsNothing,
     presignGet: signsNothing,
     probe: async () => true,
     ensure: async () => undefined,

@@ -24,14 +24,15 @@ export type Receiver = {
   close(): Promise<void>
 }
 
-export async function startReceiver(): Promise<Receiver> {
+/** @param body of every response */
+export async function startReceiver({ body = '' } = {}): Promise<Receiver> {
   const received: Webhook[] = []
   const statuses: number[] = []
   const server = createServer((request, response) => {
     readBytes(request).then(
       (bytes) => {
         received.push({ path: request.url ?? '', headers: request.headers, bytes, at: performance.now() })
-        response.writeHead(statuses.shift() ?? 200).end()
+        response.writeHead(statuses.shift() ?? 200).end(body)
       },
       () => response.destroy(),
     )

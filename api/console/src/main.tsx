@@ -21,13 +21,13 @@ addEventListener('vite:preloadError', ({ payload }) => {
 })
 const queries = createQueries()
 const session = createSession(baseUrl())
-const changes = createTaskChanges(session.app)
 followSession(queries, session)
+const changes = createTaskChanges(session.app)
 let identity = identityOf(session.get())
 session.subscribe(() => {
-  const now = identityOf(session.get())
-  if (now !== identity) changes.reset()
-  identity = now
+  const next = identityOf(session.get())
+  if (next !== identity) changes.reset()
+  identity = next
 })
 void session.start()
 

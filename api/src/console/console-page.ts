@@ -86,6 +86,7 @@ const settingsOf = (config: Config) => ({
   registration: registrationOf(config),
   passwordReset: hasMail(config),
   payments: checkPayments(config, config),
+  fetchUrls: config.uploadsFetchUrls,
   publicUrl: config.publicUrl,
 })
 

@@ -4,9 +4,13 @@ import type { Readable } from 'node:stream'
 import type {} from '@fastify/multipart'
 import { MatteError } from '@matte/core/error'
 import { invalidParam, invalidParams } from '@matte/core/invalid-params'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { doorDeadlineMs } from '../limit/body-deadline.ts'
+import { bodyLate } from '../limit/capacity.ts'
 
 export type DoorFile = { readonly fileName: string; readonly bytes: Buffer }
+
+export type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 export type DoorForm = {
   /** Numbers and booleans of JSON as text. */
@@ -29,21 +33,29 @@ const copies = { multipart: 2, text: 3 } as const
 
 /** Memory that a request needs while its body is read. @throws MatteError TASK_FILE_SIZE_EXCEEDED */
 export function memoryBytesOf({ headers }: FastifyRequest, imageBytesMax: number): number {
-  const max = bodyBytesMax(imageBytesMax)
-  const announced = headers['content-length'] === undefined ? max : Number(headers['content-length'])
-  if (announced > max) throw bodyTooLarge(imageBytesMax)
+  const announced = lengthOf(headers, imageBytesMax)
+  if (announced > bodyBytesMax(imageBytesMax)) throw bodyTooLarge(imageBytesMax)
   return announced * copies[typeOf(headers['content-type']) === 'multipart/form-data' ? 'multipart' : 'text']
 }
 
+/** The largest body if the length is unknown. */
+const lengthOf = ({ 'content-length': length }: FastifyRequest['headers'], imageBytesMax: number): number =>
+  length === undefined ? bodyBytesMax(imageBytesMax) : Number(length)
+
 /** A file above `imageBytesMax` is cut one byte later, so its length still shows that it is too large. */
-export async function readForm(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
+export async function readForm({ request, reply }: Exchange, imageBytesMax: number): Promise<DoorForm> {
+  const late = Promise.withResolvers<never>()
+  const deadlineMs = doorDeadlineMs(lengthOf(request.headers, imageBytesMax))
+  const timer = setTimeout(() => late.reject(bodyLate(reply)), deadlineMs)
   try {
-    return await readParts(request, imageBytesMax)
+    return await Promise.race([readParts(request, imageBytesMax), late.promise])
   } catch (error) {
     // Discards the rest: a client that is still sending would not read the response.
     request.raw.unpipe()
     request.raw.resume()
     throw isKnown(error) ? error : invalidParams([incomplete], { cause: error })
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -25,12 +25,24 @@ describe('settings of the doors', () => {
     })
   })
 
+  it.each(['10.0.0.0/8', 'fc00::/7', 'FD00::/8', '2001:db8::/32', '2001::/16', '203.0.113.7/32'])(
+    'accept the network %s',
+    (network) => {
+      expect(read({ ...open, DOORS_REMBG_NETWORKS: network }).doorsRembgNetworks).toEqual([network])
+    },
+  )
+
   it.each([
     ['DOORS_REMBG_NETWORKS', '', 'name the networks of your clients'],
     ['DOORS_REMBG_NETWORKS', '0.0.0.0/0', 'must not hold 0.0.0.0/0'],
     ['DOORS_REMBG_NETWORKS', '10.0.0.0/8,::/0', 'must not hold ::/0'],
     ['DOORS_REMBG_NETWORKS', '10.0.0.0/00', 'must not hold 10.0.0.0/00'],
     ['DOORS_REMBG_NETWORKS', '::ffff:0:0/96', 'must not hold ::ffff:0:0/96'],
+    ['DOORS_REMBG_NETWORKS', '0.0.0.0/1 128.0.0.0/1', 'must not hold 0.0.0.0/1'],
+    ['DOORS_REMBG_NETWORKS', '10.0.0.0/7', 'at least /8'],
+    ['DOORS_REMBG_NETWORKS', '2000::/3', 'must not hold 2000::/3'],
+    ['DOORS_REMBG_NETWORKS', '2001::/15', 'at least /16'],
+    ['DOORS_REMBG_NETWORKS', 'fc00::/6', 'must not hold fc00::/6'],
     ['DOORS_REMBG_NETWORKS', '10.0.0.0', '10.0.0.0 is invalid'],
     ['DOORS_REMBG_WORKSPACE', '', 'name the workspace'],
     ['DOORS_REMBG_WORKSPACE', 'mine', 'must be the id of a workspace'],

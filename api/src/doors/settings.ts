@@ -40,14 +40,26 @@ export const doorSettings = {
 
 export type RembgModelTable = Readonly<Partial<Record<RembgModel, string>>>
 
-/** Everyone's address would make the door an open proxy to the workspace's credits. */
+/** Shortest prefixes: everyone's address would make the door an open proxy to the workspace's credits. */
+const prefixMin = { ipv4: 8, ipv6: 16 } as const
+
 function parseClientNetworks(value: string): readonly string[] {
   const networks = parseNetworks(value)
-  const everyone = networks.find((network) => /\/0+$/.test(network) || /^::ffff:/i.test(network))
-  if (everyone !== undefined) {
-    throw new Error(`must not hold ${everyone}: name the networks of your clients, IPv4 ones as 10.0.0.0/8`)
+  const wide = networks.find(isWide)
+  if (wide !== undefined) {
+    throw new Error(
+      `must not hold ${wide}: name the networks of your clients, IPv4 ones as 10.0.0.0/8 with at least ` +
+        `/${prefixMin.ipv4}, IPv6 ones with at least /${prefixMin.ipv6} unless they are in fc00::/7`,
+    )
   }
   return networks
+}
+
+function isWide(network: string): boolean {
+  const [address = '', length] = network.toLowerCase().split('/')
+  if (!address.includes(':')) return Number(length) < prefixMin.ipv4
+  if (/^f[cd][0-9a-f]{2}:/.test(address)) return Number(length) < 7 // unique local
+  return Number(length) < prefixMin.ipv6 || address.startsWith('::ffff:')
 }
 
 function parseWorkspace(value: string): string {

@@ -18,6 +18,16 @@ const exposedHeaders = [
   'Deprecation',
   'Sunset',
   'Link',
+  // The doors, see docs/doors.md.
+  'X-Task-Id',
+  'X-Credits-Charged',
+  'X-Type',
+  'X-Width',
+  'X-Height',
+  'X-Foreground-Top',
+  'X-Foreground-Left',
+  'X-Foreground-Width',
+  'X-Foreground-Height',
 ].join(', ')
 const preflightMaxAgeSeconds = 600
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { bodyDeadlineMs, withDeadline } from './body-deadline.ts'
+import { bodyDeadlineMs, doorDeadlineMs, withDeadline } from './body-deadline.ts'
 
 describe('bodyDeadlineMs', () => {
   it.each([
@@ -12,6 +12,11 @@ describe('bodyDeadlineMs', () => {
   ])('for length %s is %i ms', (length, expected) => {
     expect(bodyDeadlineMs(length)).toBe(expected)
   })
+})
+
+it('a body of a door has 10 s and 4 s per MiB', () => {
+  expect(doorDeadlineMs(0)).toBe(10_000)
+  expect(doorDeadlineMs(20 * 1_048_576)).toBe(90_000)
 })
 
 describe('a body with a deadline', () => {

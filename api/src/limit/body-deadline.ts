@@ -9,6 +9,11 @@ export function bodyDeadlineMs(contentLength: string | undefined): number {
   return everyBodyMs + perMebibyteMs * (contentLength === undefined ? 1 : Number(contentLength) / mebibyte)
 }
 
+/** Bodies of doors hold memory meanwhile: 256 KiB/s, 2 Mbit/s. */
+const perDoorMebibyteMs = 4_000
+
+export const doorDeadlineMs = (bytes: number): number => everyBodyMs + perDoorMebibyteMs * (bytes / mebibyte)
+
 type Deadline = { readonly afterMs: number; readonly late: () => Error }
 
 /** Fails the body with `late()` when it is incomplete at the deadline. */

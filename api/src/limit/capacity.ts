@@ -128,7 +128,7 @@ function awaitBodies(app: FastifyInstance, admission: Admission): void {
 }
 
 /** Closes the connection instead of waiting for the rest of the body. */
-function bodyLate(reply: FastifyReply): Error {
+export function bodyLate(reply: FastifyReply): Error {
   reply.header('connection', 'close')
   return invalidParam('/body', 'did not arrive in time')
 }

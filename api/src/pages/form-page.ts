@@ -3,14 +3,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { Problem, Values } from './form.ts'
 import { type Page, sendPage } from './page.ts'
+import type { PageTexts } from './texts/english-pages.ts'
+import { textsFor } from './texts/page-texts.ts'
 
 type FormPage<S extends TSchema> = {
   readonly path: string
   /** All fields are text; empty ones count as absent. */
   readonly body: S
-  readonly open: (query: Values) => Page | Promise<Page>
-  readonly again: (values: Values, problem: Problem) => Page
-  readonly submit: (body: Static<S>, request: FastifyRequest) => Promise<Page>
+  readonly open: (texts: PageTexts, query: Values) => Page | Promise<Page>
+  readonly again: (texts: PageTexts, values: Values, problem: Problem) => Page
+  readonly submit: (texts: PageTexts, body: Static<S>, request: FastifyRequest) => Promise<Page>
 }
 
 const config = { access: 'page', envelope: false } as const
@@ -18,22 +20,22 @@ const config = { access: 'page', envelope: false } as const
 export function addFormPage<S extends TSchema>(app: FastifyInstance, page: FormPage<S>): void {
   const { path, body } = page
   app.get(path, { schema: { hide: true }, config }, async (request, reply) =>
-    sendPage(reply, await page.open(textsOf(request.query))),
+    sendPage(reply, await page.open(textsFor(request), valuesOf(request.query))),
   )
   const options = {
     schema: { hide: true, body },
     config,
     preValidation: async (request: FastifyRequest) => {
-      const values = textsOf(request.body)
-      request.formAgain = (problem) => page.again(values, problem)
+      const values = valuesOf(request.body)
+      request.formAgain = (problem) => page.again(textsFor(request), values, problem)
     },
   }
   app.post(path, options, async (request, reply) =>
-    sendPage(reply, await page.submit(request.body as Static<S>, request)),
+    sendPage(reply, await page.submit(textsFor(request), request.body as Static<S>, request)),
   )
 }
 
-function textsOf(fields: unknown): Values {
+function valuesOf(fields: unknown): Values {
   const entries = Object.entries((fields ?? {}) as Record<string, unknown>)
   return Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])))
 }

@@ -1,4 +1,5 @@
 import { type Html, html } from './html.ts'
+import type { PageTexts } from './texts/english-pages.ts'
 
 export type Field = {
   readonly name: string
@@ -24,20 +25,23 @@ export type Problem = {
 }
 
 /** Keeps typed values except passwords and codes. */
-export function renderForm({ path, fields, hidden = {}, submit }: Form, values: Values = {}, problem?: Problem): Html {
+export function renderForm(
+  texts: PageTexts,
+  { path, fields, hidden = {}, submit }: Form,
+  values: Values = {},
+  problem?: Problem,
+): Html {
   const wrong = fields.filter(({ name }) => problem?.fields[name] !== undefined)
   // Only a hidden field is wrong; its value came with the link.
   const isLinkWrong = wrong.length === 0 && Object.keys(problem?.fields ?? {}).length > 0
-  return html`${problem && renderProblem(isLinkWrong ? { ...problem, message: linkIncomplete } : problem, wrong)}
+  return html`${problem && renderProblem(isLinkWrong ? { ...problem, message: texts.linkIncomplete } : problem, wrong)}
 <form method="post" action="${path}">
 ${renderHidden(hidden)}
-${fields.map((field) => renderField(field, { value: values[field.name], problem, isFirst: field === wrong[0] }))}
+${fields.map((field) => renderField(texts, field, { value: values[field.name], problem, isFirst: field === wrong[0] }))}
 <button type="submit">${submit}</button>
 </form>
 `
 }
-
-const linkIncomplete = 'The link is incomplete. Open it again from the mail.'
 
 export const renderHidden = (hidden: Values): readonly Html[] =>
   Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
@@ -55,13 +59,13 @@ ${first && html`<ul>${items}</ul>`}
 
 type Shown = { readonly value: string | undefined; readonly problem: Problem | undefined; readonly isFirst: boolean }
 
-function renderField(field: Field, { value, problem, isFirst }: Shown): Html {
+function renderField(texts: PageTexts, field: Field, { value, problem, isFirst }: Shown): Html {
   const { name, label, type, autocomplete, hint, isOptional = false } = field
   const error = problem?.fields[name]
   const described = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(' ')
   const kept = type === 'password' || name === 'code' ? undefined : value
   return html`<div class="field">
-<label for="${name}">${label}${isOptional && html` <span class="soft">(optional)</span>`}</label>
+<label for="${name}">${label}${isOptional && html` <span class="soft">${texts.optional}</span>`}</label>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>\n`}
 ${error && html`<p class="error" id="${name}-error">${label} ${error}.</p>\n`}
 <input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"

@@ -4,8 +4,9 @@ import type { Issue } from '@matte/core/invalid-params'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandlerWith, type PublicError } from '../errors/error-handler.ts'
 import type { Problem } from './form.ts'
-import { html } from './html.ts'
 import { type Page, paragraph, sendPage } from './page.ts'
+import type { PageTexts } from './texts/english-pages.ts'
+import { textsFor } from './texts/page-texts.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,26 +18,23 @@ declare module 'fastify' {
 export const pageErrorHandler = (count: (code: ErrorCode) => void) => errorHandlerWith(count, sendError)
 
 function sendError(error: PublicError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const again = error.code === 'NOT_FOUND' ? undefined : request.formAgain?.(problemOf(error))
-  return sendPage(reply, again ? { ...again, hasProblem: true } : errorPage(error))
+  const texts = textsFor(request)
+  const again = error.code === 'NOT_FOUND' ? undefined : request.formAgain?.(problemOf(texts, error))
+  return sendPage(reply, again ? { ...again, hasProblem: true } : errorPage(texts, error))
 }
 
-function problemOf({ code, message, details }: PublicError): Problem {
-  if (code !== 'INVALID_PARAMS') return { message, fields: {} }
+function problemOf(texts: PageTexts, { code, message, details }: PublicError): Problem {
+  if (code !== 'INVALID_PARAMS') return { message: texts.error(code, message), fields: {} }
   const issues = (details.issues ?? []) as readonly Issue[]
-  const fields = Object.fromEntries(issues.map((issue) => [issue.path.replace('/body/', ''), issue.message]))
-  return { message: 'Correct the marked fields and send the form again.', fields }
+  const fields = Object.fromEntries(
+    issues.map((issue) => [issue.path.replace('/body/', ''), texts.issue(issue.message)]),
+  )
+  return { message: texts.correctFields, fields }
 }
 
-const titles: Partial<Record<ErrorCode, string>> = {
-  AUTH_FORBIDDEN: 'This was refused',
-  NOT_FOUND: 'There is no such page',
-  RATE_LIMIT_EXCEEDED: 'Too many requests',
-}
-
-const errorPage = ({ code, message }: PublicError): Page => ({
-  title: titles[code] ?? 'That did not work',
-  content: code === 'INVALID_PARAMS' ? paragraph('The request is not a form of this page.') : html`<p>${message}</p>`,
+const errorPage = (texts: PageTexts, { code, message }: PublicError): Page => ({
+  title: texts.errorTitles[code] ?? texts.errorTitle,
+  content: paragraph(code === 'INVALID_PARAMS' ? texts.notAForm : texts.error(code, message)),
 })
 
 /**

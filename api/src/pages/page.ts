@@ -1,8 +1,10 @@
 // Layout and headers of every page (D91). The headers forbid scripts, inline styles, frames, referrers and caching.
 import type { FastifyReply } from 'fastify'
 import { type Html, html } from './html.ts'
+import type { PageTexts } from './texts/english-pages.ts'
+import { textsFor } from './texts/page-texts.ts'
 
-/** Default of APP_URL, below the origin of the API. */
+/** Default of APP_URL without the console, below the origin of the API. */
 export const pagesPath = '/api/v1/app/pages'
 
 export type Page = {
@@ -34,15 +36,18 @@ export const sendPage = (reply: FastifyReply, page: Page): FastifyReply =>
     .code(page.status ?? reply.statusCode)
     .headers(headers)
     .type('text/html; charset=utf-8')
-    .send(toDocument(page).text)
+    .send(toDocument(page, textsFor(reply.request)).text)
 
-const toDocument = ({ title, content, hasProblem = false }: Page): Html => html`<!doctype html>
-<html lang="en">
+const toDocument = (
+  { title, content, hasProblem = false }: Page,
+  { language, errorPrefix }: PageTexts,
+): Html => html`<!doctype html>
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${hasProblem && 'Error: '}${title} · Matte</title>
+<title>${hasProblem && errorPrefix}${title} · Matte</title>
 <link rel="stylesheet" href="${pagesPath}/style.css">
 <link rel="icon" href="${pagesPath}/icon.svg" type="image/svg+xml">
 </head>

@@ -18,6 +18,12 @@ export const developerSurface: ApiSurface = {
       access: { scope: 'uploads:write' },
       tags: ['Uploads'],
     },
+    fetchUpload: {
+      url: '/api/v1/open/developer/uploads/fetch',
+      operationId: 'fetchUpload',
+      access: { scope: 'uploads:write' },
+      tags: ['Uploads'],
+    },
     createTask: { url: '/api/v1/open/developer/tasks', operationId: 'createTask', ...writeTasks },
     listTasks: { url: '/api/v1/open/developer/tasks', operationId: 'listTasks', ...readTasks },
     getTask: { url: '/api/v1/open/developer/tasks/:taskId', operationId: 'getTask', ...readTasks },

@@ -3,7 +3,7 @@
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
-import { resultFileName } from '@matte/core/storage/object-key'
+import { resultFileName, uploadFileName } from '@matte/core/storage/object-key'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 
 type StoredResult = {
@@ -14,6 +14,8 @@ type StoredResult = {
 
 export type ResultLinks = {
   urlOf(task: StoredResult): string | null
+  /** Null: this process serves results only, not photos. */
+  inputUrlOf(key: string, expiresInSeconds: number): string | null
 }
 
 /** 7 days: the interface's promise and the maximum of a presigned URL. */
@@ -28,7 +30,17 @@ export const presignedLinks = (bucket: Bucket): ResultLinks => ({
           fileName: resultFileName(id, format as OutputFormat),
           expiresInSeconds: resultUrlSeconds,
         }),
+  inputUrlOf: (key, expiresInSeconds) => {
+    const fileName = uploadFileName(key)
+    return bucket.presignGet(key, { contentType: typeByName(fileName), fileName, expiresInSeconds })
+  },
 })
+
+/** Browsers show an image by its bytes, as long as its type is that of an image. */
+function typeByName(fileName: string): string {
+  if (/\.jpe?g$/i.test(fileName)) return mimeTypes.jpeg
+  return /\.webp$/i.test(fileName) ? mimeTypes.webp : mimeTypes.png
+}
 
 export function gatewayLinks(publicUrl: string, keys: MasterKeys): ResultLinks {
   const { sign } = fileLinkSigner(keys)
@@ -37,6 +49,7 @@ export function gatewayLinks(publicUrl: string, keys: MasterKeys): ResultLinks {
       if (key === null) return null
       return `${publicUrl}/files/${sign(key, Math.floor(Date.now() / 1_000) + resultUrlSeconds)}`
     },
+    inputUrlOf: () => null,
   }
 }
 

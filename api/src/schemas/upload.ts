@@ -29,3 +29,17 @@ export const uploadGrantSchema = named(
     maxFileSize: 20_971_520,
   },
 )
+
+export const fetchedUploadSchema = named(
+  'FetchedUpload',
+  {
+    objectKey: Type.String({ description: 'Pass it as `imageUrl` when you create the task.' }),
+    contentType: Type.String({ description: 'By the first bytes: image/png, image/jpeg or image/webp.' }),
+    fileSize: Type.Integer({ minimum: 1, description: 'Bytes.' }),
+  },
+  {
+    objectKey: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg',
+    contentType: 'image/jpeg',
+    fileSize: 482_133,
+  },
+)

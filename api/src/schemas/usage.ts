@@ -1,6 +1,6 @@
 import type { Usage } from '@matte/core/usage/read-usage'
 import { Type } from 'typebox'
-import { named, nullable, time } from './schema.ts'
+import { count, named, nullable, time } from './schema.ts'
 
 const counts = {
   totalTasks: Type.Integer({ description: 'Tasks accepted.' }),
@@ -38,6 +38,12 @@ export const usageSchema = named(
       remaining: nullable(Type.Integer()),
       resetsAt: time(),
     }),
+    credits: nullable(
+      Type.Object(
+        { available: count('Can be spent now.'), held: count('Held for open tasks.') },
+        { description: 'Null: the plan is not charged.' },
+      ),
+    ),
     daily: Type.Array(
       Type.Object({ date: Type.String({ format: 'date', description: 'UTC.' }), ...counts, ...consumption }),
       { description: 'The last 30 days, today included, oldest first: 30 entries.' },
@@ -50,6 +56,7 @@ export const usageSchema = named(
     ...spent,
     errorRate: 1 / 3,
     monthlyQuota: { limit: 1_000, used: 3, remaining: 997, resetsAt: '2026-12-01T00:00:00.000Z' },
+    credits: { available: 812, held: 1 },
     daily: [{ date: '2026-11-21', ...day, ...spent }],
   },
 )

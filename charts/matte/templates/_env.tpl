@@ -179,6 +179,12 @@
 {{- end }}
 {{- end -}}
 
+{{- define "matte.env.fetchUrls" -}}
+{{- if .Values.uploads.fetchUrls }}
+- { name: UPLOADS_FETCH_URLS, value: "true" }
+{{- end }}
+{{- end -}}
+
 {{- define "matte.env.deniedNetworks" -}}
 {{- with .Values.dispatcher.deniedNetworks }}
 - { name: WEBHOOK_DENIED_NETWORKS, value: {{ join "," . | quote }} }

@@ -37,6 +37,16 @@ export const list = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
+/** One more `Name: value` of an option that can be repeated. */
+export function header(text: string, others: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const [, name, value] = /^\s*([^\s:]+)\s*:\s*(.*?)\s*$/.exec(text) ?? []
+  if (name === undefined || !value) throw new InvalidArgumentError("Give a name and a value, such as 'X-Token: abc'.")
+  return { ...others, [name]: value }
+}
+
+/** One more text of an option that can be repeated. */
+export const another = (text: string, others: readonly string[] = []): string[] => [...others, text]
+
 const edges = ['left', 'top', 'right', 'bottom'] as const
 export type Roi = Readonly<Record<(typeof edges)[number], string>>
 

@@ -104,11 +104,20 @@ describe('tasks, webhooks, keys and usage', timeout, () => {
     expect(stderr).toContain('Store the signing secret now')
   })
 
+  it('gives an endpoint its own headers, from options and from a pipe', async () => {
+    const args = ['webhooks', 'create', 'https://example.com/hook', '--header', 'X-Env: a:b', '--header-file', '-']
+    const { stdout } = await runCli(args, { cwd: newFolder(), env: service.env, input: 'X-Token: abc\r\n\n' })
+    expect(stdout).toContain('header          X-Env: a:b\nheader          X-Token: abc\n')
+    const torn = await runCli(args, { cwd: newFolder(), env: service.env, input: 'my secret' })
+    expect(torn).toMatchObject({ code: 2, stderr: expect.stringContaining('Line 1 of stdin is not a header.') })
+    expect(torn.stderr).not.toContain('my secret')
+  })
+
   it('lists endpoints, keys and usage', async () => {
     expect((await matte('webhooks', 'list')).stdout).toContain('https://example.com/hook')
     expect((await matte('keys', 'list')).stdout).toContain('production  service_live_…9xQ2')
     expect((await matte('usage')).stdout).toContain('quota            3 of 1000 used, 997 left until 2026-12-01')
-    expect((await matte('credits')).stderr).toContain('API keys cannot read the balance')
+    expect((await matte('credits')).stdout).toContain('812 left, 1 held for open tasks')
   })
 
   it('exits with 5 when the service cannot be reached', async () => {

@@ -62,6 +62,7 @@ const endsRun: ReadonlySet<string> = new Set([
   'CLIENT_CONFIG',
   'CLIENT_CONNECTION',
   'CLIENT_ABORTED',
+  'OUTPUT_FULL',
 ])
 
 export const isEndOfRun = ({ code }: Failure): boolean => endsRun.has(code)

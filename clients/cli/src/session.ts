@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { Matte } from 'matte-client'
 import { exitCodes } from './exit-codes.ts'
 import { createOutput, type Output } from './print/output.ts'
-import { configPath, readConfig } from './profile/config-file.ts'
+import { readConfigFor } from './profile/config-file.ts'
 import { type Credential, chooseCredential } from './profile/credential.ts'
 import { version } from './version.ts'
 
@@ -26,7 +26,7 @@ export const withCommon = (command: Command): Command => withOutput(withProfile(
 /** @throws CliError without a usable credential */
 export async function connect(options: CommonOptions): Promise<Session> {
   const out = createOutput(options)
-  const config = await readConfig(configPath(process.env))
+  const config = await readConfigFor(process.env)
   const credential = chooseCredential({ env: process.env, config, profileName: options.profile })
   if (credential.note !== undefined) out.note(credential.note)
   return { matte: createClient(credential), out, credential }

@@ -43,7 +43,7 @@ export function addWorkspaceCommands(program: Command): void {
   withCommon(program.command('usage').description('tasks, credits and quota of this month'))
     .option('--daily', 'add a table of the last 30 days')
     .action(showUsage)
-  withCommon(program.command('credits').description('credits used this month, and the quota that is left')).action(
+  withCommon(program.command('credits').description('credits that are left, and those used this month')).action(
     showCredits,
   )
   withCommon(program.command('models').description('models to choose from with matte cut --model')).action(listModels)
@@ -85,14 +85,19 @@ function describeQuota({ limit, used, remaining, resetsAt }: Usage['monthlyQuota
   return `${used} of ${limit} used, ${remaining} left until ${resetsAt.slice(0, 10)}`
 }
 
-/** The Developer API has no balance: credits belong to the accounts of people. */
+function describeCredits(credits: Usage['credits'] | undefined): string {
+  if (credits === undefined) return 'this version of the service does not report the balance'
+  if (credits === null) return 'the plan is not charged'
+  return `${credits.available.toLocaleString('en')} left, ${credits.held.toLocaleString('en')} held for open tasks`
+}
+
 async function showCredits(common: CommonOptions): Promise<void> {
   const { matte, out } = await connect(common)
-  const { period, creditsConsumed, monthlyQuota } = await matte.usage.get()
-  out.fields({ period, creditsConsumed, monthlyQuota }, [
+  const { period, credits, creditsConsumed, monthlyQuota } = await matte.usage.get()
+  out.fields({ period, credits, creditsConsumed, monthlyQuota }, [
+    ['credits', describeCredits(credits)],
     ['period', `${period.start.slice(0, 10)} to ${period.end.slice(0, 10)}`],
     ['credits used', creditsConsumed],
     ['quota', describeQuota(monthlyQuota)],
   ])
-  out.note('API keys cannot read the balance of credits; the console of the service shows it.')
 }

@@ -38,7 +38,7 @@ export type Action =
   | { readonly do: 'stall' }
   /** Forwards the request twice and answers with the second answer. */
   | { readonly do: 'repeat' }
-  /** Answers a list with so many pages of two tasks. */
+  /** Answers a list with so many pages of a hundred tasks. */
   | { readonly do: 'pages'; readonly count: number }
   /** Calls `onStop`, and never answers. With `after` the service has processed the request by then. */
   | { readonly do: 'stop'; readonly when: 'before' | 'after' }

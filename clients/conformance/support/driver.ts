@@ -1,6 +1,7 @@
 // A client behind a pipe: a program in the client's language reads calls as lines of JSON on its standard input and
 // writes one line for each outcome. All calls of a program run at the same time.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { installPackages } from '@matte/local/install/python-packages'
@@ -132,8 +133,11 @@ async function commandOf(language: Language): Promise<Command> {
   if (language === 'TypeScript') return { command: nodePath, args: [join(folder, 'typescript.ts')], env: {} }
   const { command, path } = await preparePython()
   const mode = language === 'Python' ? 'sync' : 'async'
-  return { command, args: [join(folder, 'python.py'), mode], env: { PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: '1' } }
+  return { command, args: [join(folder, 'python.py'), mode], env: { ...bytecodeEnv, PYTHONPATH: path } }
 }
+
+/** Compiled modules stay outside the checkout. Without them a driver spends most of its start compiling. */
+const bytecodeEnv = { PYTHONPYCACHEPREFIX: join(tmpdir(), 'matte-python-bytecode'), PYTHONDONTWRITEBYTECODE: '' }
 
 /** The interpreter, and a path with the client's source and the packages that it needs. */
 async function preparePython(): Promise<{ readonly command: string; readonly path: string }> {
@@ -141,8 +145,15 @@ async function preparePython(): Promise<{ readonly command: string; readonly pat
   return { command, path: [join(rootDir, 'clients/python/src'), dir].join(':') }
 }
 
-/** The interpreter, and the folder of httpx for its path. */
+let installed: ReturnType<typeof installPackages> | undefined
+
+/** The interpreter, and the folder of httpx for its path. The search for it starts programs, so it happens once. */
 export function installHttpx(): Promise<{ readonly command: string; readonly dir: string }> {
+  installed ??= installFresh()
+  return installed
+}
+
+function installFresh(): ReturnType<typeof installPackages> {
   const packages = {
     name: 'python-client',
     requirements: join(import.meta.dirname, '../requirements.txt'),

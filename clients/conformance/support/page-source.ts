@@ -1,7 +1,7 @@
-// Pages of a list that is longer than any database of a test: two tasks on each, by page number or by cursor.
+// Pages of a list that is longer than any database of a test: a hundred tasks on each, by page number or by cursor.
 import type { IncomingHttpHeaders } from 'node:http'
 
-const tasksPerPage = 2
+const tasksPerPage = 100
 
 export function answerPage(path: string, count: number) {
   const { searchParams } = new URL(path, 'http://proxy')

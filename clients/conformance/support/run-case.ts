@@ -70,18 +70,19 @@ const otherLanguage: Readonly<Record<Language, Language>> = {
   'Python with asyncio': 'TypeScript',
 }
 
-/** Kills the program when the proxy says so, and makes the same call in a new one, maybe of another language. */
+/** Kills the program when the proxy says so. Another one, maybe of another language, continues with the same call. */
 async function runTwice(run: Run): Promise<Outcome> {
-  const first = await startDriver(run.language)
-  begin(run, first).outcome.catch(() => undefined)
-  await run.stopped
-  await first.kill()
-  const second = await startDriver(run.one.changesLanguage ? otherLanguage[run.language] : run.language)
+  const { one, language, bench } = run
+  const killed = await startDriver(language)
+  const early = begin(run, killed).outcome.then((outcome) => {
+    throw new Error(`the call ended before the crash: ${JSON.stringify(outcome)}`)
+  })
   try {
-    return await begin(run, second).outcome
+    await Promise.race([run.stopped, early])
   } finally {
-    await second.stop()
+    await killed.kill()
   }
+  return begin(run, bench.drivers[one.changesLanguage ? otherLanguage[language] : language]).outcome
 }
 
 function begin({ one, bench, proxy, workspace, language }: Run, driver: Driver): Running {

@@ -200,8 +200,16 @@ def test_save_writes_the_file_whole_or_not_at_all(call: Caller, tmp_path: Path) 
     save(tmp_path / "out.png")
     assert (tmp_path / "out.png").read_bytes() == RESULT
     with pytest.raises(InputError, match="cannot be written"):
-        save(tmp_path / "missing" / "out.png")
+        save(tmp_path / "out.png" / "out.png")
     assert [path.name for path in tmp_path.iterdir()] == ["out.png"]
+
+
+def test_save_creates_missing_folders_and_takes_the_longest_name(call: Caller, tmp_path: Path) -> None:
+    cutout = call(lambda client: client.remove_background(PNG))
+    save = (lambda path: asyncio.run(cutout.save(path))) if call.kind == "async" else cutout.save
+    target = tmp_path / "a" / "b" / ("x" * 251 + ".png")
+    save(target)
+    assert target.read_bytes() == RESULT
 
 
 @pytest.mark.parametrize("operation", ["POST /uploads/presign", "POST /tasks", "GET /tasks/{id}"])

@@ -136,6 +136,12 @@ def test_wrong_options_are_refused(call: Caller, options: Any) -> None:
         many(call, [("a", PNG)], **options)
 
 
+@pytest.mark.parametrize("inputs", ["chair.jpg", b"bytes"])
+def test_a_single_input_is_refused(call: Caller, inputs: Any) -> None:
+    with pytest.raises(ConfigError, match="list"):
+        many(call, inputs)
+
+
 def test_a_cancel_cancels_queued_tasks_and_ends_the_run(call: Caller, service: Service) -> None:
     cancel = threading.Event()
     service.first, service.reads_left = "queued", 10_000

@@ -44,6 +44,14 @@ def test_a_final_error_is_typed_by_its_code_and_not_retried(
     assert len(service.requests) == 1
 
 
+def test_the_message_names_the_parameters_that_the_service_rejects(call: Caller, service: Service) -> None:
+    issues = [{"path": "/body/output/background", "message": "must be #rrggbb"}]
+    service.fail("GET /usage", refusal(400, "INVALID_PARAMS", details={"issues": issues}))
+    error = failure(call)
+    assert str(error).count("output.background must be #rrggbb.") == 1
+    assert error.details == {"issues": issues}
+
+
 def test_a_rate_limit_that_lasts_is_raised_after_all_retries(call: Caller, service: Service) -> None:
     service.fail("GET /usage", *[refusal(429, "RATE_LIMIT_EXCEEDED", headers={"retry-after": "2"})] * 6)
     error = failure(call)

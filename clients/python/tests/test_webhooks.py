@@ -132,7 +132,7 @@ def test_a_parsed_body_and_a_signed_text_are_refused_with_a_reason() -> None:
         verify({"X-Service-Signature": service_header(body=b"[]")}, body=b"[]")
 
 
-@pytest.mark.parametrize("secret", ["", [], [""]])
+@pytest.mark.parametrize("secret", [None, "", [], [""]])
 def test_an_empty_secret_is_refused_as_configuration(secret: Any) -> None:
     with pytest.raises(ConfigError, match="empty"):
         verify({"X-Service-Signature": service_header("")}, secret)

@@ -38,6 +38,7 @@ export type {
   ErrorCode,
   EventName,
   FailureReason,
+  FetchedUpload,
   Model,
   NewWebhookEndpoint,
   Output,

@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import type { ImageInput, Progress } from './options.ts'
@@ -89,9 +89,9 @@ it('names the upload after the file', async () => {
 })
 
 it.each([
-  ['a missing file', '/nowhere/chair.png', /ENOENT/],
+  ['a missing file', '/nowhere/chair.png', /no such file or directory/],
   ['an empty file', new Uint8Array(), /empty/],
-  ['text', new TextEncoder().encode('hello'), /no PNG, JPEG or WebP/],
+  ['text', new TextEncoder().encode('hello'), /not a PNG, JPEG or WebP/],
   ['a directory', '/', /not a file/],
   ['a parsed object', { a: 1 } as never, /must be a path/],
   ['a stream of text', Readable.from(['text']) as never, /must yield bytes/],
@@ -122,13 +122,20 @@ it('reports states and bytes in their order', async () => {
   })
 })
 
-it('saves a file whole', async () => {
+it('saves a file whole, under the longest name and in a new folder', async () => {
   const service = await given()
   const path = await givenFile()
   const cutout = await service.matte().removeBackground(path)
   await cutout.save(path)
   expect(await readFile(path)).toEqual(result)
-  await expect(cutout.save('/nowhere/chair.webp')).rejects.toMatchObject({ code: 'CLIENT_INPUT' })
+  const inNewFolder = join(dirname(path), 'a/b', `${'x'.repeat(251)}.png`)
+  await cutout.save(inNewFolder)
+  expect(await readFile(inNewFolder)).toEqual(result)
+  await expect(cutout.save(join(path, 'chair.webp'))).rejects.toMatchObject({
+    code: 'CLIENT_INPUT',
+    message: expect.stringContaining('cannot be written: '),
+  })
+  expect(await readdir(dirname(inNewFolder))).toHaveLength(1)
 })
 
 it('rejects a failed task with its reason and id', async () => {

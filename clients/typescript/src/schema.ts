@@ -10,6 +10,7 @@ export type {
   ErrorCode,
   EventName,
   FailureReason,
+  FetchedUpload,
   Model,
   NewWebhookEndpoint,
   RotatedWebhookEndpoint,

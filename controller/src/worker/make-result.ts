@@ -1,9 +1,12 @@
 // Input file to result file: photo → model input → masks → cut-out → file.
+import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { PhotoHeader } from './image/decode.ts'
+import type { EncodedResult } from './image/encode.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import type { ImagePool } from './image/image-pool.ts'
+import type { Background } from './image/layers.ts'
 import type { SharpCalls } from './image/sharp-calls.ts'
 import { type InferMasksDeps, inferMasks } from './infer-masks.ts'
 
@@ -14,6 +17,8 @@ type InputFile = {
   readonly file: Uint8Array
   readonly header: PhotoHeader
   readonly maxPixels: number
+  /** The background that `task.door` names. */
+  readonly background?: Background | undefined
   readonly onFreed: () => void
 }
 
@@ -31,14 +36,33 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
     wanted === size ? image : await sharpCalls.toModelInput(signal, photo, wanted)
   const { pod, masks } = await inferMasks(deps, { task, inputFor }, signal)
   freeBytes(image)
-  const { output } = task
-  const wish = output ?? defaultOutput
-  const { format } = wish
-  const made = await metrics.stage('refine', () => images.cutOut({ photo, ...masks, output }, signal))
-  if ('file' in made) return { format, pod, ...made }
-  return {
-    format,
-    pod,
-    ...(await metrics.stage('encode', () => sharpCalls.encodeResult(signal, made, wish))),
-  }
+  const wish = cutOutOf(task)
+  const made = await metrics.stage('refine', () => images.cutOut({ photo, ...masks, output: wish }, signal))
+  const cutOut =
+    'file' in made
+      ? made
+      : await metrics.stage('encode', () => sharpCalls.encodeResult(signal, made, wish ?? defaultOutput))
+  const format = (task.output ?? defaultOutput).format
+  return { format, pod, ...(await metrics.stage('encode', () => addWish(deps, task, { cutOut, input }, signal))) }
+}
+
+/** Doors start from a transparent PNG. */
+const cutOutOf = ({ output, door }: ClaimedTask): Output | null =>
+  door === null ? output : { ...(output ?? defaultOutput), format: 'png', background: 'transparent', channels: 'rgba' }
+
+type Finished = EncodedResult & { readonly parts?: Uint8Array }
+type Ready = { readonly cutOut: EncodedResult; readonly input: InputFile }
+
+async function addWish(
+  { sharpCalls }: MakeResultDeps,
+  { door, output }: ClaimedTask,
+  { cutOut, input: { background } }: Ready,
+  signal: AbortSignal,
+): Promise<Finished> {
+  if (door?.kind === 'parts') return { ...cutOut, parts: await sharpCalls.toParts(signal, cutOut) }
+  if (background === undefined) return cutOut
+  const { format } = output ?? defaultOutput
+  const laid = await sharpCalls.layOverImage(signal, cutOut, background, format)
+  freeBytes(cutOut.file)
+  return laid
 }

@@ -3,9 +3,10 @@
 // overwrite a newer run.
 
 import type { Db } from '@matte/core/db/database'
+import type { DoorWish } from '@matte/core/db/tables/task'
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { Bucket } from '@matte/core/storage/bucket'
-import { resultKey } from '@matte/core/storage/object-key'
+import { partsKey, resultKey } from '@matte/core/storage/object-key'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import { renewClaim } from '@matte/core/task/run/claim-task'
 import { takeInjectedFault } from '@matte/core/task/run/fault-injection'
@@ -17,7 +18,8 @@ import { mimeTypes } from '@matte/core/workspace/format'
 import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import { freeBytes } from './image/free-bytes.ts'
-import { type ImageMemory, modelBytes, pixelBytes } from './image/image-memory.ts'
+import { type ImageMemory, modelBytes, taskBytes } from './image/image-memory.ts'
+import type { Background } from './image/layers.ts'
 import { type MakeResultDeps, makeResult } from './make-result.ts'
 import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-failure.ts'
 
@@ -58,18 +60,23 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   if (deps.faultInjection && task.faultAttempts > 0 && (await takeInjectedFault(deps.db, task)))
     throw new InjectedFault()
   const { maxPixels } = planNamed(plans, task.plan)
-  const releaseFile = await memory.files.acquire(task.sourceSizeBytes, signal)
+  const wish = task.door?.kind === 'background' ? task.door : undefined
+  const releaseFile = await memory.files.acquire(task.sourceSizeBytes + (wish?.sizeBytes ?? 0), signal)
   let releasePixels: () => void = () => undefined
   try {
     const file = await metrics.stage('fetch', () =>
       bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
     )
     const header = await deps.sharpCalls.readHeader(signal, file, maxPixels)
-    const bytes = pixelBytes(header, task.output) + modelBytes(deps.picker.inputSize(task.modelVersion))
+    const background = wish && (await readBackground(deps, wish, { maxPixels, signal }))
+    const bytes = taskBytes(task, header, background) + modelBytes(deps.picker.inputSize(task.modelVersion))
     releasePixels = await memory.pixels.acquire(bytes, signal)
-    const made = await makeResult(deps, task, { file, header, maxPixels, onFreed: releaseFile }, signal)
-    const { file: result, format, width, height, foreground, pod } = made
+    const made = await makeResult(deps, task, { file, header, maxPixels, background, onFreed: releaseFile }, signal)
+    const { file: result, parts, format, width, height, foreground, pod } = made
     const key = resultKey(task, format)
+    if (parts !== undefined) {
+      await metrics.stage('store', () => bucket.put(partsKey(key), parts, { contentType: 'application/zip', signal }))
+    }
     await metrics.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
     const resultSizeBytes = result.length
     freeBytes(result)
@@ -90,6 +97,19 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
   }
 }
 
+type Reading = { readonly maxPixels: number; readonly signal: AbortSignal }
+type BackgroundWish = Extract<DoorWish, { kind: 'background' }>
+
+/** @throws StorageError, ImageError as for the image itself */
+async function readBackground(
+  { bucket, metrics, sharpCalls }: RunTaskDeps,
+  { objectKey, etag, sizeBytes }: BackgroundWish,
+  { maxPixels, signal }: Reading,
+): Promise<Background> {
+  const file = await metrics.stage('fetch', () => bucket.get(objectKey, { etag, maxBytes: sizeBytes, signal }))
+  return { file, header: await sharpCalls.readHeader(signal, file, maxPixels), maxPixels }
+}
+
 const secondsOf = ({ queued_at, completed_at }: TaskRow): number =>
   ((completed_at ?? queued_at).getTime() - queued_at.getTime()) / 1_000
 
@@ -97,6 +117,7 @@ const secondsOf = ({ queued_at, completed_at }: TaskRow): number =>
 async function discardResult({ bucket, metrics }: RunTaskDeps, key: string, log: Logger): Promise<void> {
   metrics.attemptEnded('lost')
   log.warn('claim was lost; result discarded')
+  // Parts of a door are deleted with the task.
   await bucket.delete(key).catch((error: unknown) => log.warn({ err: error, object_key: key }, 'result not deleted'))
 }
 

@@ -4,6 +4,7 @@ import { orAborted } from '@matte/core/runtime/race'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
 import { request } from 'undici'
 import { classifyFailure } from './attempt-failure.ts'
+import { deadlineWithin } from './deadline.ts'
 import { keepHeaders } from './kept-headers.ts'
 import { type RouteOptions, receiverRoutes } from './receiver-routes.ts'
 
@@ -63,23 +64,6 @@ export function createHttpClient(options: RouteOptions): HttpClient {
   }
 
   return { post, close }
-}
-
-/** Aborts after `ms` or with `outer`. */
-function deadlineWithin(ms: number, outer: AbortSignal) {
-  const controller = new AbortController()
-  const { signal } = controller
-  const stop = (): void => controller.abort(outer.reason)
-  const timer = setTimeout(() => controller.abort(new Error('no complete answer in time')), ms)
-  if (outer.aborted) stop()
-  outer.addEventListener('abort', stop, { once: true })
-  return {
-    signal,
-    [Symbol.dispose]: () => {
-      clearTimeout(timer)
-      outer.removeEventListener('abort', stop)
-    },
-  }
 }
 
 /** First bytes of the body as sent. Stopping early closes the connection. */

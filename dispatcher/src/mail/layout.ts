@@ -1,15 +1,20 @@
 // Layout of every mail, as text and as HTML. Text from users is escaped, on one line and of bounded length; links with
 // a scheme other than http, https and mailto are left out.
-import type { MailContent, MailLink } from './mail-texts.ts'
+import type { Language } from '@matte/people/mail/person-format'
+import type { MailContent, MailLink } from './mail-content.ts'
 
 export type RenderedMail = { readonly subject: string; readonly text: string; readonly html: string }
 
 const subjectMax = 150
 
-export function layOut(content: MailContent): RenderedMail {
+export function layOut(content: MailContent, language: Language): RenderedMail {
   const { links = [], settings, ...rest } = content
   const safe = { ...rest, links: links.filter(isSafeLink), ...(settings && isSafeLink(settings) && { settings }) }
-  return { subject: collapse(strip(content.subject)).slice(0, subjectMax), text: toText(safe), html: toHtml(safe) }
+  return {
+    subject: collapse(strip(content.subject)).slice(0, subjectMax),
+    text: toText(safe),
+    html: toHtml(safe, language),
+  }
 }
 
 const isSafeLink = ({ url }: MailLink): boolean => /^(https?|mailto):$/.test(URL.parse(url)?.protocol ?? '')
@@ -61,7 +66,8 @@ const pageStyle =
   'font-size:16px;line-height:24px'
 const plain = 'role="presentation" cellspacing="0" cellpadding="0" border="0"'
 
-function toHtml({ subject, paragraphs, links = [], note, reason, settings }: MailContent): string {
+function toHtml(content: MailContent, language: Language): string {
+  const { subject, paragraphs, links = [], note, reason, settings } = content
   const [button, ...others] = links
   const body = [
     `<h1 style="margin:0 0 16px;font-size:20px;line-height:28px">${escapeHtml(subject)}</h1>`,
@@ -72,7 +78,7 @@ function toHtml({ subject, paragraphs, links = [], note, reason, settings }: Mai
   ]
   const foot = settings === undefined ? escapeHtml(reason) : `${escapeHtml(reason)} ${anchor(settings)}.`
   return `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -1,10 +1,12 @@
 import { type MasterKeys, unseal } from '@matte/core/runtime/seal'
 import type { ClaimedMail } from '@matte/people/mail/mail-queue'
+import { languageOf } from '@matte/people/mail/person-format'
 import type { DataOf, MailTemplate } from '@matte/people/mail/templates'
 import { layOut, type RenderedMail } from './layout.ts'
-import { type MailPlace, mailTexts } from './mail-texts.ts'
+import type { MailPlace } from './mail-content.ts'
+import { mailTexts } from './mail-texts.ts'
 
-export const mailTemplates = Object.keys(mailTexts)
+export const mailTemplates = Object.keys(mailTexts.en)
 
 /** @throws UnsealError; Error for a template that this version does not know */
 export function renderClaimed(
@@ -18,7 +20,9 @@ export function renderClaimed(
   return renderMail(template, data, { ...links, locale, timeZone })
 }
 
-export const renderMail = <T extends MailTemplate>(template: T, data: DataOf<T>, place: MailPlace): RenderedMail =>
-  layOut(mailTexts[template](data, place))
+export function renderMail<T extends MailTemplate>(template: T, data: DataOf<T>, place: MailPlace): RenderedMail {
+  const language = languageOf(place.locale)
+  return layOut(mailTexts[language][template](data, place), language)
+}
 
-const isTemplate = (name: string): name is MailTemplate => Object.hasOwn(mailTexts, name)
+const isTemplate = (name: string): name is MailTemplate => Object.hasOwn(mailTexts.en, name)

@@ -17,7 +17,11 @@ export type Schema = {
 
 type Media = { readonly schema: Schema }
 type Response = { readonly description: string; readonly content?: Readonly<Record<string, Media>> }
-type Operation = { readonly requestBody?: object; readonly responses: Readonly<Record<string, Response>> }
+type Operation = {
+  readonly operationId: string
+  readonly requestBody?: object
+  readonly responses: Readonly<Record<string, Response>>
+}
 type Methods = Readonly<Record<string, Operation>>
 type Schemas = Readonly<Record<string, Schema>>
 

@@ -1,25 +1,57 @@
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
-import { defaultLocale } from '@matte/people/mail/person-format'
+import { defaultLocale, languages } from '@matte/people/mail/person-format'
 import { describeEvent } from '@matte/people/notification/event-texts'
 import { describe, expect, it } from 'vitest'
 import { mailSamples } from './samples.ts'
 
 const place = { appUrl: 'https://app.example.com', ...defaultLocale }
 
-it('matches the expected text of every mail', async () => {
-  const texts = Object.entries(mailSamples).map(
+it.each([
+  ['en', 'mails.txt'],
+  ['de', 'mails-de.txt'],
+] as const)('matches the expected text of every mail in %s', async (language, file) => {
+  const texts = Object.entries(mailSamples[language]).map(
     ([name, { subject, text }]) => `# ${name}\nSubject: ${subject}\n\n${text}`,
   )
-  await expect(texts.join('\n')).toMatchFileSnapshot(`${import.meta.dirname}/mails.txt`)
+  await expect(texts.join('\n')).toMatchFileSnapshot(`${import.meta.dirname}/${file}`)
 })
 
 it('matches the expected HTML of one mail', async () => {
-  await expect(mailSamples['verify-email']?.html).toMatchFileSnapshot(`${import.meta.dirname}/verify-email.html`)
+  await expect(mailSamples.en['verify-email']?.html).toMatchFileSnapshot(`${import.meta.dirname}/verify-email.html`)
+})
+
+/** Numbers, addresses and links in a text, which are the same in every language. */
+const factsOf = (text: string): string[] => {
+  const found = text.match(/(https?|mailto):\S+|\S+@\S+|\d+/g) ?? []
+  return found.map((fact) => fact.replace(/[.,:;]$|^0(?=\d)/g, '')).sort()
+}
+
+it.each(Object.keys(mailSamples.en))('%s says the same in every language', (name) => {
+  const [english, ...others] = languages.map((language) => mailSamples[language][name])
+  expect(others).toHaveLength(languages.length - 1)
+  for (const other of others) {
+    expect(factsOf(`${other?.subject} ${other?.text}`)).toEqual(factsOf(`${english?.subject} ${english?.text}`))
+    expect(other?.text).not.toBe(english?.text)
+  }
+})
+
+it('names its language, that of the locale, or English', () => {
+  const langOf = (locale: string) =>
+    /<html lang="(.*?)">/.exec(renderMail('failed-logins', { failures: 20 }, { ...place, locale }).html)?.[1]
+  expect(['de', 'de-AT', 'DE-ch', 'en-GB', 'fr', 'den', ''].map(langOf)).toEqual([
+    'de',
+    'de',
+    'de',
+    'en',
+    'en',
+    'en',
+    'en',
+  ])
 })
 
 describe('a mail', () => {
   it('has no missing field and no line that is too long', () => {
-    for (const { subject, text, html } of Object.values(mailSamples)) {
+    for (const { subject, text, html } of Object.values(mailSamples).flatMap((mails) => Object.values(mails))) {
       expect(subject + text + html).not.toMatch(/undefined|NaN|\[object|Invalid Date/)
       expect(Math.max(...html.split('\n').map((line) => line.length))).toBeLessThan(998)
     }
@@ -69,7 +101,7 @@ describe('a mail', () => {
 
   it.each([
     ['en', 'UTC', 'since November 17, 2026 at 9:30 AM UTC'],
-    ['de-DE', 'Europe/Berlin', 'since 17. November 2026 um 10:30 MEZ'],
+    ['de-DE', 'Europe/Berlin', 'seit dem 17. November 2026 um 10:30 MEZ'],
     ['en-US', 'America/New_York', 'since November 17, 2026 at 4:30 AM EST'],
     ['ja-JP', 'Asia/Tokyo', 'since 2026年11月17日 18:30 JST'],
     ['en-GB', 'Asia/Kathmandu', 'since 17 November 2026 at 15:15 GMT+5:45'],

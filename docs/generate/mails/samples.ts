@@ -4,10 +4,10 @@ import type { EventFields } from '@matte/core/webhook/event-fields'
 import { webhookEvents } from '@matte/core/webhook/events'
 import type { RenderedMail } from '@matte/dispatcher/mail/layout'
 import { renderMail } from '@matte/dispatcher/mail/render-mail'
-import { defaultLocale } from '@matte/people/mail/person-format'
+import { type Language, languages } from '@matte/people/mail/person-format'
 import { describeEvent } from '@matte/people/notification/event-texts'
 
-const place = { appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', ...defaultLocale }
+const links = { appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', timeZone: 'UTC' }
 const url = 'https://app.example.com/link?token=4fX0n1u7c3'
 const message = 'A sentence of the event.'
 const later = '2026-12-31T00:00:00.000Z'
@@ -47,38 +47,45 @@ const endpoint = {
   failingSince: '2026-11-17T09:30:00.000Z',
 }
 
-export const mailSamples: Readonly<Record<string, RenderedMail>> = {
-  'verify-email': renderMail('verify-email', { url }, place),
-  'already-registered': renderMail('already-registered', { loginUrl: url, resetUrl: url }, place),
-  'reset-password': renderMail('reset-password', { url }, place),
-  'confirm-email': renderMail('confirm-email', { url }, place),
-  'email-changing': renderMail('email-changing', { newEmail: 'new@example.com' }, place),
-  'failed-logins': renderMail('failed-logins', { failures: 20 }, place),
-  'wrong-codes': renderMail('wrong-codes', { codes: 10 }, place),
-  'endpoint-failing': renderMail('endpoint-failing', { ...endpoint, disabledAfterDays: 5 }, place),
-  'endpoint-disabled': renderMail('endpoint-disabled', endpoint, place),
-  'team-invitation': renderMail(
-    'team-invitation',
-    { teamName: 'Shop & Co', inviterEmail: 'ada@example.com', role: 'member', url },
-    place,
-  ),
-  'member-endpoints': renderMail(
-    'member-endpoints',
-    {
-      ...{ teamName: 'Shop & Co', memberEmail: 'grace@example.com', change: 'removed' },
-      endpoints: [{ id: endpoint.endpointId, targetHost: endpoint.targetHost }],
-    },
-    place,
-  ),
-  'referral-invitation': renderMail(
-    'referral-invitation',
-    { inviterName: 'Ada', inviterEmail: 'ada@example.com', url },
-    place,
-  ),
-  ...Object.fromEntries(
-    webhookEvents.map((event) => {
-      const fields = event === 'task.succeeded' || event === 'task.failed' ? taskFields : eventFields[event]
-      return [event, renderMail('notification', { event, ...describeEvent(event, fields, place) }, place)]
-    }),
-  ),
+function samplesIn(locale: Language): Readonly<Record<string, RenderedMail>> {
+  const place = { ...links, locale }
+  return {
+    'verify-email': renderMail('verify-email', { url }, place),
+    'already-registered': renderMail('already-registered', { loginUrl: url, resetUrl: url }, place),
+    'reset-password': renderMail('reset-password', { url }, place),
+    'confirm-email': renderMail('confirm-email', { url }, place),
+    'email-changing': renderMail('email-changing', { newEmail: 'new@example.com' }, place),
+    'failed-logins': renderMail('failed-logins', { failures: 20 }, place),
+    'wrong-codes': renderMail('wrong-codes', { codes: 10 }, place),
+    'endpoint-failing': renderMail('endpoint-failing', { ...endpoint, disabledAfterDays: 5 }, place),
+    'endpoint-disabled': renderMail('endpoint-disabled', endpoint, place),
+    'team-invitation': renderMail(
+      'team-invitation',
+      { teamName: 'Shop & Co', inviterEmail: 'ada@example.com', role: 'member', url },
+      place,
+    ),
+    'member-endpoints': renderMail(
+      'member-endpoints',
+      {
+        ...{ teamName: 'Shop & Co', memberEmail: 'grace@example.com', change: 'removed' },
+        endpoints: [{ id: endpoint.endpointId, targetHost: endpoint.targetHost }],
+      },
+      place,
+    ),
+    'referral-invitation': renderMail(
+      'referral-invitation',
+      { inviterName: 'Ada', inviterEmail: 'ada@example.com', url },
+      place,
+    ),
+    ...Object.fromEntries(
+      webhookEvents.map((event) => {
+        const fields = event === 'task.succeeded' || event === 'task.failed' ? taskFields : eventFields[event]
+        return [event, renderMail('notification', { event, ...describeEvent(event, fields, place) }, place)]
+      }),
+    ),
+  }
 }
+
+export const mailSamples = Object.fromEntries(languages.map((language) => [language, samplesIn(language)])) as Readonly<
+  Record<Language, ReturnType<typeof samplesIn>>
+>

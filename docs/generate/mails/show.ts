@@ -8,7 +8,8 @@ const page = join(folder, 'index.html')
 
 const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (char) => `&#${char.codePointAt(0)};`)
 
-const sections = Object.entries(mailSamples).map(
+const samples = Object.values(mailSamples).flatMap((mails) => Object.entries(mails))
+const sections = samples.map(
   ([name, { subject, text, html }]) => `<h2>${name}: ${escapeHtml(subject)}</h2>
 <div style="display:flex;gap:16px"><iframe style="flex:1;height:520px" srcdoc="${escapeHtml(html)}"></iframe>
 <pre style="flex:1;white-space:pre-wrap">${escapeHtml(text)}</pre></div>`,

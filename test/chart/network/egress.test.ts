@@ -71,6 +71,13 @@ const production = { ...base, networkPolicy: { egress, apiServer: { cidrs: ['10.
 const servers = { database: 'database 10.0.12.5', nats: 'nats pod', store: 'store 198.51.100.9' } as const
 
 describe.skipIf(findMissing('helm'))('egress of each component', () => {
+  it('lets the dispatcher reach the store for images by URL alone', async () => {
+    const { dispatcher: without = [] } = await reachable({})
+    const { dispatcher: within = [], ...others } = await reachable({ uploads: { fetchUrls: true } })
+    expect(within.filter((name) => !without.includes(name))).toEqual(['own store'])
+    expect({ ...others, dispatcher: without }).toEqual(await reachable({}))
+  })
+
   it('with the built-in servers', async () => {
     const own: readonly Name[] = ['own PostgreSQL', 'own NATS']
     const everywhere: readonly Name[] = ['store 198.51.100.9', 'mail 203.0.113.4', 'internet on 80', 'internet on 443']

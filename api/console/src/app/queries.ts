@@ -30,4 +30,6 @@ export function followSession(queries: QueryClient, store: SessionStore): void {
 }
 
 export const toMatteError = (error: unknown): MatteError =>
-  error instanceof MatteError ? error : new MatteError('CLIENT_INTERNAL', String(error), { cause: error })
+  error instanceof MatteError
+    ? error
+    : new MatteError('CLIENT_INTERNAL', error instanceof Error ? error.message : String(error), { cause: error })

@@ -1,7 +1,7 @@
 import { Outlet } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { I18nProvider } from 'react-aria-components'
-import { identityOf } from '../session/session.ts'
+import { identityOf, type Session } from '../session/session.ts'
 import { useSession } from '../session/use-session.ts'
 import { LocaleContext } from '../text/text.ts'
 import { chooseLocale, usePageLocale } from './page-locale.ts'
@@ -13,12 +13,13 @@ const ExpiredDialog = lazy(async () => ({ default: (await import('./expired-dial
 export function Root() {
   const locale = usePageLocale()
   const session = useSession()
+  const generation = useGeneration(session)
   return (
     <LocaleContext value={locale}>
       <I18nProvider locale={locale}>
         <Shell locale={locale} onLocale={chooseLocale}>
           {/* What was typed or chosen in one workspace does not stay in the next. */}
-          <Outlet key={session.kind === 'member' ? identityOf(session) : 'open'} />
+          <Outlet key={generation} />
         </Shell>
         <Suspense fallback={null}>
           {session.kind === 'member' && session.isExpired && <ExpiredDialog session={session} />}
@@ -27,4 +28,14 @@ export function Root() {
       </I18nProvider>
     </LocaleContext>
   )
+}
+
+/** Changes with the person or the workspace, but not while the first session resumes. */
+function useGeneration(session: Session): number {
+  const [last, setLast] = useState<{ readonly identity?: string; readonly count: number }>({ count: 0 })
+  const identity = session.kind === 'member' ? identityOf(session) : last.identity
+  if (identity === undefined || identity === last.identity) return last.count
+  const count = last.identity === undefined ? last.count : last.count + 1
+  setLast({ identity, count })
+  return count
 }

@@ -34,7 +34,8 @@ export type SessionStore = {
   readonly app: MatteApp
   /** Resumes the session of this browser. */
   readonly start: () => Promise<void>
-  readonly signIn: (signedIn: SignedIn) => void
+  /** After an expired session the same person goes on in the same workspace. */
+  readonly signIn: (signedIn: SignedIn) => Promise<void>
   readonly signInByKey: (apiKey: string) => void
   readonly signInAsOperator: (token: string) => void
   readonly signOut: () => Promise<void>
@@ -79,8 +80,13 @@ export function createSession(baseUrl: string): SessionStore {
   const forget = (reason?: 'signed-out'): void => {
     token = undefined
     key = undefined
-    localStorage.removeItem(hintName)
     set(reason === undefined ? { kind: 'none' } : { kind: 'none', reason })
+  }
+
+  /** The service has no session of this browser. */
+  const drop = (reason?: 'signed-out'): void => {
+    localStorage.removeItem(hintName)
+    forget(reason)
   }
 
   /** One refresh at a time in this tab; the service gives a second tab the same tokens. */
@@ -128,11 +134,22 @@ export function createSession(baseUrl: string): SessionStore {
     if (session.kind === 'member') signedIn({ accessToken, user: session.user })
   }
 
+  /** A sign-in leads to the personal workspace. The token for the wanted one, unless the service refuses it. */
+  async function returnTo(workspaceId: string | undefined, accessToken: string): Promise<string> {
+    if (workspaceId === undefined || readClaims(accessToken).ws === workspaceId) return accessToken
+    const plain = new MatteApp({ baseUrl, accessToken: () => accessToken })
+    const [path, body] = [{ workspaceId }, { session: 'cookie' as const }]
+    try {
+      return (await plain.request('POST', '/app/users/workspaces/{workspaceId}/switch', { path, body })).accessToken
+    } catch {
+      return accessToken
+    }
+  }
+
   async function resume(): Promise<void> {
-    if (localStorage.getItem(hintName) === null) return forget()
     try {
       const accessToken = await refresh()
-      if (accessToken === undefined) return forget()
+      if (accessToken === undefined) return drop()
       await adopt(accessToken)
     } catch {
       if (session.kind !== 'member') set({ kind: 'none', reason: 'unreachable' })
@@ -141,7 +158,8 @@ export function createSession(baseUrl: string): SessionStore {
 
   channel.onmessage = ({ data }: MessageEvent<Message>) => {
     if (session.kind === 'key' || session.kind === 'operator') return
-    // After a sign-in or a switch the cookie of all tabs is that of another person or workspace.
+    // After a sign-in or a switch the cookie of all tabs is that of another person or workspace. The hint of the other
+    // tab may arrive later than this message.
     if (data === 'signed-out') forget('signed-out')
     else void resume()
   }
@@ -150,9 +168,10 @@ export function createSession(baseUrl: string): SessionStore {
   })
 
   const leave = (): void => {
-    const wasMember = session.kind === 'member'
-    forget('signed-out')
-    if (wasMember) tell('signed-out')
+    if (session.kind === 'member') {
+      drop('signed-out')
+      tell('signed-out')
+    } else forget('signed-out')
   }
 
   return {
@@ -164,10 +183,11 @@ export function createSession(baseUrl: string): SessionStore {
     app,
     start: () => {
       set({ kind: 'starting' })
-      return resume()
+      return localStorage.getItem(hintName) === null ? Promise.resolve(forget()) : resume()
     },
-    signIn: (given) => {
-      signedIn(given)
+    signIn: async (given) => {
+      const place = session.kind === 'member' && session.user.id === given.user.id ? session.workspaceId : undefined
+      signedIn({ ...given, accessToken: await returnTo(place, given.accessToken) })
       tell('signed-in')
     },
     signInByKey: (apiKey) => {
@@ -207,6 +227,6 @@ function readClaims(accessToken: string): Claims {
 
 const placeOf = ({ ws: workspaceId, role }: Claims) => ({ workspaceId, role })
 
-/** Identity behind the data of the page: the person and the workspace. */
+/** Owner of the data on the page. It changes with the person and the workspace. */
 export const identityOf = (session: Session): string =>
   session.kind === 'member' ? `${session.user.id}/${session.workspaceId}` : session.kind

@@ -1,10 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type TabOf, Tabs } from './tabs.tsx'
 
-/** For `validateSearch` of a route whose page has tabs. */
-export const readTab = (search: Record<string, unknown>): { tab?: string } =>
-  typeof search.tab === 'string' ? { tab: search.tab } : {}
-
 type PageTabsProps = { readonly label: string; readonly tabs: readonly TabOf[] }
 
 /** Tabs of a page. The address names the open one, so a link can lead to it. */

@@ -9,6 +9,8 @@ export type Nudge = {
   task(modelVersion: string, taskId: string): void
   /** A delivery may be due. Never throws. */
   delivery(id: string): void
+  /** An image is to be fetched by URL. Never throws. */
+  fetch(id: string): void
   /** The workspace's history has grown. Never throws: streams also poll. */
   change(workspaceId: string): void
 }
@@ -29,6 +31,7 @@ export function createNudge(bus: Bus, logger: Logger): Nudge {
   return {
     task: (modelVersion, taskId) => publish(subjects.task(bus.prefix, modelVersion), taskId),
     delivery: (id) => publish(subjects.delivery(bus.prefix), id),
+    fetch: (id) => publish(subjects.fetch(bus.prefix), id),
     change: (workspaceId) => publish(subjects.change(bus.prefix), workspaceId),
   }
 }

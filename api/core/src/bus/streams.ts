@@ -8,6 +8,7 @@ export const subjects = {
   /** A version may contain dots, which are further tokens; `modelOf` reads them all. */
   task: (prefix: string, modelVersion: string) => `${prefix}.task.${modelVersion}`,
   delivery: (prefix: string) => `${prefix}.delivery`,
+  fetch: (prefix: string) => `${prefix}.fetch`,
   /** No stream stores it: a listener that misses it reads the history later. */
   change: (prefix: string) => `${prefix}.change`,
   /** Requests in flight per pod, from workers to the operator (slot-report.ts). These messages are not stored. */
@@ -27,7 +28,7 @@ export function streamConfig(prefix: string, name: StreamName): Partial<StreamCo
   if (name === 'nudges') {
     return {
       name: streamName(prefix, name),
-      subjects: [`${prefix}.task.>`, `${prefix}.delivery`],
+      subjects: [`${prefix}.task.>`, `${prefix}.delivery`, `${prefix}.fetch`],
       retention: RetentionPolicy.Workqueue,
       // A lost nudge costs a timer interval; file storage doubles the server's work.
       storage: StorageType.Memory,
@@ -54,4 +55,5 @@ export type Durable = { readonly name: string; readonly filter: string }
 export const durables = {
   taskNudges: (prefix: string): Durable => ({ name: 'controller', filter: `${prefix}.task.>` }),
   deliveryNudges: (prefix: string): Durable => ({ name: 'dispatcher', filter: `${prefix}.delivery` }),
+  fetchNudges: (prefix: string): Durable => ({ name: 'dispatcher-fetches', filter: `${prefix}.fetch` }),
 } as const

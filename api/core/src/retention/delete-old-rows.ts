@@ -25,6 +25,10 @@ export async function deleteOldPoolRecords(db: Db, pass?: SweepPass): Promise<nu
   return samples + decisions + steps + (await deleteOlder(db, 'pool_report', 'at', recordDays, pass))
 }
 
+/** Fetches last seconds. */
+export const deleteOldFetches = (db: Db, pass?: SweepPass) =>
+  deleteOlder(db, 'upload_fetch', 'created_at', 1 / 24, pass)
+
 async function deleteOlder(
   db: Db,
   table: string,
@@ -33,7 +37,7 @@ async function deleteOlder(
   { now, limit = 1_000 }: SweepPass = {},
 ): Promise<number> {
   const [from, at] = [sql.table(table), sql.ref(column)]
-  const before = sql`coalesce(${now ?? null}::timestamptz, now()) - ${days}::int * interval '1 day'`
+  const before = sql`coalesce(${now ?? null}::timestamptz, now()) - ${days}::float8 * interval '1 day'`
   const { numAffectedRows = 0n } = await sql`
     delete from ${from} where id in (
       select id from ${from} where ${at} <= ${before} order by ${at} limit ${limit} for update skip locked)`.execute(db)

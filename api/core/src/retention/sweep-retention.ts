@@ -7,6 +7,7 @@ import { announceCleanups } from './announce-cleanup.ts'
 import { deleteDueObjects } from './delete-objects.ts'
 import {
   deleteOldAuditEntries,
+  deleteOldFetches,
   deleteOldMails,
   deleteOldNotifications,
   deleteOldPoolRecords,
@@ -26,6 +27,7 @@ type RetentionDeps = {
 export const retentionParts = [
   'credits_expired',
   'uploads_released',
+  'fetches_deleted',
   'tasks_deleted',
   'cleanups_announced',
   'notifications_deleted',
@@ -44,6 +46,7 @@ export const sweepRetention = (
     {
       credits_expired: (pass) => expireCredits(db, pass),
       uploads_released: (pass) => releaseUnusedUploads(db, pass),
+      fetches_deleted: (pass) => deleteOldFetches(db, pass),
       tasks_deleted: (pass) => deleteOldTasks(db, plans, pass),
       cleanups_announced: (pass) => announceCleanups(db, plans, pass),
       notifications_deleted: (pass) => deleteOldNotifications(db, pass),

@@ -45,6 +45,8 @@ export type Bucket = {
   list(prefix: string, signal?: AbortSignal): Promise<string[]>
   /** Upload URL on the public host; expires earlier if the keys do. @throws StorageError */
   presignPut(key: string, options: PutGrant): Promise<{ readonly url: string; readonly expiresInSeconds: number }>
+  /** Upload URL on the internal host, for a process without keys; takes any Content-Type. @throws StorageError */
+  presignOwnPut(key: string, expiresInSeconds: number): Promise<string>
   /**
    * Download URL on the public host, valid for at most 7 days (604,800 s), the limit of Signature V4.
    * @throws StorageError if the keys expire, because the link would end early
@@ -76,6 +78,7 @@ export function openBucket(options: BucketOptions): Bucket {
     ...observeRare(sdk, observe),
     ensure: sdk.ensure,
     ...linkOperations({ bucket, region, endpoint: publicEndpoint }, credentials),
+    presignOwnPut: ownPutSigner({ bucket, region, endpoint: internalEndpoint }, credentials),
     close: () => {
       sdk.close()
       objects.close()
@@ -127,6 +130,14 @@ const observeRare = (sdk: ReturnType<typeof openSdk>, observe: StoreObserver): R
       () => false,
     ),
 })
+
+const ownPutSigner = (place: StorePlace, credentials: StoreCredentials): Bucket['presignOwnPut'] => {
+  const presignerOf = withLastKeys((keys) => createPresigner({ ...place, ...keys }))
+  return async (key, expiresInSeconds) => {
+    const keys = await credentials.keys(expiresInSeconds * 1_000)
+    return presignerOf(keys)({ method: 'PUT', key, expiresInSeconds, at: new Date() })
+  }
+}
 
 const linkOperations = (
   place: StorePlace,

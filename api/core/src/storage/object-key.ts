@@ -9,6 +9,9 @@ export function newUploadKey(fileName: string, at: Date): string {
   return `private-uploads/${yearMonth(at)}/${randomUUID()}-${name}`
 }
 
+/** Name of the uploaded file, as far as the key keeps it. */
+export const uploadFileName = (key: string): string => key.replace(/^.*\/(?:[0-9a-f-]{36}-)?/, '')
+
 /** One key per invoice, so deletion needs no list. */
 export const invoicePdfKey = (invoice: { readonly id: string; readonly issued_at: Date }): string =>
   `invoices/${yearMonth(invoice.issued_at)}/${invoice.id}.pdf`
@@ -32,6 +35,9 @@ export function resultKey(
 /** Prefix of all results of a task, including unrecorded ones of crashed workers. */
 export const resultPrefix = ({ id, createdAt }: { id: string; createdAt: Date }): string =>
   `results/${yearMonth(createdAt)}/${id}/`
+
+/** ZIP of colours and matte beside a result, under the same prefix. */
+export const partsKey = (key: string): string => key.replace(/\.\w+$/, '.zip')
 
 export const resultFileName = (taskId: string, format: ResultFormat): string => `${taskId}.${extensions[format]}`
 

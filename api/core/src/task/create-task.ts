@@ -1,5 +1,6 @@
 import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
+import type { DoorWish } from '../db/tables/task.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
 import { findUpload } from '../upload/grant-queries.ts'
 import { type Inspected, inputForbidden, inspectObject } from '../upload/inspect-object.ts'
@@ -9,6 +10,11 @@ import { type Insertion, insertSingle, type NewTask } from './insert-task.ts'
 import { creditCost } from './limits.ts'
 import { type RequestedOutput, resolveOutput } from './output.ts'
 import type { TaskRow } from './task-queries.ts'
+
+/** `DoorWish` before the background is inspected. */
+export type RequestedWish =
+  | Extract<DoorWish, { kind: 'parts' }>
+  | Pick<Extract<DoorWish, { kind: 'background' }>, 'kind' | 'objectKey'>
 
 type CreateTask = {
   readonly workspaceId: string
@@ -21,6 +27,7 @@ type CreateTask = {
   readonly callbackUrl: string | null
   /** Checked here against the plan; null: defaults. */
   readonly output?: RequestedOutput | null
+  readonly door?: RequestedWish | undefined
   readonly once?: OnceRequest | undefined
   /** The creating member; null: unknown. */
   readonly createdBy?: string | null | undefined
@@ -42,6 +49,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
   if (upload === undefined) throw inputForbidden()
   const { etag, sizeBytes } = await inspectObject(bucket, upload.objectKey, plan)
   const output = resolveOutput(request.output ?? null, plan)
+  const door = await inspectWish(bucket, plan, request.door)
   const task = {
     workspaceId,
     uploadId: upload.id,
@@ -51,6 +59,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     modelVersion: request.modelVersion,
     callbackUrl: request.callbackUrl,
     output,
+    door,
     creditCost,
     createdBy: request.createdBy ?? null,
     traceparent: request.traceparent,
@@ -66,6 +75,13 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     if (plan.charged) await holdCredits(tx, { workspaceId, userId, taskId, run, amount: creditCost })
     return created
   })
+}
+
+/** A background is an input like the image: its limits are the same. */
+async function inspectWish(bucket: Inspected, plan: Plan, wish: RequestedWish | undefined): Promise<DoorWish | null> {
+  if (wish?.kind !== 'background') return wish ?? null
+  const { etag, sizeBytes } = await inspectObject(bucket, wish.objectKey, plan)
+  return { ...wish, etag, sizeBytes }
 }
 
 /** Checks the limits again under the workspace's lock: returns the reached limit, or inserts the task. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Db, isNullViolation } from '../db/database.ts'
-import type { Output } from '../db/tables/task.ts'
+import type { DoorWish, Output } from '../db/tables/task.ts'
 import { type ReachedLimit, singleSlot } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
 import type { TaskRow } from './task-queries.ts'
@@ -14,6 +14,7 @@ export type NewTask = {
   readonly modelVersion: string
   readonly callbackUrl: string | null
   readonly output: Output | null
+  readonly door?: DoorWish | null | undefined
   readonly creditCost: number
   readonly createdBy: string | null
   readonly traceparent: string | null
@@ -43,10 +44,10 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<I
       returning id as upload_id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, output, credit_cost, created_by, traceparent, notify_maker)
+                        callback_url, output, door, credit_cost, created_by, traceparent, notify_maker)
       select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
-             ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.traceparent}::text,
+             ${task.door ? JSON.stringify(task.door) : null}::jsonb, ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.traceparent}::text,
              ${task.notifyMaker ?? false}::boolean
         from slot left join source on true
       returning *

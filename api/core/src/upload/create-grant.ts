@@ -47,16 +47,26 @@ export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest)
     'Content-Type': contentType,
     ...(sizeBytes !== undefined && { 'Content-Length': String(sizeBytes) }),
   }
-  const { expiresAt, oldestAt } = await insertGrant(db, {
+  const { expiresInSeconds } = link
+  const reservedBytes = sizeBytes ?? plan.maxFileSizeBytes
+  const expiresAt = await insertUpload(db, {
     workspaceId,
+    plan,
     objectKey,
     contentType,
-    expiresInSeconds: link.expiresInSeconds,
-    reservedBytes: sizeBytes ?? plan.maxFileSizeBytes,
-    unusedMax: unusedUploadsMax(plan),
+    expiresInSeconds,
+    reservedBytes,
   })
-  if (expiresAt === null) throw tooManyUnused(plan, oldestAt ?? new Date())
   return { uploadUrl: link.url, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
+}
+
+type NewUpload = Omit<Parameters<typeof insertGrant>[1], 'unusedMax'> & { readonly plan: Plan }
+
+/** Returns when its URL expires. @throws MatteError RATE_LIMIT_EXCEEDED if too many uploads are unused */
+export async function insertUpload(db: Db, { plan, ...upload }: NewUpload): Promise<Date> {
+  const { expiresAt, oldestAt } = await insertGrant(db, { ...upload, unusedMax: unusedUploadsMax(plan) })
+  if (expiresAt === null) throw tooManyUnused(plan, oldestAt ?? new Date())
+  return expiresAt
 }
 
 /** Bound on unused uploads of a workspace: four batches of the largest size, or 1,000, at the largest file size. */
@@ -79,12 +89,12 @@ function tooManyUnused(plan: Plan, oldestAt: Date): MatteError {
 const formatOf = (contentType: string): InputFormat | undefined =>
   (Object.keys(mimeTypes) as InputFormat[]).find((format) => mimeTypes[format] === contentType)
 
-export function fileTooLarge(plan: Plan, fileSize: number): MatteError {
-  return new MatteError(
-    'TASK_FILE_SIZE_EXCEEDED',
-    `The file has ${fileSize} bytes; your plan allows at most ${plan.maxFileSizeBytes}.`,
-    { details: { limit: 'bytes', fileSize, maxFileSize: plan.maxFileSizeBytes } },
-  )
+/** Without `fileSize` if reading stopped at the limit. */
+export function fileTooLarge({ maxFileSizeBytes: maxFileSize }: Plan, fileSize?: number): MatteError {
+  const size = fileSize === undefined ? 'is too large' : `has ${fileSize} bytes`
+  return new MatteError('TASK_FILE_SIZE_EXCEEDED', `The file ${size}; your plan allows at most ${maxFileSize} bytes.`, {
+    details: { limit: 'bytes', ...(fileSize !== undefined && { fileSize }), maxFileSize },
+  })
 }
 
 export function formatRefused(plan: Plan): MatteError {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { readBalance } from '../credit/balance.ts'
 import type { Db } from '../db/database.ts'
 import { quotaUsed } from '../workspace/limit/quota.ts'
 import type { Plan } from '../workspace/plan.ts'
@@ -32,6 +33,8 @@ export type Usage = UsageCounts & {
     readonly remaining: number | null
     readonly resetsAt: Date
   }
+  /** Null: the plan is not charged. */
+  readonly credits: { readonly available: number; readonly held: number } | null
   /** The last 30 days, today included, oldest first. */
   readonly daily: readonly UsageDay[]
 }
@@ -41,7 +44,7 @@ const trendDays = 30
 type Row = UsageCounts & { date: string; inMonth: boolean; canceledTasks: number; latencyMs: number }
 type Month = { start: Date; end: Date; quotaUsed: number }
 
-/** Usage from the daily counters alone, at most 31 rows (D70). Throws if the workspace does not exist. */
+/** Usage from the daily counters, at most 31 rows (D70), and the balance. Throws if the workspace does not exist. */
 export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promise<Usage> {
   const month = await readMonth(db, workspaceId)
   if (month === undefined) throw new Error('the workspace of this usage does not exist')
@@ -71,11 +74,17 @@ export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promis
       remaining: limit === null ? null : Math.max(0, limit - quotaUsed),
       resetsAt: end,
     },
+    credits: plan.charged ? await readCredits(db, workspaceId) : null,
     daily: days.slice(-trendDays).map(({ inMonth, canceledTasks, latencyMs, ...day }) => ({
       ...day,
       averageLatencyMs: average(latencyMs, day.succeededTasks),
     })),
   }
+}
+
+async function readCredits(db: Db, workspaceId: string) {
+  const { available, held } = await readBalance(db, workspaceId)
+  return { available, held }
 }
 
 const average = (sum: number, count: number): number => (count === 0 ? 0 : Math.round(sum / count))

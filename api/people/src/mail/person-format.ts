@@ -1,4 +1,13 @@
-// Dates, numbers and amounts for one user. The surrounding text is English, so right-to-left text is isolated.
+// Language of texts for one user, and dates, numbers and amounts in the user's locale. The texts are left-to-right, so
+// right-to-left values are isolated.
+
+/** Languages of mails, notifications and pages. */
+export const languages = ['en', 'de'] as const
+export type Language = (typeof languages)[number]
+
+/** The language of the locale, such as German for `de-AT`; English for the others. */
+export const languageOf = (locale: string): Language =>
+  languages.find((language) => language === locale.split('-')[0]?.toLowerCase()) ?? 'en'
 
 export type PersonLocale = { readonly locale: string; readonly timeZone: string }
 

@@ -10,6 +10,7 @@ import type { FieldError } from './fields.ts'
 const statuses: Partial<Record<ErrorCode, number>> = {
   CREDITS_INSUFFICIENT: 402,
   TASK_CONCURRENT_LIMIT: 429,
+  CONFLICT: 400,
 }
 
 export const rembgErrorHandler = (count: (code: ErrorCode) => void) =>

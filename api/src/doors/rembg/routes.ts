@@ -1,13 +1,13 @@
 // `GET|POST /api/remove` as `rembg s` has it, for clients in the configured networks.
 import { MatteError } from '@matte/core/error'
-import { invalidParam } from '@matte/core/invalid-params'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isInputFailure } from '@matte/core/task/failure'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
-import { cutOut, type DoorDeps, type Outcome } from '../cut-out.ts'
+import { cutOut, cutOutUrl, type DoorDeps, type Outcome } from '../cut-out.ts'
 import type { DoorForm } from '../door-body.ts'
 import { readBodiesInHandlers } from '../raw-bodies.ts'
 import type { RembgModelTable } from '../settings.ts'
+import { lateWords, taskHeader } from '../words.ts'
 import { invalidFields, rembgErrorHandler } from './errors.ts'
 import { missing, type RembgFields, readFields } from './fields.ts'
 
@@ -29,11 +29,13 @@ export const rembgRoutes: FastifyPluginAsync<RembgDeps> = async (app, deps) => {
     return send(reply, outcome)
   })
 
-  app.get('/api/remove', { schema: { hide: true }, config }, async (request) => {
+  app.get('/api/remove', { schema: { hide: true }, config }, async (request, reply) => {
     const query = textsOf(request.query)
-    if (!query.has('url')) throw invalidFields([missing('query', 'url')])
-    checked(readFields({ place: 'query', fields: query, query }))
-    throw invalidParam('/query/url', 'is not fetched here; send the image as `file` by POST')
+    const url = query.get('url')
+    if (url === undefined) throw invalidFields([missing('query', 'url')])
+    const fields = checked(readFields({ place: 'query', fields: query, query }))
+    const wanted = { image: { url, path: '/query/url' }, modelVersion: modelOf(fields), output: fields.output }
+    return send(reply, await cutOutUrl(deps, { request, reply }, wanted))
   })
 }
 
@@ -60,7 +62,11 @@ const textsOf = (query: unknown): Map<string, string> =>
 
 function send(reply: FastifyReply, outcome: Outcome): FastifyReply {
   if (outcome.kind === 'late') {
-    return reply.code(504).header('retry-after', 1).send({ detail: 'The image was not processed in time.' })
+    const headers = { 'retry-after': 1, ...taskHeader(outcome.taskId) }
+    return reply
+      .code(504)
+      .headers(headers)
+      .send({ detail: lateWords(outcome.taskId) })
   }
   if (outcome.kind === 'failed') throw failureOf(outcome)
   const { body, lengthBytes } = outcome.image

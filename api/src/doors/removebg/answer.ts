@@ -3,11 +3,15 @@ import { Readable } from 'node:stream'
 import { creditCost } from '@matte/core/task/limits'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Exchange, Outcome } from '../cut-out.ts'
+import type { Outcome } from '../cut-out.ts'
+import type { Exchange } from '../door-body.ts'
 
 type Succeeded = Extract<Outcome, { kind: 'succeeded' }>
 
-export function sendResult({ request, reply }: Exchange, { task, image }: Succeeded, type: string | undefined) {
+/** `type`: the value of `X-Type`. `parts`: the result is a ZIP. */
+export type Shown = { readonly type: string | undefined; readonly parts: boolean }
+
+export function sendResult({ request, reply }: Exchange, { task, image }: Succeeded, { type, parts }: Shown) {
   const box = task.foreground ?? { top: 0, left: 0, width: 0, height: 0 }
   reply.headers({
     'x-credits-charged': request.caller.planLimits.charged ? creditCost : 0,
@@ -20,7 +24,7 @@ export function sendResult({ request, reply }: Exchange, { task, image }: Succee
     'x-foreground-height': box.height,
   })
   if (!prefersJson(request)) {
-    const contentType = mimeTypes[task.result_format as OutputFormat]
+    const contentType = parts ? 'application/zip' : mimeTypes[task.result_format as OutputFormat]
     return sendBody(reply, { contentType, lengthBytes: image.lengthBytes, body: image.body })
   }
   const place = { foreground_top: box.top, foreground_left: box.left }

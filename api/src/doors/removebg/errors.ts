@@ -24,6 +24,7 @@ const shown: Partial<Record<ErrorCode, Shown>> = {
   TASK_OUTPUT_FORMAT_NOT_SUPPORTED: { title: 'Unsupported output format', code: 'not_supported' },
   TASK_MAINTENANCE: { title: 'Service unavailable', code: 'service_unavailable' },
   TASK_STORAGE_UNAVAILABLE: { title: 'Service unavailable', code: 'service_unavailable' },
+  CONFLICT: { title: 'Not supported', code: 'not_supported', status: 400 },
   INVALID_PARAMS: { title: 'Invalid parameters', code: 'invalid_parameters' },
 }
 

@@ -30,6 +30,21 @@ describe('parameters of remove.bg', () => {
     expect(output(fields as Record<string, string>)).toMatchObject(expected)
   })
 
+  it('make a JPEG over a background image, a PNG behind a zip, and a matte without either', () => {
+    const file = { fileName: 'b.png', bytes: Buffer.from('b') }
+    const over = (fields: Record<string, string>) =>
+      readOptions({ fields: new Map(Object.entries(fields)), files: new Map([['bg_image_file', file]]) })
+    expect(over({})).toMatchObject({ output: { format: 'jpeg' }, background: file, parts: false })
+    expect(over({ format: 'png' })).toMatchObject({ output: { format: 'png' }, background: file })
+    expect(over({ channels: 'alpha' })).toMatchObject({ output: { format: 'png' }, background: undefined })
+    const byUrl = options({ bg_image_url: 'https://example.com/b.jpg' })
+    expect(byUrl.background).toEqual({ url: 'https://example.com/b.jpg', path: '/body/bg_image_url' })
+    expect(options({ format: 'zip' })).toMatchObject({ output: { format: 'png' }, background: undefined, parts: true })
+    expect(() => over({ bg_image_url: 'https://example.com/b.jpg' })).toThrow('bg_image_url')
+    expect(() => over({ bg_color: 'red' })).toThrow('bg_color')
+    expect(() => over({ format: 'zip' })).toThrow('format')
+  })
+
   it.each([
     [{ size: 'preview' }, { maxPixels: 250_000 }],
     [{ size: 'small' }, { maxPixels: 250_000 }],

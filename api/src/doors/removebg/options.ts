@@ -8,6 +8,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { toIssues } from '../../errors/issues.ts'
 import { outputSchema } from '../../schemas/output.ts'
 import type { DoorForm } from '../door-body.ts'
+import type { DoorImage } from '../door-images.ts'
 import { isOpaque, readColour } from './colours.ts'
 import { invalid, refusal } from './errors.ts'
 
@@ -15,6 +16,9 @@ export type RemovebgOptions = {
   readonly output: RequestedOutput
   /** The value of `X-Type`; undefined: without the header. */
   readonly type: string | undefined
+  readonly background: DoorImage | undefined
+  /** `format=zip`. */
+  readonly parts: boolean
 }
 
 type Fields = ReadonlyMap<string, string>
@@ -35,33 +39,42 @@ const sizes: Readonly<Record<string, number | undefined>> = {
 }
 const types = ['auto', 'person', 'product', 'car', 'animal', 'graphic', 'transportation', 'other']
 const typeLevels = ['none', '1', '2', 'latest']
-const formats: Readonly<Record<string, string>> = { png: 'png', jpg: 'jpeg', webp: 'webp', auto: 'auto' }
+/** The cut-out behind a ZIP is a PNG. */
+const formats: Readonly<Record<string, string>> = { png: 'png', jpg: 'jpeg', webp: 'webp', auto: 'auto', zip: 'png' }
 
 /** @throws MatteError INVALID_PARAMS with the code of remove.bg */
 export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions {
   const fields = new Map([...sent].filter(([, value]) => value !== ''))
-  refuseUnsupported(fields, files)
+  refuseShadow(fields)
   const type = oneOf(fields, 'type', types)
   const level = oneOf(fields, 'type_level', typeLevels)
   readSwitch(fields, 'semitransparency') // Matte keeps what is semitransparent
-  const background = readBackground(fields)
+  const colour = readColourOf(fields)
+  const parts = fields.get('format') === 'zip'
+  const background = readBackground({ fields, files })
+  if (background !== undefined && colour !== undefined) {
+    throw invalid('bg_color', 'must be left out with a background image')
+  }
+  checkParts({ fields, parts, hasBackground: background !== undefined || colour !== undefined })
   const output = {
-    format: readFormat(fields, background),
-    ...(background !== undefined && { background }),
+    format: readFormat(fields, { colour, background }),
+    ...(colour !== undefined && { background: colour }),
     channels: oneOf(fields, 'channels', ['rgba', 'alpha'] as const) ?? 'rgba',
     ...readCrop(fields),
     ...readPlacement(fields),
     ...readSize(fields),
   }
   checkOutput(output)
-  return { output, type: level === 'none' ? undefined : type === undefined || type === 'auto' ? 'other' : type }
+  return {
+    output,
+    type: level === 'none' ? undefined : type === undefined || type === 'auto' ? 'other' : type,
+    // A matte has no background.
+    background: output.channels === 'alpha' ? undefined : background,
+    parts,
+  }
 }
 
-function refuseUnsupported(fields: Fields, files: DoorForm['files']): void {
-  if (fields.get('format') === 'zip') throw notSupported('format', 'The format zip')
-  if (files.has('bg_image_file') || fields.has('bg_image_file'))
-    throw notSupported('bg_image_file', 'A background image')
-  if (fields.has('bg_image_url')) throw notSupported('bg_image_url', 'A background image')
+function refuseShadow(fields: Fields): void {
   if (readSwitch(fields, 'add_shadow')) throw notSupported('add_shadow', 'A shadow')
   const shadow = fields.get('shadow_type')
   if (shadow !== undefined && shadow !== 'none') throw notSupported('shadow_type', 'A shadow')
@@ -70,19 +83,38 @@ function refuseUnsupported(fields: Fields, files: DoorForm['files']): void {
 const notSupported = (name: string, what: string): MatteError =>
   refusal('not_supported', `${name} is not supported`, `${what} is not supported here. Leave ${name} out.`)
 
-function readFormat(fields: Fields, background: string | undefined): string {
-  const name = oneOf(fields, 'format', Object.keys(formats)) ?? 'auto'
-  if (name !== 'auto') return formats[name] ?? name
-  const hasTransparency = background === undefined || !isOpaque(background) || fields.get('channels') === 'alpha'
-  return hasTransparency ? 'png' : 'jpeg'
+type Parts = { readonly fields: Fields; readonly parts: boolean; readonly hasBackground: boolean }
+
+/** The parts of a ZIP are the colours of the subject and its matte. */
+function checkParts({ fields, parts, hasBackground }: Parts): void {
+  if (!parts) return
+  if (hasBackground) throw invalid('format', 'must not be zip with a background: a zip has none')
+  if (fields.get('channels') === 'alpha') throw invalid('channels', 'must be rgba with the format zip')
 }
 
-function readBackground(fields: Fields): string | undefined {
+type Under = { readonly colour: string | undefined; readonly background: DoorImage | undefined }
+
+function readFormat(fields: Fields, { colour, background }: Under): string {
+  const name = oneOf(fields, 'format', Object.keys(formats)) ?? 'auto'
+  if (name !== 'auto') return formats[name] ?? name
+  const isFilled = background !== undefined || (colour !== undefined && isOpaque(colour))
+  return isFilled && fields.get('channels') !== 'alpha' ? 'jpeg' : 'png'
+}
+
+function readColourOf(fields: Fields): string | undefined {
   const text = fields.get('bg_color')
   if (text === undefined) return undefined
   const colour = readColour(text)
   if (colour === undefined) throw invalid('bg_color', 'must be a name or hexadecimal digits such as 81d4fa')
   return colour
+}
+
+function readBackground({ fields, files }: DoorForm): DoorImage | undefined {
+  const file = files.get('bg_image_file')
+  const url = fields.get('bg_image_url')
+  if (file !== undefined && url !== undefined) throw invalid('bg_image_url', 'must be left out with bg_image_file')
+  if (fields.has('bg_image_file')) throw invalid('bg_image_file', 'must be a file')
+  return file ?? (url === undefined ? undefined : { url, path: '/body/bg_image_url' })
 }
 
 function readCrop(fields: Fields) {

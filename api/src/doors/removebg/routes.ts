@@ -4,10 +4,12 @@ import { MatteError } from '@matte/core/error'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isInputFailure } from '@matte/core/task/failure'
 import type { FastifyPluginAsync } from 'fastify'
-import { cutOut, type DoorDeps, type Exchange, type Outcome } from '../cut-out.ts'
-import type { DoorFile, DoorForm } from '../door-body.ts'
+import { cutOut, type DoorDeps, type Outcome } from '../cut-out.ts'
+import type { DoorForm, Exchange } from '../door-body.ts'
+import type { DoorImage } from '../door-images.ts'
 import { readBodiesInHandlers } from '../raw-bodies.ts'
-import { sendResult } from './answer.ts'
+import { lateWords, taskHeader } from '../words.ts'
+import { type Shown, sendResult } from './answer.ts'
 import { refusal, removebgErrorHandler } from './errors.ts'
 import { readOptions } from './options.ts'
 
@@ -29,7 +31,7 @@ export const removebgRoutes: FastifyPluginAsync<DoorDeps> = async (app, deps) =>
       modelVersion: defaultModelVersion,
     })
     const { asked, outcome } = await cutOut(deps, { request, reply }, read)
-    return answer({ request, reply }, outcome, asked.type)
+    return answer({ request, reply }, outcome, asked)
   })
 
   const accountConfig = { ...common, access: { scope: 'usage:read' } } as const
@@ -42,23 +44,19 @@ export const removebgRoutes: FastifyPluginAsync<DoorDeps> = async (app, deps) =>
 }
 
 /** @throws MatteError INVALID_PARAMS */
-function readImage({ fields, files }: DoorForm): DoorFile {
+function readImage({ fields, files }: DoorForm): DoorImage {
   const file = files.get('image_file')
   const text = fields.get('image_file_b64') || undefined
   const url = fields.get('image_url') || undefined
   const sources = [file, text, url].filter((source) => source !== undefined)
-  const known = 'image_file or image_file_b64'
+  const known = 'image_file, image_file_b64 or image_url'
   if (sources.length === 0) throw refusal('missing_source', 'No image given', `Provide the image as ${known}.`)
   if (sources.length > 1) {
     throw refusal('multiple_sources', 'Multiple image sources given', 'Provide the image by one parameter only.')
   }
   if (file !== undefined) return file
   if (text !== undefined) return { fileName: 'image', bytes: decodeBase64(text) }
-  throw refusal(
-    'not_supported',
-    'image_url is not supported',
-    `This service fetches no URLs. Provide the image as ${known}.`,
-  )
+  return { url: url ?? '', path: '/body/image_url' }
 }
 
 /** With or without the prefix of a data URL. */
@@ -67,14 +65,13 @@ function decodeBase64(text: string): Buffer {
   return Buffer.from(start === 0 ? text : text.slice(start), 'base64')
 }
 
-function answer(exchange: Exchange, outcome: Outcome, type: string | undefined) {
-  if (outcome.kind === 'succeeded') return sendResult(exchange, outcome, type)
+function answer(exchange: Exchange, outcome: Outcome, shown: Shown) {
+  if (outcome.kind === 'succeeded') return sendResult(exchange, outcome, shown)
   if (outcome.kind === 'failed') throw failureOf(outcome)
-  const detail = 'The image was not processed in time. Try again.'
-  const error = { title: 'Timeout', code: 'timeout', detail }
+  const error = { title: 'Timeout', code: 'timeout', detail: lateWords(outcome.taskId) }
   return exchange.reply
     .code(503)
-    .header('retry-after', 1)
+    .headers({ 'retry-after': 1, ...taskHeader(outcome.taskId) })
     .send({ errors: [error] })
 }
 

@@ -15,6 +15,7 @@ const centre: OperationGroup = { ...developerCentre, tags: developerCentreTags }
 export const appSurface: ApiSurface = {
   operations: {
     presignUpload: { url: '/api/v1/app/tasks/uploads/presign', operationId: 'appPresignUpload', ...read },
+    fetchUpload: { url: '/api/v1/app/tasks/uploads/fetch', operationId: 'appFetchUpload', ...write },
     createTask: { url: '/api/v1/app/tasks/images', operationId: 'appCreateTask', ...write },
     listTasks: { url: '/api/v1/app/tasks/images', operationId: 'appListTasks', ...read },
     getTask: { url: '/api/v1/app/tasks/images/:taskId', operationId: 'appGetTask', ...read },

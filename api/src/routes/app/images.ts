@@ -8,7 +8,13 @@ import { findTask, type TaskRow, taskNotFound } from '@matte/core/task/task-quer
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
-import { downloadSchema, taskChangeSchema, taskEventSchema, toTaskEventView } from '../../schemas/app/task-event.ts'
+import {
+  downloadSchema,
+  taskChangeSchema,
+  taskEventSchema,
+  taskInputSchema,
+  toTaskEventView,
+} from '../../schemas/app/task-event.ts'
 import { type ResultLinks, timedLink } from '../../schemas/result-links.ts'
 import { memberResponses, oneOf, refer, success, withDefault } from '../../schemas/schema.ts'
 import { eventStreamHeaders } from '../../stream/event-stream.ts'
@@ -43,6 +49,17 @@ const downloadLinkSchema = {
   response: memberResponses(200, success('The link.', refer(downloadSchema)), ['NOT_FOUND', 'CONFLICT']),
 }
 
+const inputLinkSchema = {
+  operationId: 'getTaskInput',
+  summary: 'Get a link to the photo of a task',
+  description:
+    'For pages that show photo and result side by side. The photo is deleted with its upload, so the link may lead to ' +
+    'nothing. Responds CONFLICT if the installation signs no links to the store.',
+  tags,
+  params,
+  response: memberResponses(200, success('The link.', refer(taskInputSchema)), ['NOT_FOUND', 'CONFLICT']),
+}
+
 export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { db, links }) => {
   const { exists } = findTaskIn(db)
   const config = { access: { roles }, exists }
@@ -70,7 +87,21 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { d
       return toDownload(task, links)
     },
   )
+
+  app.get('/api/v1/app/tasks/images/:taskId/input', { schema: inputLinkSchema, config }, async ({ caller, params }) => {
+    const { taskId } = params
+    const task = isUuid(taskId) ? await findTask(db, caller.workspaceId, taskId) : undefined
+    if (task === undefined) throw taskNotFound()
+    // Read before signing, which uses whole seconds.
+    const signedAt = Math.floor(Date.now() / 1_000)
+    const url = links.inputUrlOf(task.source_key, inputUrlSeconds)
+    if (url === null) throw new MatteError('CONFLICT', 'This installation signs no links to photos.')
+    return { url, expiresAt: new Date((signedAt + inputUrlSeconds) * 1_000).toISOString() }
+  })
 }
+
+/** A page shows the photo at once, so the link need not live long. */
+const inputUrlSeconds = 900
 
 /** @throws MatteError CONFLICT while there is no result */
 function toDownload(task: TaskRow, links: ResultLinks) {

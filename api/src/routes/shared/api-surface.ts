@@ -20,6 +20,7 @@ export type TaskOperation = 'createTask' | 'listTasks' | 'getTask' | 'cancelTask
 type SharedOperation =
   | TaskOperation
   | 'presignUpload'
+  | 'fetchUpload'
   | 'retryTask'
   | `${'create' | 'get' | 'cancel'}Batch`
   | 'listBatches'

@@ -5,11 +5,12 @@ import type { Bucket } from '@matte/core/storage/bucket'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
 import { createGrant } from '@matte/core/upload/create-grant'
 import { Type } from 'typebox'
+import { type FetchUploadDeps, fetchUpload, goneSignal } from '../../fetch-upload.ts'
 import { nullable, refer, success } from '../../schemas/schema.ts'
-import { uploadGrantSchema } from '../../schemas/upload.ts'
+import { fetchedUploadSchema, uploadGrantSchema } from '../../schemas/upload.ts'
 import type { ApiSurface, Operation, Responses } from './api-surface.ts'
 
-export type UploadDeps = {
+export type UploadDeps = FetchUploadDeps & {
   readonly surface: ApiSurface
   readonly db: Db
   readonly bucket: Bucket
@@ -42,10 +43,31 @@ const presignSchema = ({ operationId, tags }: Operation, responses: Responses) =
   ]),
 })
 
+const fetchSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
+  operationId,
+  summary: 'Upload an image by its URL',
+  description:
+    'The service downloads the image within 10 seconds from a public internet address, and follows up to three ' +
+    'redirects. The same limits as for presigned uploads apply. Responds CONFLICT if the installation fetches no URLs.',
+  tags,
+  body: Type.Object(
+    {
+      url: Type.String({ minLength: 1, maxLength: 2_048, description: 'http or https.' }),
+    },
+    { examples: [{ url: 'https://www.example.com/cat.jpg' }] },
+  ),
+  response: responses(200, success('The upload.', refer(fetchedUploadSchema)), [
+    'TASK_FILE_SIZE_EXCEEDED',
+    'TASK_FORMAT_NOT_SUPPORTED',
+    'TASK_STORAGE_UNAVAILABLE',
+    'CONFLICT',
+  ]),
+})
+
 export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, deps) => {
   const { db, bucket, probe, signLength } = deps
   const { responses, operations } = deps.surface
-  const { presignUpload } = operations
+  const { presignUpload, fetchUpload: byUrl } = operations
 
   const options = { schema: presignSchema(presignUpload, responses), config: { access: presignUpload.access } }
   app.post(presignUpload.url, options, async (request) => {
@@ -62,5 +84,11 @@ export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, d
       expiresAt: grant.expiresAt.toISOString(),
       maxFileSize: grant.maxFileSizeBytes,
     }
+  })
+
+  const fetchOptions = { schema: fetchSchema(byUrl, responses), config: { access: byUrl.access } }
+  app.post(byUrl.url, fetchOptions, async (request, reply) => {
+    if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
+    return fetchUpload(deps, request, { url: request.body.url, path: '/body/url', gone: goneSignal(reply) })
   })
 }

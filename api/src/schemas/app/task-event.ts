@@ -37,6 +37,18 @@ export const taskChangeSchema = named(
   { description: 'The `data` of an event of the stream, as JSON.' },
 )
 
+export const taskInputSchema = named(
+  'TaskInput',
+  {
+    url: Type.String({ format: 'uri', description: 'Needs no credential: anyone with the link can see the photo.' }),
+    expiresAt: time('15 minutes from now.'),
+  },
+  {
+    url: 'https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d',
+    expiresAt: '2026-11-24T09:45:00.000Z',
+  },
+)
+
 export const downloadSchema = named(
   'Download',
   {

@@ -1,6 +1,7 @@
 // matte cut: removes the backgrounds of files, folders, patterns, URLs or a pipe.
 
 import { existsSync, statSync } from 'node:fs'
+import { extname } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
 import type { Matte } from 'matte-client'
@@ -10,6 +11,7 @@ import { defined } from '../defined.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { plural } from '../print/format.ts'
 import { createOutput, type Output } from '../print/output.ts'
+import { toPlain } from '../print/table.ts'
 import { type CommonOptions, connect, interruptible, withCommon } from '../session.ts'
 import { keyOf, openManifest, type ResultManifest, readResults } from './manifest-file.ts'
 import { commonFolder, formatOfName, formats, type Job, outputOf, planJobs, type Target } from './plan.ts'
@@ -51,6 +53,7 @@ Examples:
 
 export function addCutCommand(program: Command): void {
   withCommon(program.command('cut').description('remove the backgrounds of images'))
+    .showHelpAfterError('Add --help for the options. Put -- before a file name that begins with a dash.')
     .argument('<images...>', 'files, folders, patterns, URLs, or - for stdin')
     .option('-o, --output <file>', 'file of a single result; - for stdout')
     .option('--out <dir>', 'folder of the results, which keeps the tree of the images (default: beside each image)')
@@ -83,6 +86,12 @@ export function normalize({ out, output, format, crop, cropMargin, ...others }: 
   }
   const isFolder = output !== undefined && output !== '-' && (/[\\/]$/.test(output) || isExistingFolder(output))
   const named = output !== undefined && !isFolder ? formatOfName(output) : undefined
+  if (output !== undefined && !isFolder && named === undefined && format === undefined && extname(output) !== '') {
+    throw usageError(
+      `${output} names a format that the service does not write.`,
+      'Use .png, .webp or .jpg, or add --format.',
+    )
+  }
   const chosen = format === 'jpg' ? 'jpeg' : (format ?? named)
   return {
     ...others,
@@ -166,7 +175,7 @@ async function preview(planned: readonly Job[], folder: string | undefined, opti
     if (decision.action === 'cut') toCut += 1
     const what = decision.action === 'cut' ? `cut: ${decision.because}` : `skip: ${decision.reason}`
     if (out.json) out.record({ input, output, ...decision })
-    else out.line(`${input} → ${output}  ${what}`)
+    else out.line(toPlain(`${input} → ${output}  ${what}`))
   }
   out.note(`${plural(toCut, 'image')} to cut, ${planned.length - toCut} to skip. Nothing was sent.`)
   return exitCodes.ok

@@ -241,7 +241,7 @@ describe('matte cut', timeout, () => {
       const shown = await text(terminal.stdout)
       const frames = shown.split('\r\u001b[2K')
       expect(frames).toContainEqual(
-        expect.stringMatching(/^[█░]{20} \d\/5 images {2}\d+ % .* left .* images\/s .* B\/s$/),
+        expect.stringMatching(/^[█░]{20} \d\/5 images {2}\d+ % .* left .* images\/s .* [kM]?B\/s$/),
       )
       expect(frames.at(-1)).toMatch(/^5 images cut in .*\r\n$/)
     },

@@ -8,6 +8,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import type { ManifestStore } from 'matte-client'
 import { usageError } from '../cli-error.ts'
 import { hashOf, manifestName, parseResults, type ResultLine } from './results.ts'
+import { checkWritable } from './save-result.ts'
 
 export type ResultManifest = {
   /** For the client, which appends its own lines. */
@@ -20,6 +21,7 @@ export type ResultManifest = {
 
 /** @throws CliError while another run writes to the folder */
 export async function openManifest(folder: string): Promise<ResultManifest> {
+  await checkWritable(folder)
   await mkdir(folder, { recursive: true })
   const lock = await lockFolder(folder)
   const path = join(folder, manifestName)

@@ -5,6 +5,7 @@ import { exitCodeOfError, renderError, showError } from '../print/error.ts'
 import { formatBytes, formatDuration, plural } from '../print/format.ts'
 import type { Output } from '../print/output.ts'
 import { renderProgress, renderStep } from '../print/progress-line.ts'
+import { toPlain } from '../print/table.ts'
 
 export type Outcome = {
   readonly input: string
@@ -128,10 +129,11 @@ function startBar(counts: Counts, startedMs: number) {
 }
 
 const renderFailure = ({ input, error }: Outcome & { readonly error: unknown }): string =>
-  renderError(showError(error)).replace(/^matte: /, `${input}: `)
+  // A function, because a name can contain the patterns of a replacement.
+  renderError(showError(error)).replace(/^matte: /, () => `${toPlain(input)}: `)
 
 function describe(outcome: Exclude<Outcome, { readonly status: 'failed' }>): string {
-  const arrow = `${outcome.input} → ${outcome.output}`
+  const arrow = toPlain(`${outcome.input} → ${outcome.output}`)
   if (outcome.status === 'skipped') return `${arrow}  skipped: ${outcome.reason}`
   const { width, height, resultBytes } = outcome
   const size = width === null || height === null ? '' : `${width}×${height}, `

@@ -1,9 +1,11 @@
 // Writes results whole or not at all.
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { access, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { usageError } from '../cli-error.ts'
+import { reasonOf } from '../print/format.ts'
+import { hashOf } from './results.ts'
 
 /** Names that a crash can leave behind begin with it; readers of folders skip hidden files. */
 const temporaryPrefix = '.matte-'
@@ -21,8 +23,9 @@ export type SaveOptions = {
 export async function saveResult(path: string, bytes: Uint8Array, { overwrite, isLocked = false }: SaveOptions) {
   const folder = dirname(path)
   await mkdir(folder, { recursive: true })
-  const unique = isLocked ? '' : `.${randomBytes(6).toString('hex')}`
-  const temporary = join(folder, `${temporaryPrefix}${basename(path).slice(0, 100)}${unique}.part`)
+  // A hash, because a name that is derived from a long one can be too long. A later run finds the same one.
+  const unique = isLocked ? hashOf(basename(path)).slice(0, 16) : randomBytes(8).toString('hex')
+  const temporary = join(folder, `${temporaryPrefix}${unique}.part`)
   try {
     const file = await open(temporary, isLocked ? 'w' : 'wx')
     try {
@@ -36,6 +39,22 @@ export async function saveResult(path: string, bytes: Uint8Array, { overwrite, i
   } finally {
     await rm(temporary, { force: true })
   }
+}
+
+/**
+ * Looks at the closest folder that exists, and writes nothing. For before a result is paid.
+ * @throws CliError when a file below the folder could not be created
+ */
+export async function checkWritable(folder: string): Promise<void> {
+  const isFolder = await stat(folder).then(
+    (entry) => entry.isDirectory(),
+    () => undefined,
+  )
+  if (isFolder === undefined && dirname(folder) !== folder) return checkWritable(dirname(folder))
+  if (isFolder === false) throw usageError(`${folder} is not a folder.`, 'Choose another place for the result.')
+  await access(folder, constants.W_OK).catch((error: unknown) => {
+    throw usageError(`Nothing can be written to ${folder}: ${reasonOf(error)}.`, 'Choose another folder.')
+  })
 }
 
 /** Unlike a rename, a link fails when the target exists. File systems without links get a rename. */

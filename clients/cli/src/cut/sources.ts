@@ -1,9 +1,11 @@
 // Finds the images that arguments of `matte cut` name: files, folders, patterns and URLs.
-import { existsSync } from 'node:fs'
+import fs, { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { glob, isDynamicPattern } from 'tinyglobby'
 import { usageError } from '../cli-error.ts'
+import { defined } from '../defined.ts'
+import { reasonOf } from '../print/format.ts'
 
 export type Source = {
   /** Path as the user wrote it, or a URL. */
@@ -52,8 +54,11 @@ export async function findSources(args: readonly string[], options: SearchOption
 
 async function findOne(arg: string, options: SearchOptions): Promise<Source[]> {
   if (isUrl(arg)) return [{ input: arg, relative: nameOfUrl(arg) }]
-  const entry = await stat(arg).catch(() => undefined)
-  if (entry?.isDirectory()) return search('**/*', arg, options)
+  const entry = await stat(arg).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || isDynamicPattern(arg)) return undefined
+    throw usageError(`${arg} cannot be read: ${reasonOf(error)}.`, 'Check its permissions, and where links lead.')
+  })
+  if (entry?.isDirectory()) return search(everything, arg, options)
   if (entry !== undefined) return [{ input: arg, relative: basename(arg), stamp: toStamp(entry) }]
   if (!isDynamicPattern(arg)) {
     throw usageError(`${arg} does not exist.`, 'Check the path. For several images, name files, folders or patterns.')
@@ -62,12 +67,15 @@ async function findOne(arg: string, options: SearchOptions): Promise<Source[]> {
   return search(arg.slice(base.length).replace(/^\/+/, ''), base || '.', options)
 }
 
+const everything = '**/*'
+
 async function search(pattern: string, folder: string, { outDir }: SearchOptions): Promise<Source[]> {
   const paths = await glob(pattern, {
     cwd: folder,
     onlyFiles: true,
     caseSensitiveMatch: false,
     expandDirectories: false,
+    fs: { stat: statLinkedFile },
   })
   const out = outDir === undefined ? undefined : resolve(outDir)
   const wanted = paths
@@ -76,14 +84,24 @@ async function search(pattern: string, folder: string, { outDir }: SearchOptions
     .sort((a, b) => (a.path < b.path ? -1 : 1))
   if (wanted.length === 0) {
     throw usageError(
-      `There is no image in ${folder === '.' ? pattern : join(folder, pattern)}.`,
+      `There is no image in ${pattern === everything ? folder : join(folder, pattern)}.`,
       `Images end in ${extensions.map((one) => `.${one}`).join(', ')}.`,
     )
   }
   return Promise.all(
-    wanted.map(async ({ path, input }) => ({ input, relative: path, stamp: toStamp(await stat(input)) })),
+    // A file without a stamp is gone, or its name is not UTF-8. It fails alone, when it is read.
+    wanted.map(async ({ path, input }) => ({
+      input,
+      relative: path,
+      ...defined({ stamp: await stat(input).then(toStamp, () => undefined) }),
+    })),
   )
 }
+
+/** The search resolves links by it. A link to a folder can lead back into the search, so only linked files are found. */
+const statLinkedFile = ((path: string, done: (error: Error | null, entry: fs.Stats) => void): void => {
+  fs.stat(path, (error, entry) => done(error ?? (entry.isDirectory() ? new Error('a linked folder') : null), entry))
+}) as typeof fs.stat
 
 export const toStamp = ({ size, mtimeMs }: { size: number; mtimeMs: number }): Stamp => ({
   sizeBytes: size,

@@ -8,7 +8,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { exitCodeOfError, showError } from '../print/error.ts'
 import { formatDuration, plural } from '../print/format.ts'
 import { createOutput, type Output } from '../print/output.ts'
-import { configPath, maskKey, readConfig } from '../profile/config-file.ts'
+import { maskKey, readConfigFor } from '../profile/config-file.ts'
 import { type Credential, chooseCredential } from '../profile/credential.ts'
 import { isLoopbackHost } from '../profile/loopback.ts'
 import { findKey } from '../profile/profile-commands.ts'
@@ -50,7 +50,7 @@ export function addDoctorCommand(program: Command): void {
 
 function print(finding: Finding, out: Output): void {
   if (out.json) out.record(finding)
-  else if (!out.quiet || finding.status !== 'ok') out.line(renderFinding(finding))
+  else if (!out.quiet || finding.status === 'failed' || finding.status === 'warning') out.line(renderFinding(finding))
 }
 
 function summarize(findings: readonly Finding[]): string {
@@ -89,7 +89,7 @@ async function* examine(profileName: string | undefined, isCutWanted: boolean): 
 
 async function findCredential(profileName: string | undefined): Promise<Credential | Finding> {
   try {
-    const config = await readConfig(configPath(process.env))
+    const config = await readConfigFor(process.env)
     return chooseCredential({ env: process.env, config, profileName })
   } catch (error) {
     if (!(error instanceof CliError)) throw error
@@ -104,7 +104,7 @@ type Answer = {
   readonly sentMs: number
   readonly receivedMs: number
   readonly durationMs: number
-  /** Whether the answer has the envelope of the service. */
+  /** Whether the base URL is that of the service. */
   readonly isService: boolean
   readonly code: string | undefined
   readonly message: string | undefined
@@ -135,7 +135,8 @@ async function reach({ baseUrl, apiKey }: Credential): Promise<Answer | Finding>
       sentMs,
       receivedMs,
       durationMs: receivedMs - sentMs,
-      isService: typeof requestId === 'string',
+      // A wrong path below the service gets its envelope too.
+      isService: typeof requestId === 'string' && error?.code !== 'NOT_FOUND',
       code: error?.code,
       message: error?.message,
       requestId: typeof requestId === 'string' ? requestId : undefined,
@@ -154,7 +155,7 @@ const unavailable = { exitCode: exitCodes.unavailable }
 
 function notService({ status, headers }: Answer, url: URL): Finding {
   const location = headers.get('location')
-  const text = `${url.href} answers ${status}, and not as this service`
+  const text = `${url.href} answers ${status}, and is not the API of the service`
   const advice = location
     ? `It redirects to ${location}: log in with that address.`
     : 'Check the path of the base URL: it ends in /api/v1.'

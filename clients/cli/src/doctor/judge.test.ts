@@ -51,6 +51,7 @@ describe('scopes, limits and certificates', () => {
     ['ENOTFOUND', 'has no address'],
     ['ECONNREFUSED', 'nothing listens on'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'is not trusted'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'does not speak TLS'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'is not trusted'],
     [undefined, 'no connection to'],
   ])('explains %s', (code, text) => {

@@ -100,6 +100,9 @@ export function explainConnection(code: string | undefined, { host, hostname }: 
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') {
     return [`${host} closes the connection`, 'Check the proxy or load balancer, and http or https in the base URL.']
   }
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
+    return [`${host} does not speak TLS`, 'Check the port, or use http:// in the base URL.']
+  }
   if (code !== undefined && /CERT|SIGNED|ISSUER|ALTNAME|SSL|TLS/.test(code)) {
     return [
       `the certificate of ${host} is not trusted (${code})`,

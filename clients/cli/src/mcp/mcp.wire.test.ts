@@ -78,6 +78,7 @@ describe('matte mcp', { timeout: 60_000 }, () => {
     await start()
     await remove({ source: 'a.png' })
     expect(await remove({ source: 'a.png' })).toMatchObject({ isError: true })
+    expect(service.creations).toHaveLength(1)
     expect((await remove({ source: 'a.png', overwrite: true })).isError).toBeFalsy()
   })
 

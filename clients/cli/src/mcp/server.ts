@@ -1,12 +1,13 @@
 // Tools of the Model Context Protocol server, by the official SDK.
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import type { Matte, Task } from 'matte-client'
 import * as z from 'zod'
 import { extensionOf, formatOfName } from '../cut/plan.ts'
-import { saveResult } from '../cut/save-result.ts'
+import { checkWritable, fileExists, saveResult } from '../cut/save-result.ts'
 import { isUrl, nameOfUrl, resultSuffix } from '../cut/sources.ts'
 import { defined } from '../defined.ts'
 import { renderError, showError } from '../print/error.ts'
@@ -148,6 +149,8 @@ async function removeBackground(input: RemoveInput, context: Context, signal: Ab
   const chosen = format ?? (output === undefined ? undefined : formatOfName(output)) ?? 'png'
   // The path is checked first, so no credit is spent on a result that has no place.
   const target = await allowed.toWrite(output ?? (await defaultOutput(source, chosen, allowed)))
+  if (!overwrite && existsSync(target)) throw fileExists(target)
+  await checkWritable(dirname(target))
   const isFetched = isUrl(source)
   const bytes = isFetched ? await fetchImage(source, allowPrivateUrls) : await readFile(await allowed.toRead(source))
   const fileName = isFetched ? nameOfUrl(source) : (source.split(/[\\/]/).at(-1) ?? source)

@@ -30,6 +30,9 @@ const byCode: Readonly<Record<string, string>> = {
   SYSTEM_INTERNAL_ERROR: 'Try again. If it persists, give the request id to the operator of the service.',
   INPUT_UNREADABLE: 'The file is damaged or no image. Open it in an image program and save it again.',
   INPUT_TOO_LARGE: 'The image has too many pixels. Scale it down.',
+  OUTPUT_NOT_WRITTEN: 'The service keeps the result: matte tasks download ID',
+  OUTPUT_FULL:
+    'Make room and run the same command again: it continues, and pays nothing twice. Or: matte tasks download ID',
   CLIENT_CONNECTION: 'Check network and base URL: matte doctor',
   CLIENT_TIMEOUT: 'The service did not answer in time. Try again, or run: matte doctor',
   CLIENT_CONFIG: 'Check key and base URL: matte doctor',

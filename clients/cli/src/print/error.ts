@@ -3,7 +3,8 @@ import { MatteError } from 'matte-client'
 import { CliError } from '../cli-error.ts'
 import { type ExitCode, exitCodeOf, exitCodes } from '../exit-codes.ts'
 import { adviceFor } from './advice.ts'
-import { formatDuration } from './format.ts'
+import { formatDuration, reasonOf } from './format.ts'
+import { toPlain } from './table.ts'
 
 export type ShownError = {
   readonly code: string
@@ -31,8 +32,10 @@ export function showError(error: unknown): ShownError {
 
 /** Errors of the operating system name the file; anything else is a defect. */
 function showOther(error: unknown): ShownError {
-  const { code, message, stack } = error as NodeJS.ErrnoException
-  if (code !== undefined) return { code, message: message ?? code }
+  const { code, message, path, stack } = error as NodeJS.ErrnoException
+  if (code !== undefined) {
+    return { code, message: path === undefined ? message || code : `${path}: ${reasonOf(error)}` }
+  }
   return { code: 'UNEXPECTED', message: process.env.MATTE_DEBUG ? (stack ?? message) : message || String(error) }
 }
 
@@ -40,8 +43,8 @@ export function renderError(shown: ShownError): string {
   const { message, advice, requestId, taskId, retryAfterMs } = shown
   const code = /^[A-Z]+_[A-Z_]+$/.test(shown.code) ? ` [${shown.code}]` : ''
   return [
-    `matte: ${message}${code}`,
-    ...(advice === undefined ? [] : [`  ${advice}`]),
+    `matte: ${toPlain(message)}${code}`,
+    ...(advice === undefined ? [] : [`  ${toPlain(advice)}`]),
     ...(retryAfterMs === undefined ? [] : [`  The service asks to wait ${formatDuration(retryAfterMs)}.`]),
     ...(taskId === undefined ? [] : [`  task ${taskId}`]),
     ...(requestId === undefined ? [] : [`  request ${requestId}`]),

@@ -30,5 +30,11 @@ export function formatDuration(ms: number): string {
 /** ISO time without fractions, in UTC: `2026-11-21 09:30:00Z`. */
 export const formatTime = (iso: string): string => iso.replace('T', ' ').replace(/\.\d+/, '')
 
+/** `no such file or directory` of `ENOENT: no such file or directory, open 'chair.jpg'`. */
+export function reasonOf(error: unknown): string {
+  const { message } = error as Error
+  return /^[A-Z0-9]+: ([^,]+)/.exec(message)?.[1] ?? message
+}
+
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`

@@ -233,5 +233,6 @@ const usage = {
   averageLatencyMs: 1_420,
   errorRate: 1 / 3,
   monthlyQuota: { limit: 1_000, used: 3, remaining: 997, resetsAt: '2026-12-01T00:00:00.000Z' },
+  credits: { available: 812, held: 1 },
   daily: [],
 }

@@ -1,7 +1,9 @@
 // matte webhooks: endpoints, deliveries, and the secrets that sign them.
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
 import type { EventName, WebhookDelivery, WebhookEndpoint, WebhookRecovery, WebhookRequest } from 'matte-client'
-import { duration, integer, list, timeOrAgo } from '../arguments.ts'
+import { another, duration, header, integer, list, timeOrAgo } from '../arguments.ts'
 import { usageError } from '../cli-error.ts'
 import { defined } from '../defined.ts'
 import { formatDuration, formatTime, plural } from '../print/format.ts'
@@ -19,8 +21,19 @@ type EventType = NonNullable<WebhookRequest['eventTypes']>[number]
 /** The service knows the names of its version, and rejects others. */
 const events = (text: string): EventType[] => list(text) as EventType[]
 
-type EndpointOptions = CommonOptions & { readonly events?: EventType[]; readonly description?: string }
-type UpdateOptions = EndpointOptions & { readonly url?: string; readonly enable?: boolean; readonly disable?: boolean }
+type Headers = Readonly<Record<string, string>>
+type EndpointOptions = CommonOptions & {
+  readonly events?: EventType[]
+  readonly description?: string
+  readonly header?: Headers
+  readonly headerFile?: string
+}
+type UpdateOptions = EndpointOptions & {
+  readonly url?: string
+  readonly removeHeader?: string[]
+  readonly enable?: boolean
+  readonly disable?: boolean
+}
 type DeliveryOptions = CommonOptions & {
   readonly status?: (typeof deliveryStatuses)[number]
   readonly event?: EventName
@@ -56,6 +69,32 @@ function lastAnswer({ attempts }: WebhookDelivery): string | null {
   return `${last.statusCode ?? last.error} in ${formatDuration(last.durationMs)}`
 }
 
+const headerOption = [
+  '--header <header>',
+  "your own header of each delivery, such as 'X-Token: abc'; can be repeated",
+  header,
+] as const
+const headerFileOption = [
+  '--header-file <file>',
+  'headers, one a line; - for stdin. Keeps secrets out of the shell history',
+] as const
+
+/** @throws CliError for a file that cannot be read, or a line that is no header */
+async function readHeaders({ header: headers, headerFile }: EndpointOptions): Promise<Headers | undefined> {
+  if (headerFile === undefined) return headers
+  const content = await (headerFile === '-' ? text(process.stdin) : readFile(headerFile, 'utf8'))
+  const lines = content.split(/\r?\n/).filter((line) => line.trim() !== '')
+  return lines.reduce((others: Headers, line, at) => {
+    try {
+      return header(line, others)
+    } catch {
+      // The line may hold a secret, so it is not printed.
+      const source = headerFile === '-' ? 'stdin' : headerFile
+      throw usageError(`Line ${at + 1} of ${source} is not a header.`, "Write lines such as 'X-Token: abc'.")
+    }
+  }, headers ?? {})
+}
+
 export function addWebhookCommands(webhooks: Command): void {
   const add = (name: string, description: string): Command =>
     withCommon(webhooks.command(name).description(description))
@@ -65,12 +104,17 @@ export function addWebhookCommands(webhooks: Command): void {
     .argument('<url>', 'public http or https URL')
     .option('--events <names>', 'events to subscribe to, separated by commas (default: all)', events)
     .option('--description <text>', 'your own note')
+    .option(...headerOption)
+    .option(...headerFileOption)
     .action(createEndpoint)
   add('update', 'change an endpoint; options that you leave out stay as they are')
     .argument('<id>')
     .option('--url <url>', 'new target')
     .option('--events <names>', 'events separated by commas; an empty text means all', events)
     .option('--description <text>', 'your own note; an empty text removes it')
+    .option(...headerOption)
+    .option(...headerFileOption)
+    .option('--remove-header <name>', 'header to remove; can be repeated', another)
     .addOption(new Option('--enable', 'enable it').conflicts('disable'))
     .option('--disable', 'disable it; its deliveries are paused')
     .action(updateEndpoint)
@@ -116,19 +160,27 @@ async function getEndpoint(id: string, common: CommonOptions): Promise<void> {
   printEndpoint(await matte.webhooks.get(id), out)
 }
 
-async function createEndpoint(targetUrl: string, { events, description, ...common }: EndpointOptions): Promise<void> {
+async function createEndpoint(targetUrl: string, options: EndpointOptions): Promise<void> {
+  const { events, description, ...common } = options
+  const headers = await readHeaders(options)
   const { matte, out } = await connect(common)
-  const endpoint = await matte.webhooks.create({ targetUrl, ...defined({ eventTypes: events, description }) })
+  const endpoint = await matte.webhooks.create({ targetUrl, ...defined({ eventTypes: events, description, headers }) })
   printEndpoint(endpoint, out, [['signing secret', endpoint.signingSecret]])
   out.note('Store the signing secret now: it is not shown again.')
 }
 
 async function updateEndpoint(id: string, options: UpdateOptions): Promise<void> {
-  const { url, events, description, enable, disable, ...common } = options
+  const { url, events, description, removeHeader = [], enable, disable, ...common } = options
   const status = enable ? ('enabled' as const) : disable ? ('disabled' as const) : undefined
-  const patch = defined({ targetUrl: url, eventTypes: events, description, status })
+  const removed = Object.fromEntries(removeHeader.map((name) => [name, null]))
+  const changed = { ...removed, ...(await readHeaders(options)) }
+  const headers = Object.keys(changed).length === 0 ? undefined : changed
+  const patch = defined({ targetUrl: url, eventTypes: events, description, status, headers })
   if (Object.keys(patch).length === 0) {
-    throw usageError('There is nothing to change.', 'Add --url, --events, --description, --enable or --disable.')
+    throw usageError(
+      'There is nothing to change.',
+      'Add --url, --events, --description, --header, --remove-header, --enable or --disable.',
+    )
   }
   const { matte, out } = await connect(common)
   const endpoint = await matte.webhooks.update(id, patch)
@@ -173,6 +225,7 @@ function printEndpoint(
     ['events', endpoint.eventTypes.join(' ') || 'all'],
     ['status', endpoint.disabledReason ? `${endpoint.status} (${endpoint.disabledReason})` : endpoint.status],
     ['description', endpoint.description],
+    ...Object.entries(endpoint.headers ?? {}).map(([name, value]) => ['header', `${name}: ${value}`] as const),
     ['created', formatTime(endpoint.createdAt)],
     ['last delivery', endpoint.lastDeliveryStatus],
     ...more,

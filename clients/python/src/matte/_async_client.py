@@ -20,6 +20,7 @@ from ._generated import (
     Delivery,
     DeliveryStatus,
     EventName,
+    FetchedUpload,
     Model,
     NewWebhookEndpoint,
     Output,
@@ -113,6 +114,10 @@ class AsyncUploads:
     async def create(self, *, file_name: str, content_type: str, file_size: int | None = None) -> UploadGrant:
         body = {"fileName": file_name, "contentType": content_type, "fileSize": file_size}
         return await self._transport.request(UploadGrant, "POST", f"{_root}/uploads/presign", body=body)
+
+    async def fetch(self, url: str) -> FetchedUpload:
+        """Lets the service download an image by its URL, if the installation allows it."""
+        return await self._transport.request(FetchedUpload, "POST", f"{_root}/uploads/fetch", body={"url": url})
 
     async def put(
         self,

@@ -52,7 +52,7 @@ class Cutout(_Fields):
         return self._content
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file whole or not at all."""
+        """Writes the file whole or not at all. Creates missing folders."""
         save_file(path, self._content)
 
     def image(self) -> PillowImage:
@@ -67,7 +67,7 @@ class AsyncCutout(_Fields):
         return self._content
 
     async def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file whole or not at all."""
+        """Writes the file whole or not at all. Creates missing folders."""
         await asyncio.to_thread(save_file, path, self._content)
 
     async def image(self) -> PillowImage:
@@ -78,9 +78,11 @@ class AsyncCutout(_Fields):
 def save_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes a file beside the target and renames it, so a crash leaves no part of it at the target."""
     target: str = os.fspath(path)
-    folder, name = os.path.split(target)
+    folder = os.path.dirname(target) or "."
     try:
-        handle, part = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder or ".")
+        os.makedirs(folder, exist_ok=True)
+        # A random name: one derived from a long file name can be too long.
+        handle, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
         try:
             with open(handle, "wb") as file:
                 file.write(content)

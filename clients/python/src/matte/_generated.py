@@ -383,6 +383,15 @@ class Task(_TaskOptional):
     """
 
 
+class FetchedUpload(TypedDict):
+    objectKey: str
+    """Pass it as `imageUrl` when you create the task."""
+    contentType: str
+    """By the first bytes: image/png, image/jpeg or image/webp."""
+    fileSize: int
+    """Bytes."""
+
+
 class UploadGrant(TypedDict):
     uploadUrl: str
     """PUT the raw bytes here."""
@@ -410,6 +419,15 @@ class UsageMonthlyQuota(TypedDict):
     used: int
     remaining: int | None
     resetsAt: str
+
+
+class UsageCredits(TypedDict):
+    """Null: the plan is not charged."""
+
+    available: int
+    """Can be spent now."""
+    held: int
+    """Held for open tasks."""
 
 
 class UsageDaily(TypedDict):
@@ -446,6 +464,8 @@ class Usage(TypedDict):
     errorRate: float
     """Failed ÷ (failed + succeeded); 0 without any."""
     monthlyQuota: UsageMonthlyQuota
+    credits: UsageCredits | None
+    """Null: the plan is not charged."""
     daily: list[UsageDaily]
     """The last 30 days, today included, oldest first: 30 entries."""
 
@@ -846,6 +866,11 @@ class PresignUploadRequest(_PresignUploadRequestOptional):
     """Becomes part of the object key."""
     contentType: str
     """image/png, image/jpeg or image/webp."""
+
+
+class FetchUploadRequest(TypedDict):
+    url: str
+    """http or https."""
 
 
 class _CreateTaskRequestOptional(TypedDict, total=False):

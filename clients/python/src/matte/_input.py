@@ -98,6 +98,8 @@ def _open_file(path: str, file_name: str | None, content_type: str | None) -> So
             head = file.read(_head_bytes)
     except OSError as error:
         raise input_error(f"The file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # A name with a null character.
+        raise input_error(f"The file {path!r} cannot be read: {error}.") from error
     kind = _check(path, stat.st_size, head, content_type)
     return Source(
         file_name=file_name or _name_of(path),

@@ -79,6 +79,8 @@ async def remove_backgrounds(
         raise _invalid('`concurrency` must be "auto" or an integer from 1.')
     if options.get("done", "skip") not in ("skip", "download"):
         raise _invalid('`done` must be "skip" or "download".')
+    if isinstance(inputs, (str, bytes, bytearray)):
+        raise _invalid("Pass a list of inputs. One input is for `remove_background`.")
     path, cancel = options.get("manifest"), options.get("cancel")
     manifest = None if path is None else await transport.io.call(lambda: open_manifest(path))
     workers = transport.io.workers(cancel)

@@ -34,6 +34,7 @@ from ._generated import (
     Delivery,
     DeliveryStatus,
     EventName,
+    FetchedUpload,
     Model,
     NewWebhookEndpoint,
     Output,
@@ -99,6 +100,10 @@ class Uploads:
 
     def create(self, *, file_name: str, content_type: str, file_size: int | None = None) -> UploadGrant:
         return run(self._uploads.create(file_name=file_name, content_type=content_type, file_size=file_size))
+
+    def fetch(self, url: str) -> FetchedUpload:
+        """Lets the service download an image by its URL, if the installation allows it."""
+        return run(self._uploads.fetch(url))
 
     def put(
         self,

@@ -169,12 +169,16 @@ class Transport:
             return self._to_foreign_error(response)
         if code == "NOT_FOUND" and not self.config.base_url.endswith("/api/v1"):
             message += " The base URL usually ends in /api/v1."
+        details = to_object(fields.get("details"))
+        issues = details.get("issues")
+        if isinstance(issues, list):
+            message = _with_issues(message, cast("list[object]", issues))
         retry_after = read_retry_after(response.headers.get("retry-after"), time.time())
         return make_error(
             code,
             message,
             status=status,
-            details=fields.get("details"),
+            details=details,
             request_id=envelope.get("request_id") or response.headers.get("x-request-id"),
             retryable=_is_retryable(status, code, retry_after),
             docs=f"{self.config.origin}/docs/errors/{quote(code, safe='')}",
@@ -199,6 +203,15 @@ class Transport:
             return make_error(code, message, **fields, retryable=True)
         message = f"{origin} answered {status}, and not with a response of the service. The base URL ends in /api/v1."
         return make_error("CLIENT_CONFIG", message, **fields)
+
+
+def _with_issues(message: str, issues: list[object]) -> str:
+    """Adds the issues, because most programs print the message alone."""
+    texts: list[str] = []
+    for issue in map(to_object, issues):
+        names = str(issue.get("path", "")).split("/")[2:]
+        texts.append(f"{'.'.join(names)} {issue.get('message', '')}".strip())
+    return f"{message.replace('; see details.issues.', ':')} {'; '.join(texts)}." if texts else message
 
 
 def is_retryable_status(status: int) -> bool:

@@ -65,7 +65,7 @@ class _Signed(NamedTuple):
 def verify(
     raw_body: bytes | bytearray | memoryview | str,
     headers: Mapping[str, Any] | _Items,
-    secret: str | Iterable[str],
+    secret: str | Iterable[str] | None,
     *,
     tolerance: float = 300,
     now: Callable[[], float] = time.time,
@@ -74,7 +74,7 @@ def verify(
 
     `raw_body` is the body as it arrived: parsing and writing it again changes its bytes. `headers` are those of any
     framework, names in any case. Pass several secrets during a rotation. `tolerance` is the largest difference between
-    the clocks in seconds, in both directions. Raises `SignatureError`.
+    the clocks in seconds, in both directions. Raises `SignatureError`, and `ConfigError` without a secret.
     """
     body = _to_bytes(raw_body)
     secrets = _read_secrets(secret)
@@ -101,8 +101,8 @@ def _to_bytes(body: object) -> bytes:
     raise _refused("Pass the raw bytes of the body and not a parsed object: parsing changes them.")
 
 
-def _read_secrets(secret: str | Iterable[str]) -> list[str]:
-    secrets = [secret] if isinstance(secret, str) else list(secret)
+def _read_secrets(secret: str | Iterable[str] | None) -> list[str]:
+    secrets = [secret] if isinstance(secret, str) else list(secret or [])
     if not any(secrets):
         raise ConfigError("CLIENT_CONFIG", "The signing secret is empty.")
     return [each for each in secrets if each]

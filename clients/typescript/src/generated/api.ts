@@ -22,6 +22,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/open/developer/uploads/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload an image by its URL
+         * @description The service downloads the image within 10 seconds from a public internet address, and follows up to three redirects. The same limits as for presigned uploads apply. Responds CONFLICT if the installation fetches no URLs.
+         *
+         *     Needs the scope `uploads:write`.
+         */
+        post: operations["fetchUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/open/developer/tasks": {
         parameters: {
             query?: never;
@@ -1041,6 +1063,21 @@ export interface components {
         };
         /**
          * @example {
+         *       "objectKey": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
+         *       "contentType": "image/jpeg",
+         *       "fileSize": 482133
+         *     }
+         */
+        FetchedUpload: {
+            /** @description Pass it as `imageUrl` when you create the task. */
+            objectKey: string;
+            /** @description By the first bytes: image/png, image/jpeg or image/webp. */
+            contentType: string;
+            /** @description Bytes. */
+            fileSize: number;
+        };
+        /**
+         * @example {
          *       "uploadUrl": "https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d",
          *       "objectKey": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
          *       "method": "PUT",
@@ -1095,6 +1132,10 @@ export interface components {
          *         "remaining": 997,
          *         "resetsAt": "2026-12-01T00:00:00.000Z"
          *       },
+         *       "credits": {
+         *         "available": 812,
+         *         "held": 1
+         *       },
          *       "daily": [
          *         {
          *           "date": "2026-11-21",
@@ -1138,6 +1179,13 @@ export interface components {
                 /** Format: date-time */
                 resetsAt: string;
             };
+            /** @description Null: the plan is not charged. */
+            credits: {
+                /** @description Can be spent now. */
+                available: number;
+                /** @description Held for open tasks. */
+                held: number;
+            } | null;
             /** @description The last 30 days, today included, oldest first: 30 entries. */
             daily: {
                 /**
@@ -1705,6 +1753,14 @@ export interface components {
             request_id: string;
             data: components["schemas"]["UploadGrant"];
         };
+        FetchUploadRequest: {
+            /** @description http or https. */
+            url: string;
+        };
+        FetchedUploadResponse: {
+            request_id: string;
+            data: components["schemas"]["FetchedUpload"];
+        };
         CreateTaskRequest: {
             /** @description objectKey of an upload grant. Other URLs cannot be fetched. */
             imageUrl: string;
@@ -2004,6 +2060,7 @@ export type WebhookRecovery = components['schemas']['WebhookRecovery'];
 export type WebhookEventDeliveries = components['schemas']['WebhookEventDeliveries'];
 export type Model = components['schemas']['Model'];
 export type Task = components['schemas']['Task'];
+export type FetchedUpload = components['schemas']['FetchedUpload'];
 export type UploadGrant = components['schemas']['UploadGrant'];
 export type Usage = components['schemas']['Usage'];
 export type Deleted = components['schemas']['Deleted'];
@@ -2039,6 +2096,8 @@ export type SecurityMfaDisabledEvent = components['schemas']['SecurityMfaDisable
 export type TestWebhookEvent = components['schemas']['TestWebhookEvent'];
 export type PresignUploadRequest = components['schemas']['PresignUploadRequest'];
 export type UploadGrantResponse = components['schemas']['UploadGrantResponse'];
+export type FetchUploadRequest = components['schemas']['FetchUploadRequest'];
+export type FetchedUploadResponse = components['schemas']['FetchedUploadResponse'];
 export type CreateTaskRequest = components['schemas']['CreateTaskRequest'];
 export type TaskResponse = components['schemas']['TaskResponse'];
 export type Page = components['schemas']['Page'];
@@ -2111,6 +2170,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UploadGrantResponse"];
+                };
+            };
+        };
+    };
+    fetchUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://www.example.com/cat.jpg"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FetchUploadRequest"];
+            };
+        };
+        responses: {
+            /** @description The upload. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FetchedUploadResponse"];
                 };
             };
         };

@@ -570,6 +570,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/app/tasks/uploads/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload an image by its URL
+         * @description The service downloads the image within 10 seconds from a public internet address, and follows up to three redirects. The same limits as for presigned uploads apply. Responds CONFLICT if the installation fetches no URLs.
+         *
+         *     For members with the role owner, admin, member.
+         */
+        post: operations["appFetchUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/tasks/images": {
         parameters: {
             query?: never;
@@ -1110,6 +1132,28 @@ export interface paths {
          * @description For members with the role owner, admin, billing, member.
          */
         get: operations["getTaskDownload"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/app/tasks/images/{taskId}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a link to the photo of a task
+         * @description For pages that show photo and result side by side. The photo is deleted with its upload, so the link may lead to nothing. Responds CONFLICT if the installation signs no links to the store.
+         *
+         *     For members with the role owner, admin, billing, member.
+         */
+        get: operations["getTaskInput"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3273,6 +3317,24 @@ export interface components {
         };
         /**
          * @example {
+         *       "url": "https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d",
+         *       "expiresAt": "2026-11-24T09:45:00.000Z"
+         *     }
+         */
+        TaskInput: {
+            /**
+             * Format: uri
+             * @description Needs no credential: anyone with the link can see the photo.
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description 15 minutes from now.
+             */
+            expiresAt: string;
+        };
+        /**
+         * @example {
          *       "id": "c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81",
          *       "at": "2026-11-21T09:30:00.000Z",
          *       "actorId": "a3a6f6d8-7a55-4a0c-8c93-7a2c5b8f0e21",
@@ -4673,6 +4735,21 @@ export interface components {
         };
         /**
          * @example {
+         *       "objectKey": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
+         *       "contentType": "image/jpeg",
+         *       "fileSize": 482133
+         *     }
+         */
+        FetchedUpload: {
+            /** @description Pass it as `imageUrl` when you create the task. */
+            objectKey: string;
+            /** @description By the first bytes: image/png, image/jpeg or image/webp. */
+            contentType: string;
+            /** @description Bytes. */
+            fileSize: number;
+        };
+        /**
+         * @example {
          *       "uploadUrl": "https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d",
          *       "objectKey": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
          *       "method": "PUT",
@@ -4727,6 +4804,10 @@ export interface components {
          *         "remaining": 997,
          *         "resetsAt": "2026-12-01T00:00:00.000Z"
          *       },
+         *       "credits": {
+         *         "available": 812,
+         *         "held": 1
+         *       },
          *       "daily": [
          *         {
          *           "date": "2026-11-21",
@@ -4770,6 +4851,13 @@ export interface components {
                 /** Format: date-time */
                 resetsAt: string;
             };
+            /** @description Null: the plan is not charged. */
+            credits: {
+                /** @description Can be spent now. */
+                available: number;
+                /** @description Held for open tasks. */
+                held: number;
+            } | null;
             /** @description The last 30 days, today included, oldest first: 30 entries. */
             daily: {
                 /**
@@ -5279,6 +5367,14 @@ export interface components {
             request_id: string;
             data: components["schemas"]["UploadGrant"];
         };
+        FetchUploadRequest: {
+            /** @description http or https. */
+            url: string;
+        };
+        FetchedUploadResponse: {
+            request_id: string;
+            data: components["schemas"]["FetchedUpload"];
+        };
         CreateTaskRequest: {
             /** @description objectKey of an upload grant. Other URLs cannot be fetched. */
             imageUrl: string;
@@ -5709,6 +5805,10 @@ export interface components {
         DownloadResponse: {
             request_id: string;
             data: components["schemas"]["Download"];
+        };
+        TaskInputResponse: {
+            request_id: string;
+            data: components["schemas"]["TaskInput"];
         };
         CreditBalanceResponse: {
             request_id: string;
@@ -6186,6 +6286,7 @@ export type Referral = components['schemas']['Referral'];
 export type Download = components['schemas']['Download'];
 export type TaskChange = components['schemas']['TaskChange'];
 export type TaskEvent = components['schemas']['TaskEvent'];
+export type TaskInput = components['schemas']['TaskInput'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type TeamBilling = components['schemas']['TeamBilling'];
 export type TeamCredits = components['schemas']['TeamCredits'];
@@ -6221,6 +6322,7 @@ export type PoolSamples = components['schemas']['PoolSamples'];
 export type Rollout = components['schemas']['Rollout'];
 export type ScalingDecision = components['schemas']['ScalingDecision'];
 export type Task = components['schemas']['Task'];
+export type FetchedUpload = components['schemas']['FetchedUpload'];
 export type UploadGrant = components['schemas']['UploadGrant'];
 export type Usage = components['schemas']['Usage'];
 export type Deleted = components['schemas']['Deleted'];
@@ -6253,6 +6355,8 @@ export type SecurityMfaDisabledEvent = components['schemas']['SecurityMfaDisable
 export type TestWebhookEvent = components['schemas']['TestWebhookEvent'];
 export type PresignUploadRequest = components['schemas']['PresignUploadRequest'];
 export type UploadGrantResponse = components['schemas']['UploadGrantResponse'];
+export type FetchUploadRequest = components['schemas']['FetchUploadRequest'];
+export type FetchedUploadResponse = components['schemas']['FetchedUploadResponse'];
 export type CreateTaskRequest = components['schemas']['CreateTaskRequest'];
 export type TaskResponse = components['schemas']['TaskResponse'];
 export type Page = components['schemas']['Page'];
@@ -6326,6 +6430,7 @@ export type LoginEventPageResponse = components['schemas']['LoginEventPageRespon
 export type AppCreateApiKeyRequest = components['schemas']['AppCreateApiKeyRequest'];
 export type NewApiKeyResponse = components['schemas']['NewApiKeyResponse'];
 export type DownloadResponse = components['schemas']['DownloadResponse'];
+export type TaskInputResponse = components['schemas']['TaskInputResponse'];
 export type CreditBalanceResponse = components['schemas']['CreditBalanceResponse'];
 export type CreditLedgerEntryPage = components['schemas']['CreditLedgerEntryPage'];
 export type CreditLedgerEntryPageResponse = components['schemas']['CreditLedgerEntryPageResponse'];
@@ -7219,6 +7324,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UploadGrantResponse"];
+                };
+            };
+        };
+    };
+    appFetchUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://www.example.com/cat.jpg"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FetchUploadRequest"];
+            };
+        };
+        responses: {
+            /** @description The upload. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FetchedUploadResponse"];
                 };
             };
         };
@@ -8176,6 +8310,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DownloadResponse"];
+                };
+            };
+        };
+    };
+    getTaskInput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskInputResponse"];
                 };
             };
         };

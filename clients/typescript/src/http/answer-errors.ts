@@ -17,8 +17,8 @@ export function toServiceError(response: Response, text: string, baseUrl: string
   const { request_id: requestId, error } = readEnvelope(text)
   const retryAfterMs = readRetryAfterMs(headers.get('retry-after'), Date.now())
   if (error?.code === undefined) return foreign(status, retryAfterMs)
-  const { code, message = code, details } = error
-  return new MatteError(code, message, {
+  const { code, details } = error
+  return new MatteError(code, messageOf(error, baseUrl), {
     status,
     details,
     requestId: requestId ?? headers.get('x-request-id') ?? undefined,
@@ -26,6 +26,19 @@ export function toServiceError(response: Response, text: string, baseUrl: string
     docs: `${new URL(baseUrl).origin}/docs/errors/${encodeURIComponent(code)}`,
     retryAfterMs,
   })
+}
+
+/** Adds what the service says elsewhere: most programs print the message alone. */
+function messageOf({ code = '', message = code, details }: NonNullable<Envelope['error']>, baseUrl: string): string {
+  if (code === 'NOT_FOUND' && !baseUrl.endsWith('/api/v1')) return `${message} The base URL usually ends in /api/v1.`
+  const issues = Array.isArray(details?.issues) ? details.issues.map(toText).join('; ') : ''
+  return issues === '' ? message : `${message.replace(/; see details\.issues\.$/, ':')} ${issues}.`
+}
+
+/** `output.background must be …` */
+function toText(issue: { readonly path?: unknown; readonly message?: unknown }): string {
+  const [, , ...names] = String(issue.path).split('/')
+  return `${names.join('.')} ${issue.message}`.trim()
 }
 
 /** An answer that is not the service's own, such as that of a gateway. */

@@ -61,6 +61,19 @@ it.each([
   expect(service.requests).toHaveLength(1)
 })
 
+it('names the parameters that the service rejects in the message', async () => {
+  const issues = [{ path: '/body/output/background', message: 'must be #rrggbb' }]
+  const service = await given(({ response }) => {
+    const message = 'The request has invalid parameters; see details.issues.'
+    sendJson(response, 400, { request_id: 'req-9', error: { code: 'INVALID_PARAMS', message, details: { issues } } })
+    return true
+  })
+  await expect(service.matte().usage.get()).rejects.toMatchObject({
+    message: 'The request has invalid parameters: output.background must be #rrggbb.',
+    details: { issues },
+  })
+})
+
 it('gives up after retriesMax', async () => {
   const service = await given(refusing('/usage', 9, 500, 'SYSTEM_INTERNAL_ERROR'))
   const reading = service.matte({ retriesMax: 2 }).usage.get()

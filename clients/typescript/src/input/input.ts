@@ -11,9 +11,9 @@ type InputOptions = Pick<UploadOptions, 'fileName' | 'contentType' | 'signal'>
 /** @throws MatteError CLIENT_INPUT */
 export async function openInput(transport: Transport, input: ImageInput, options: InputOptions): Promise<Source> {
   const source = await open(transport, input, options.signal)
-  if (source.sizeBytes === 0) throw inputError(`${source.fileName} is empty.`)
   const { fileName = source.fileName, contentType = source.contentType } = options
-  if (!contentType) throw inputError(`${fileName} is no PNG, JPEG or WebP. Pass \`contentType\` for another format.`)
+  if (source.sizeBytes === 0) throw inputError(`${fileName} is empty.`)
+  if (!contentType) throw inputError(`${fileName} is not a PNG, JPEG or WebP file.`)
   return { ...source, fileName, contentType }
 }
 

@@ -234,6 +234,11 @@ it('rejects with the error of the inputs', async () => {
   await expect(runAll(service, broken())).rejects.toThrow('disk gone')
 })
 
+it('refuses a single path, which would be read letter by letter', async () => {
+  const service = await given()
+  await expect(runAll(service, 'chair.jpg' as never)).rejects.toMatchObject({ code: 'CLIENT_CONFIG' })
+})
+
 it.each([0, 1.5, -1])('refuses a concurrency of %s', async (concurrency) => {
   const service = await given()
   await expect(runAll(service, [], { concurrency })).rejects.toMatchObject({ code: 'CLIENT_CONFIG' })

@@ -22,6 +22,9 @@ export async function* removeBackgrounds(
   if (concurrency !== 'auto' && !(Number.isInteger(concurrency) && concurrency > 0)) {
     throw new MatteError('CLIENT_CONFIG', "`concurrency` must be 'auto' or an integer from 1.")
   }
+  if (typeof inputs === 'string' || inputs instanceof Uint8Array) {
+    throw new MatteError('CLIENT_CONFIG', 'Pass a list of inputs. One input is for `removeBackground`.')
+  }
   const manifest = where === undefined ? undefined : await openManifest(where)
   let slots = startConcurrency(concurrency)
   let resumesAtMs = 0

@@ -89,7 +89,7 @@ describe('verifyWebhook', () => {
     await expect(verifying).rejects.toMatchObject({ ...refused, message: expect.stringMatching(/raw bytes/) })
   })
 
-  it.each(['', []])('refuses to verify without a secret: %j', async (none) => {
+  it.each(['', [], undefined])('refuses to verify without a secret: %j', async (none) => {
     const verifying = verifyWebhook(body, service, none, at(0))
     await expect(verifying).rejects.toMatchObject({ code: 'CLIENT_CONFIG' })
   })

@@ -20,16 +20,16 @@ const toleranceDefault = 300
 
 /**
  * Returns the event if one of the secrets signed it.
- * @throws MatteError CLIENT_SIGNATURE
+ * @throws MatteError CLIENT_SIGNATURE; CLIENT_CONFIG without a secret
  */
 export async function verifyWebhook(
   rawBody: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
-  secret: string | readonly string[],
+  secret: string | readonly string[] | undefined,
   { toleranceSeconds = toleranceDefault, now = Date.now }: VerifyOptions = {},
 ): Promise<WebhookBody> {
   const body = toBytes(rawBody)
-  const secrets = [secret].flat()
+  const secrets = [secret ?? []].flat()
   if (!secrets.some(Boolean)) throw new MatteError('CLIENT_CONFIG', 'The signing secret is empty.')
   // One valid header is enough: during a rotation only `webhook-signature` is by the new secret.
   const schemes = [readService(headers), readStandard(headers)].filter((signed) => signed !== undefined)

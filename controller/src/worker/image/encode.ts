@@ -35,13 +35,7 @@ export async function encodeResult(
   const { pixels, channels, foreground, canvas } = image
   const size = limitSize(canvas ?? image, { maxSide, maxPixels })
   const { width, height } = size
-  if (Math.max(width, height) > sideMax[format]) {
-    throw new ImageError(
-      'INPUT_TOO_LARGE',
-      `A ${format} file holds at most ${sideMax[format]} pixels a side, ` +
-        `and the image is ${width} x ${height}; ask for png.`,
-    )
-  }
+  checkSides(format, size)
   const raw = { width: image.width, height: image.height, channels }
   const pipeline = sharp(pixels, { raw, limitInputPixels: false })
   if (channels === 1) pipeline.toColourspace('b-w')
@@ -53,10 +47,28 @@ export async function encodeResult(
     pipeline.resize({ width: scaled.width, height: scaled.height, fit: 'fill', kernel: 'cubic' })
   }
   if (canvas && place) pipeline.extend(marginsOf(place, size, canvas))
-  const bare = format === 'webp' ? await encodeWebp(pipeline) : await encoders[format](pipeline).toBuffer()
+  const bare = await encodeBare(pipeline, format)
   const file = channels === 1 ? bare : await tagSrgb(bare, { format, width, height })
   return { file, width, height, foreground: place ?? (foreground && scaleBox(foreground, image, size)) }
 }
+
+/** Encodes an image of colours. @throws ImageError INPUT_TOO_LARGE when the format cannot hold the side */
+export async function encodeImage(image: Sharp, wanted: Size & { readonly format: OutputFormat }): Promise<Uint8Array> {
+  checkSides(wanted.format, wanted)
+  return await tagSrgb(await encodeBare(image, wanted.format), wanted)
+}
+
+function checkSides(format: OutputFormat, { width, height }: Size): void {
+  if (Math.max(width, height) <= sideMax[format]) return
+  throw new ImageError(
+    'INPUT_TOO_LARGE',
+    `A ${format} file holds at most ${sideMax[format]} pixels a side, ` +
+      `and the image is ${width} x ${height}; ask for png.`,
+  )
+}
+
+const encodeBare = (image: Sharp, format: OutputFormat): Promise<Buffer> =>
+  format === 'webp' ? encodeWebp(image) : encoders[format](image).toBuffer()
 
 type Size = { readonly width: number; readonly height: number }
 

@@ -2,9 +2,11 @@
 // file's bytes from fetch to decoding, and its pixels' bytes from the header to the stored result. One shared budget
 // could fill up with files that wait for pixels; with two, a task that holds pixels waits for nothing.
 import type { Output } from '@matte/core/db/tables/task'
+import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import { createBudget } from './budget.ts'
 import { maskPixelsPerCell } from './cut-out/mask-cells.ts'
 import type { PhotoHeader } from './decode.ts'
+import type { Background } from './layers.ts'
 
 export type ImageMemory = ReturnType<typeof createImageMemory>
 
@@ -41,4 +43,22 @@ export function pixelBytes({ width, height, depth }: PhotoHeader, output: Output
   // A result is never larger than its photo: margins end at its edge, and a scaled subject stays in its canvas.
   const resultPixels = Math.min(pixels, (output.maxSide ?? Infinity) ** 2, output.maxPixels ?? Infinity)
   return Math.max(input, pixels * webpResult.cutOut + resultPixels * webpResult.encoder)
+}
+
+/** 11.8: PNG of noise over a background of the same size; JPEG takes 10.1, parts 7.2. WebP is in `pixelBytes`. */
+const layerPixel = 12
+
+/** `pixelBytes` with what a door adds. Pixels of the photo may not be collected yet, so they count too. */
+export function taskBytes(
+  { output, door }: Pick<ClaimedTask, 'output' | 'door'>,
+  header: PhotoHeader,
+  background: Pick<Background, 'file' | 'header'> | undefined,
+): number {
+  const image = pixelBytes(header, output)
+  if (door === null) return image
+  return (
+    image +
+    header.width * header.height * layerPixel +
+    (background ? pixelBytes(background.header, null) + background.file.length : 0)
+  )
 }

@@ -1,6 +1,7 @@
 import { createBudget } from './budget.ts'
 import { decodePhoto, readHeader } from './decode.ts'
 import { encodeResult } from './encode.ts'
+import { layOverImage, toParts } from './layers.ts'
 import { toModelInput } from './model-input.ts'
 
 export type SharpCalls = ReturnType<typeof createSharpCalls>
@@ -24,5 +25,7 @@ export function createSharpCalls(atOnceMax: number) {
     decodePhoto: onTurn(decodePhoto),
     toModelInput: onTurn(toModelInput),
     encodeResult: onTurn(encodeResult),
+    layOverImage: onTurn(layOverImage),
+    toParts: onTurn(toParts),
   }
 }

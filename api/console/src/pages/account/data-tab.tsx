@@ -6,12 +6,12 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogActions } from '../../ui/dialog.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Card, Row, Stack } from '../../ui/page.tsx'
+import { saveBlob } from '../../ui/save-blob.ts'
 import { ErrorNote } from '../../ui/states.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
 import { accountText } from './account-text.ts'
 import { ConfirmFields, useConfirmation } from './confirm-fields.tsx'
-import { saveFile } from './save-file.ts'
 
 type UserProps = { readonly user: User }
 
@@ -27,7 +27,7 @@ function ExportCard() {
   const app = useApp()
   const save = useAction(async () => {
     const data = await app.request('GET', '/app/users/export')
-    saveFile('matte-export.json', 'application/json', `${JSON.stringify(data, undefined, 2)}\n`)
+    saveBlob(new Blob([`${JSON.stringify(data, undefined, 2)}\n`], { type: 'application/json' }), 'matte-export.json')
   })
   return (
     <Card title={text.exportTitle}>

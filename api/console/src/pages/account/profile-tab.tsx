@@ -86,7 +86,7 @@ function ProfileCard({ user }: UserProps) {
   )
 }
 
-/** Those of the browser, which may lack `UTC` and the one in the profile. */
+/** Time zones of the browser, which may lack `UTC` and the one in the profile. */
 const listTimeZones = (own: string) =>
   [...new Set([own, 'UTC', ...Intl.supportedValuesOf('timeZone')])]
     .sort()

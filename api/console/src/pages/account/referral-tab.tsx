@@ -9,7 +9,7 @@ import { Secret } from '../../ui/copy.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Card, Facts, Row, Stack } from '../../ui/page.tsx'
-import { More, usePages } from '../../ui/pages.tsx'
+import { Paged } from '../../ui/paged.tsx'
 import { Empty, ErrorNote, Loaded } from '../../ui/states.tsx'
 import { Badge } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
@@ -96,40 +96,38 @@ function InvitationsCard() {
   const { referral: text } = useText(accountText)
   const app = useApp()
   const format = useFormat()
-  const invitations = usePages(['referral', 'invitations'], (query, signal) =>
-    app.request('GET', '/app/referral/invitations', { query, signal }),
-  )
   const personOf = ({ email, invitedAt }: App.ReferralInvitation): string =>
     email ?? (invitedAt === null ? text.byLink : text.gone)
   return (
     <Card title={text.list} isFlush>
-      <Loaded query={invitations}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty title={text.none} />
-          ) : (
-            <Table
-              label={text.list}
-              rows={items}
-              keyOf={({ id }) => id}
-              columns={[
-                { name: text.person, cell: personOf },
-                {
-                  name: text.status,
-                  cell: ({ status }) => <Badge tone={tones[status]}>{text.states[status]}</Badge>,
-                },
-                {
-                  name: text.reward,
-                  isNumber: true,
-                  cell: ({ rewardCredits }) => (rewardCredits === null ? '–' : format.number(rewardCredits)),
-                },
-                { name: text.date, cell: ({ createdAt }) => format.date(createdAt) },
-              ]}
-            />
-          )
+      <Paged
+        queryKey={['referral', 'invitations']}
+        read={(cursor) =>
+          app.request('GET', '/app/referral/invitations', { query: { ...(cursor !== undefined && { cursor }) } })
         }
-      </Loaded>
-      <More more={invitations.more} />
+        empty={<Empty title={text.none} />}
+      >
+        {(items) => (
+          <Table
+            label={text.list}
+            rows={items}
+            keyOf={({ id }) => id}
+            columns={[
+              { name: text.person, cell: personOf },
+              {
+                name: text.status,
+                cell: ({ status }) => <Badge tone={tones[status]}>{text.states[status]}</Badge>,
+              },
+              {
+                name: text.reward,
+                isNumber: true,
+                cell: ({ rewardCredits }) => (rewardCredits === null ? '–' : format.number(rewardCredits)),
+              },
+              { name: text.date, cell: ({ createdAt }) => format.date(createdAt) },
+            ]}
+          />
+        )}
+      </Paged>
     </Card>
   )
 }

@@ -6,14 +6,16 @@ import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Card, Stack } from '../../ui/page.tsx'
-import { More, usePages } from '../../ui/pages.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { Paged } from '../../ui/paged.tsx'
+import { Empty } from '../../ui/states.tsx'
 import { Badge } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { useChange } from '../../ui/use-change.ts'
 import styles from './account.module.css'
 import { accountText } from './account-text.ts'
 import { readDevice } from './device-name.ts'
+
+const toQuery = (cursor: string | undefined) => ({ pageSize: 25, ...(cursor !== undefined && { cursor }) })
 
 export const SessionsTab = () => (
   <Stack>
@@ -40,9 +42,6 @@ function SessionsCard() {
   const format = useFormat()
   const nameOf = useDeviceName()
   const [asksForAll, setAsksForAll] = useState(false)
-  const sessions = usePages(['sessions'], (query, signal) =>
-    app.request('GET', '/app/auth/sessions', { query, signal }),
-  )
   const end = useChange<Pages, App.Session>({
     queryKey: ['sessions'],
     apply: (data, { id }) => ({
@@ -65,7 +64,11 @@ function SessionsCard() {
         </Button>
       }
     >
-      <Loaded query={sessions} lines={4}>
+      <Paged
+        queryKey={['sessions']}
+        read={(cursor) => app.request('GET', '/app/auth/sessions', { query: toQuery(cursor) })}
+        empty={<Empty title={text.none} />}
+      >
         {(items) => (
           <Table
             label={text.title}
@@ -82,7 +85,10 @@ function SessionsCard() {
                 ),
               },
               { name: text.address, cell: ({ ipAddress }) => ipAddress ?? '–' },
-              { name: text.signedIn, cell: ({ createdAt }) => format.dateTime(createdAt) },
+              {
+                name: text.signedIn,
+                cell: ({ createdAt }) => <span className={styles.time}>{format.dateTime(createdAt)}</span>,
+              },
               { name: text.lastUsed, cell: ({ lastUsedAt }) => format.relative(lastUsedAt, Date.now()) },
               {
                 name: text.end,
@@ -97,8 +103,7 @@ function SessionsCard() {
             ]}
           />
         )}
-      </Loaded>
-      <More more={sessions.more} />
+      </Paged>
       <ConfirmDialog
         title={text.endAll}
         action={text.endAll}
@@ -117,46 +122,42 @@ function HistoryCard() {
   const app = useApp()
   const format = useFormat()
   const nameOf = useDeviceName()
-  const logins = usePages(['login-history'], (query, signal) =>
-    app.request('GET', '/app/users/login-history', { query, signal }),
-  )
   const methods: Readonly<Record<string, string>> = text.methods
   const reasons: Readonly<Record<string, string>> = text.reasons
   return (
     <Card title={text.title} isFlush>
-      <Loaded query={logins} lines={4}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty title={text.none} />
-          ) : (
-            <Table
-              label={text.title}
-              rows={items}
-              keyOf={({ id }) => id}
-              columns={[
-                { name: text.at, cell: ({ at }) => format.dateTime(at) },
-                {
-                  name: text.result,
-                  cell: ({ success, failureReason }) => (
-                    <span className={styles.device}>
-                      <Badge tone={success ? 'good' : 'bad'}>{success ? text.success : text.failure}</Badge>
-                      {failureReason !== null && (
-                        <span className={styles.soft}>
-                          {reasons[failureReason] ?? failureReason.replaceAll('_', ' ')}
-                        </span>
-                      )}
-                    </span>
-                  ),
-                },
-                { name: text.method, cell: ({ method }) => methods[method] ?? method },
-                { name: sessions.device, cell: ({ userAgent }) => nameOf(userAgent) },
-                { name: sessions.address, cell: ({ ipAddress }) => ipAddress ?? '–' },
-              ]}
-            />
-          )
-        }
-      </Loaded>
-      <More more={logins.more} />
+      <Paged
+        queryKey={['login-history']}
+        read={(cursor) => app.request('GET', '/app/users/login-history', { query: toQuery(cursor) })}
+        empty={<Empty title={text.none} />}
+      >
+        {(items) => (
+          <Table
+            label={text.title}
+            rows={items}
+            keyOf={({ id }) => id}
+            columns={[
+              { name: text.at, cell: ({ at }) => <span className={styles.time}>{format.dateTime(at)}</span> },
+              {
+                name: text.result,
+                cell: ({ success, failureReason }) => (
+                  <span className={styles.device}>
+                    <Badge tone={success ? 'good' : 'bad'}>{success ? text.success : text.failure}</Badge>
+                    {failureReason !== null && (
+                      <span className={styles.soft}>
+                        {reasons[failureReason] ?? failureReason.replaceAll('_', ' ')}
+                      </span>
+                    )}
+                  </span>
+                ),
+              },
+              { name: text.method, cell: ({ method }) => methods[method] ?? method },
+              { name: sessions.device, cell: ({ userAgent }) => nameOf(userAgent) },
+              { name: sessions.address, cell: ({ ipAddress }) => ipAddress ?? '–' },
+            ]}
+          />
+        )}
+      </Paged>
     </Card>
   )
 }

@@ -9,6 +9,7 @@ import { CheckboxField, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Row, Stack } from '../../ui/page.tsx'
 import { PasswordField } from '../../ui/password-field.tsx'
+import { saveBlob } from '../../ui/save-blob.ts'
 import { ErrorNote } from '../../ui/states.tsx'
 import { showNote } from '../../ui/toasts.tsx'
 import { uiText } from '../../ui/ui-text.ts'
@@ -16,7 +17,6 @@ import { type Action, useAction } from '../../ui/use-action.ts'
 import styles from './account.module.css'
 import { accountText } from './account-text.ts'
 import { ConfirmFields, useConfirmation } from './confirm-fields.tsx'
-import { saveFile } from './save-file.ts'
 
 type DialogProps = { readonly onClose: () => void }
 
@@ -149,7 +149,10 @@ function CodesDialog({ codes, onClose }: DialogProps & { readonly codes: readonl
         </ol>
         <Row>
           <CopyButton value={lines}>{text.copy}</CopyButton>
-          <Button size="small" onPress={() => saveFile('matte-recovery-codes.txt', 'text/plain', `${lines}\n`)}>
+          <Button
+            size="small"
+            onPress={() => saveBlob(new Blob([`${lines}\n`], { type: 'text/plain' }), 'matte-recovery-codes.txt')}
+          >
             {text.download}
           </Button>
         </Row>

@@ -1,4 +1,4 @@
-// Tasks as pictures: filters in the address, selection by pointer and keyboard, and what can be done with many.
+// Tasks as pictures, with filters in the address, selection by pointer and keyboard, and bulk actions.
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { useFormat } from '../../text/format.ts'

@@ -1,4 +1,4 @@
-// Filters of the gallery, as they stand in the address of the page.
+// Filters of the gallery in the search parameters of its address.
 import type { Task, TaskQuery, TaskStatus } from 'matte-client'
 
 export const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'] as const satisfies TaskStatus[]
@@ -18,7 +18,7 @@ const word = /^[\w.:-]{1,100}$/
 const read = (value: unknown, pattern: RegExp): string | undefined =>
   typeof value === 'string' && pattern.test(value) ? value : undefined
 
-/** Takes what is valid, so an address that was edited by hand opens all the same. */
+/** Keeps valid filters and ignores the rest, so an address edited by hand still opens. */
 export const parseSearch = (given: Readonly<Record<string, unknown>>): GallerySearch =>
   compact({
     status: statuses.find((status) => status === given.status),
@@ -34,14 +34,14 @@ const isDay = (value: unknown): value is string =>
 const compact = (search: GallerySearch): GallerySearch =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined))
 
-/** What the service filters by itself. */
+/** Filters that the service applies. */
 export const toQuery = ({ status, from, to }: GallerySearch): TaskQuery => ({
   ...(status !== undefined && { status }),
   ...(from !== undefined && { startDate: from }),
   ...(to !== undefined && { endDate: to }),
 })
 
-/** The rest, and all of it for a task that has changed since it was listed. Days are those of UTC, as in the service. */
+/** Applies every filter again, because a listed task may have changed. Days are in UTC, as in the service. */
 export function matches(task: Task, { status, from, to, batch, model }: GallerySearch): boolean {
   const createdOn = task.createdAt.slice(0, 10)
   return (

@@ -15,7 +15,7 @@ import { useZip } from './use-zip.ts'
 
 type BarProps = { readonly tasks: readonly Task[]; readonly onClear: () => void }
 
-/** What can be done with the selected tasks. */
+/** Actions on the selected tasks. */
 export function SelectionBar({ tasks, onClear }: BarProps) {
   const text = useText(galleryText)
   const format = useFormat()

@@ -32,7 +32,7 @@ describe('a list and its newest page', () => {
     expect(idsOf(data)).toEqual(idsOf(list))
   })
 
-  it('begins anew when there may be a gap', () => {
+  it('starts again when there may be a gap', () => {
     expect(idsOf(mergeHead(list, page([9, 8], 'd'), { mayAdd: true }).data)).toEqual([[9, 8]])
   })
 

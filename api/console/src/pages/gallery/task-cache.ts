@@ -74,7 +74,7 @@ export function mergeHead(data: TaskPages, head: Page<Task>, { mayAdd }: { reado
   const known = new Set(data.pages.flatMap(({ items }) => items.map(({ id }) => id)))
   const fresh = head.items.filter(({ id }) => !known.has(id))
   if (mayAdd && fresh.length === head.items.length && head.nextCursor !== null) {
-    // More tasks are new than one page has, so the list begins anew.
+    // More new tasks than one page holds: the list restarts at this page.
     return { data: { pages: [head], pageParams: [undefined] }, addedCount: 0 }
   }
   const updates = new Map(head.items.map((task) => [task.id, task]))

@@ -11,6 +11,7 @@ import { Card, type Fact, Facts, Page } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { TaskBadge } from '../../ui/status.tsx'
 import { showError } from '../../ui/toasts.tsx'
+import { InputPhoto } from './input-photo.tsx'
 import { RefusalDialog, useMayChange } from './selection-bar.tsx'
 import styles from './task.module.css'
 import { findNeighbours } from './task-cache.ts'
@@ -139,10 +140,7 @@ function Pictures({ task }: { readonly task: Task }) {
   return (
     <div className={styles.pictures}>
       <Card title={text.photo}>
-        <div className={styles.noPhoto}>
-          <p>{text.noPhoto}</p>
-          <code>{task.sourceUrl}</code>
-        </div>
+        <InputPhoto task={task} />
       </Card>
       <Card title={text.cutOut}>
         <TaskPicture key={`${task.id} ${task.resultUrl === null}`} task={task} isLarge />

@@ -20,7 +20,7 @@ export type Part = { readonly id: string; readonly kind: 'wait' | 'work' | 'lost
 
 export type TimeLine = {
   readonly moments: readonly Moment[]
-  /** Of the last run. */
+  /** Parts of the last run. */
   readonly parts: readonly Part[]
 }
 
@@ -42,7 +42,7 @@ export function buildTimeLine(events: readonly App.TaskEvent[]): TimeLine {
   return { moments, parts }
 }
 
-/** What the task itself says. API keys cannot read the history, so attempts in between are unknown. */
+/** History that the task implies. API keys cannot read the events, so attempts in between are unknown. */
 export function eventsOfTask(task: Task): App.TaskEvent[] {
   const run = task.retryCount + 1
   const event = (event_type: EventType, at: string, rest: { readonly message?: string } = {}): App.TaskEvent => ({

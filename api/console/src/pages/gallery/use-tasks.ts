@@ -98,7 +98,7 @@ export function useTasks(search: GallerySearch): TaskList {
 const toListSearch = ({ model: _model, ...search }: GallerySearch): GallerySearch => search
 
 const flushAfterMs = 500
-/** Single tasks that one refresh reads besides the newest page. */
+/** Limit of single tasks that one refresh reads in addition to the newest page. */
 const singlesMax = 20
 const pollOpenMs = 3_000
 const pollIdleMs = 15_000

@@ -1,6 +1,6 @@
 import { defineText } from '../../text/text.ts'
 
-/** Names of events, by which people choose what they are told. */
+/** Names of events in the notification preferences. */
 export const eventText = defineText({
   en: {
     'task.succeeded': 'Image done',

@@ -6,8 +6,8 @@ import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button, LinkButton } from '../../ui/button.tsx'
 import { Card, Page } from '../../ui/page.tsx'
-import { More, usePages } from '../../ui/pages.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { Paged } from '../../ui/paged.tsx'
+import { Empty } from '../../ui/states.tsx'
 import { Badge } from '../../ui/status.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { useChange } from '../../ui/use-change.ts'
@@ -72,10 +72,6 @@ function List({ shown }: { readonly shown: Shown }) {
   const text = useText(notificationsText)
   const app = useApp()
   const queries = useQueryClient()
-  const list = usePages(listKey(shown), (position, signal) => {
-    const query = { ...position, ...(shown === 'unread' && { unread: 'true' as const }) }
-    return app.request('GET', '/app/notifications', { query, signal })
-  })
   const readOne = useChange<Pages, App.Notification>({
     queryKey: listKey(shown),
     apply: (data, { id }) => markRead(data, id),
@@ -91,24 +87,24 @@ function List({ shown }: { readonly shown: Shown }) {
   }
   return (
     <Card isFlush>
-      <Loaded query={list} lines={8}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty title={shown === 'unread' ? text.noneUnread : text.none} />
-          ) : (
-            <ul className={styles.list}>
-              {items.map((one) => (
-                <Item key={one.id} notification={one} onRead={() => void read(one)} />
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      {list.more !== undefined && (
-        <div className={styles.more}>
-          <More more={list.more} />
-        </div>
-      )}
+      <Paged
+        queryKey={listKey(shown)}
+        read={(cursor) => {
+          const only = shown === 'unread' ? { unread: 'true' as const } : {}
+          return app.request('GET', '/app/notifications', {
+            query: { ...only, ...(cursor !== undefined && { cursor }) },
+          })
+        }}
+        empty={<Empty title={shown === 'unread' ? text.noneUnread : text.none} />}
+      >
+        {(items) => (
+          <ul className={styles.list}>
+            {items.map((one) => (
+              <Item key={one.id} notification={one} onRead={() => void read(one)} />
+            ))}
+          </ul>
+        )}
+      </Paged>
     </Card>
   )
 }

@@ -1,8 +1,8 @@
 // The first page: one photo, its cut-out at once, and the request as a program.
 import { useNavigate } from '@tanstack/react-router'
 import type { Progress } from 'matte-client'
-import { lazy, Suspense, useState } from 'react'
-import { useSession } from '../../session/use-session.ts'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useSession, useSessionStore } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
@@ -21,23 +21,45 @@ const ResultPanel = lazy(async () => ({ default: (await loadResultPanel()).Resul
 
 const RequestTabs = lazy(async () => ({ default: (await import('./request-tabs.tsx')).RequestTabs }))
 
+/** Photo of a person who is not signed in yet. It outlives the page, which the sign-in replaces. */
+let waiting: { readonly blob: Blob; readonly name: string } | undefined
+
 export function PlaygroundPage() {
   const text = useText(playgroundText)
   const session = useSession()
+  const store = useSessionStore()
   const navigate = useNavigate()
-  const { run, start, cancel } = useCutOut()
+  const { run, start, startUploaded, cancel } = useCutOut()
   const [effects, setEffects] = useState<Effects>(noEffects)
   const isSignedIn = session.kind === 'member' || session.kind === 'key'
   const take = (blob: Blob, name: string): void => {
     void loadResultPanel()
-    if (isSignedIn) void start(blob, name)
-    else void navigate({ to: '/sign-in' })
+    if (isSignedIn) return void start(blob, name)
+    waiting = { blob, name }
+    if (session.kind !== 'starting') void navigate({ to: '/sign-in' })
   }
+  useEffect(() => {
+    if (!isSignedIn || waiting === undefined) return
+    const { blob, name } = waiting
+    waiting = undefined
+    void start(blob, name)
+  }, [isSignedIn, start])
+  const isStarting = session.kind === 'starting'
+  useEffect(() => {
+    // A photo that was chosen while the session started leads to the sign-in as soon as there is none.
+    return () => {
+      if (isStarting && waiting !== undefined && store.get().kind === 'none') void navigate({ to: '/sign-in' })
+    }
+  }, [isStarting, navigate, store])
   return (
     <Page title={text.title} lede={text.lede}>
       <div className={styles.layout}>
         <div className={styles.main}>
-          <SourcePicker onPhoto={take} isSmall={run.state !== 'idle'} />
+          <SourcePicker
+            onPhoto={take}
+            onUploaded={(key, name) => void startUploaded(key, name)}
+            isSmall={run.state !== 'idle'}
+          />
           {run.state === 'idle' ? (
             <Example isSignedIn={isSignedIn} />
           ) : (
@@ -83,6 +105,9 @@ function RunCard({ run, start, cancel }: RunCardProps) {
   const text = useText(playgroundText)
   const format = useFormat()
   const { photo } = run
+  const { blob } = photo
+  const result = run.state === 'done' ? run.cutOut.url : undefined
+  const before = photo.url ?? result
   return (
     <Card>
       <div className={styles.run}>
@@ -98,11 +123,11 @@ function RunCard({ run, start, cancel }: RunCardProps) {
         {run.state === 'failed' && (
           <ErrorNote
             error={run.error}
-            onRetry={canRepeat(run.error) ? () => void start(photo.blob, photo.name) : undefined}
+            onRetry={blob !== undefined && canRepeat(run.error) ? () => void start(blob, photo.name) : undefined}
           />
         )}
         {run.state === 'done' && run.cutOut.task.foreground === null && <p>{text.nothingFound}</p>}
-        <Compare before={photo.url} after={run.state === 'done' ? run.cutOut.url : undefined} alt={photo.name} />
+        {before !== undefined && <Compare before={before} after={result} alt={photo.name} />}
       </div>
     </Card>
   )

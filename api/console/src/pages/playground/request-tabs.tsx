@@ -17,7 +17,7 @@ export function RequestTabs({ run, effects }: { readonly run: Run; readonly effe
   const request = {
     baseUrl: settings === undefined ? baseUrl() : `${settings.publicUrl}/api/v1`,
     fileName: photo?.name || 'photo.jpg',
-    contentType: photo?.blob.type ?? 'image/jpeg',
+    contentType: photo?.blob?.type ?? 'image/jpeg',
     effects,
   }
   const tabs = languages.map((language) => ({

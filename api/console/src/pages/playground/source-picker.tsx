@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { settingsQuery } from '../../app/settings.ts'
+import { useSession } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
@@ -16,13 +17,16 @@ const types = ['image/jpeg', 'image/png', 'image/webp']
 
 type PickerProps = {
   readonly onPhoto: (blob: Blob, name: string) => void
+  readonly onUploaded: (objectKey: string, name: string) => void
   readonly isSmall: boolean
 }
 
-export function SourcePicker({ onPhoto, isSmall }: PickerProps) {
+export function SourcePicker({ onPhoto, onUploaded, isSmall }: PickerProps) {
   const text = useText(playgroundText)
   const format = useFormat()
   const { data: settings } = useQuery(settingsQuery)
+  const { kind } = useSession()
+  const isSignedIn = kind === 'member' || kind === 'key'
   const [isOver, setIsOver] = useState(false)
   const [problem, setProblem] = useState<string>()
   const [dialog, setDialog] = useState<'camera' | 'url'>()
@@ -75,7 +79,7 @@ export function SourcePicker({ onPhoto, isSmall }: PickerProps) {
           <Button look="quiet" onPress={() => setDialog('camera')}>
             {text.camera}
           </Button>
-          {settings?.fetchUrls === true && (
+          {settings?.fetchUrls === true && isSignedIn && (
             <Button look="quiet" onPress={() => setDialog('url')}>
               {text.fromUrl}
             </Button>
@@ -120,7 +124,7 @@ export function SourcePicker({ onPhoto, isSmall }: PickerProps) {
       </div>
       <Suspense fallback={null}>
         {dialog === 'camera' && <CameraDialog onClose={() => setDialog(undefined)} onPhoto={take} />}
-        {dialog === 'url' && <UrlDialog onClose={() => setDialog(undefined)} onPhoto={take} />}
+        {dialog === 'url' && <UrlDialog onClose={() => setDialog(undefined)} onUploaded={onUploaded} />}
       </Suspense>
     </div>
   )

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useService } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogActions } from '../../ui/dialog.tsx'
@@ -9,21 +10,31 @@ import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
 import { playgroundText } from './playground-text.ts'
 
-type UrlProps = { readonly onClose: () => void; readonly onPhoto: (blob: Blob, name: string) => void }
+type UrlProps = { readonly onClose: () => void; readonly onUploaded: (objectKey: string, name: string) => void }
 
-export function UrlDialog({ onClose, onPhoto }: UrlProps) {
+/** The service fetches the photo, since the page may open no other origin. */
+export function UrlDialog({ onClose, onUploaded }: UrlProps) {
+  const service = useService()
   const text = useText(playgroundText)
   const ui = useText(uiText)
   const [url, setUrl] = useState('')
   const fetchImage = useAction(async () => {
-    const response = await fetch(url)
-    onPhoto(await response.blob(), new URL(url).pathname.split('/').at(-1) || 'photo')
+    const { objectKey } = await service.uploads.fetch(url)
+    onUploaded(objectKey, new URL(url).pathname.split('/').at(-1) || 'photo')
     onClose()
-  })
+  }, ['url'])
   return (
     <Dialog title={text.fromUrl} isOpen onClose={onClose}>
       <Form onSubmit={fetchImage.run}>
-        <TextField label={text.urlLabel} type="url" value={url} onChange={setUrl} isRequired autoFocus />
+        <TextField
+          label={text.urlLabel}
+          type="url"
+          value={url}
+          onChange={setUrl}
+          error={fetchImage.fieldError('url')}
+          isRequired
+          autoFocus
+        />
         {fetchImage.error !== undefined && <ErrorNote error={fetchImage.error} />}
         <DialogActions>
           <Button onPress={onClose}>{ui.cancel}</Button>

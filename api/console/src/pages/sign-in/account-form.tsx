@@ -32,7 +32,7 @@ export function AccountForm({ knownEmail }: AccountFormProps) {
     const body = { email: email.trim(), password, session: 'cookie' as const }
     const answer = await app.request('POST', '/app/auth/login', { body })
     if ('mfaToken' in answer) setMfaToken(answer.mfaToken)
-    else if ('accessToken' in answer) store.signIn(answer)
+    else if ('accessToken' in answer) await store.signIn(answer)
     else setIsUnverified(true)
   }, ['email', 'password'])
   const startAgain = (): void => {
@@ -98,7 +98,7 @@ function SecondFactorForm({ mfaToken, onBack }: SecondFactorProps) {
   const [code, setCode] = useState('')
   const verify = useAction(async () => {
     const body = { mfaToken, code: code.trim(), session: 'cookie' as const }
-    store.signIn(await app.request('POST', '/app/auth/2fa/verify', { body }))
+    await store.signIn(await app.request('POST', '/app/auth/2fa/verify', { body }))
   }, ['code'])
   return (
     <Form onSubmit={verify.run}>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { forgetLinkToken, linkValues } from '../../session/link-values.ts'
-import { useApp } from '../../session/use-session.ts'
+import { useApp, useSessionStore } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { Button, LinkButton } from '../../ui/button.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -16,12 +16,15 @@ import { signUpText } from './sign-up-text.ts'
 export function ResetPasswordPage() {
   const { reset: text, noLink } = useText(signUpText)
   const app = useApp()
+  const store = useSessionStore()
   const [token] = useState(linkValues().token)
   const [newPassword, setNewPassword] = useState('')
   const [isDone, setIsDone] = useState(false)
   const reset = useAction(async () => {
     await app.request('POST', '/app/auth/password/reset', { body: { token: token ?? '', newPassword } })
     forgetLinkToken()
+    // A session of this account has ended with the old password.
+    await store.start()
     setIsDone(true)
   }, ['newPassword'])
   if (token === undefined) {

@@ -40,7 +40,7 @@ function VerifyForm({ token, onNewLink }: { readonly token: string; readonly onN
   const [password, setPassword] = useState('')
   const verify = useAction(async () => {
     const body = { token, password, session: 'cookie' as const }
-    store.signIn(await app.request('POST', '/app/auth/verify-email', { body }))
+    await store.signIn(await app.request('POST', '/app/auth/verify-email', { body }))
     forgetLinkToken()
     await navigate({ to: '/' })
   }, ['password'])

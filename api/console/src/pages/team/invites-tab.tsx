@@ -84,6 +84,8 @@ function OpenInvitesCard({ teamId }: { readonly teamId: string }) {
   const queryKey = keyOfInvites(teamId)
   const invites = useQuery({
     queryKey,
+    // Others change it too.
+    staleTime: 0,
     queryFn: ({ signal }) => app.request('GET', '/app/teams/{teamId}/invites', { path: { teamId }, signal }),
   })
   const revoke = useChange<Invites, string>({

@@ -7,7 +7,7 @@ import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { Card, Facts, Row } from '../../ui/page.tsx'
+import { Card, Facts, Row, Stack } from '../../ui/page.tsx'
 import { ErrorNote, Loaded } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
 import { showNote } from '../../ui/toasts.tsx'
@@ -20,19 +20,21 @@ type TeamProps = { readonly team: App.Team }
 
 const keyOfCredits = (teamId: string) => ['team', teamId, 'credits']
 
-/** What each member has used this month, and may use. */
+/** Credits that each member has used this month, and the limits. */
 export function LimitsTab({ team: { id: teamId } }: TeamProps) {
   const { limits: text } = useText(teamText)
   const app = useApp()
   const format = useFormat()
   const credits = useQuery({
     queryKey: keyOfCredits(teamId),
+    // Others change it too.
+    staleTime: 0,
     queryFn: ({ signal }) => app.request('GET', '/app/teams/{teamId}/credits', { path: { teamId }, signal }),
   })
   return (
     <Loaded query={credits} lines={8}>
       {(data) => (
-        <>
+        <Stack>
           <Card title={text.title}>
             <Facts
               facts={[
@@ -46,7 +48,7 @@ export function LimitsTab({ team: { id: teamId } }: TeamProps) {
             />
           </Card>
           <LimitsForm teamId={teamId} members={data.members} />
-        </>
+        </Stack>
       )}
     </Loaded>
   )

@@ -1,4 +1,4 @@
-// What a role may do in a team, so the page offers nothing that the service would refuse. The service decides.
+// Rights of a role in a team, so the page offers nothing that the service would refuse. The service decides.
 import type { App } from 'matte-client/app'
 
 type Role = App.Role

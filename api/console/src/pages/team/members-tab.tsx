@@ -30,6 +30,8 @@ export function MembersTab({ team, userId }: MembersTabProps) {
   const queryKey = ['team', team.id, 'members']
   const members = useQuery({
     queryKey,
+    // Others change it too.
+    staleTime: 0,
     queryFn: ({ signal }) => app.request('GET', '/app/teams/{teamId}/members', { path: { teamId: team.id }, signal }),
   })
   const change = useChange<Members, NewRole>({

@@ -1,5 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router'
+import { readTab } from '../../app/read-tab.ts'
 import { AccountPage } from '../../pages/account/account-page.tsx'
-import { readTab } from '../../ui/page-tabs.tsx'
 
 export const Route = createFileRoute('/_member/account')({ component: AccountPage, validateSearch: readTab })

@@ -37,6 +37,7 @@ import { up as pausedDeliveries } from './0036-paused-deliveries.ts'
 import { up as pausedIndex } from './0037-paused-index.ts'
 import { up as webhookStream } from './0038-webhook-stream.ts'
 import { up as webhookRecords } from './0039-webhook-records.ts'
+import { up as doors } from './0040-doors.ts'
 import { up as poolRecords } from './0041-pool-records.ts'
 import { up as operatorCredential } from './0042-operator-credential.ts'
 
@@ -80,6 +81,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0037-paused-index': { up: pausedIndex },
   '0038-webhook-stream': { up: webhookStream },
   '0039-webhook-records': { up: webhookRecords },
+  '0040-doors': { up: doors },
   '0041-pool-records': { up: poolRecords },
   '0042-operator-credential': { up: operatorCredential },
 }

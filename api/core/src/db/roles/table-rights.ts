@@ -123,6 +123,11 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   team_invite: { api: all },
   two_factor: { api: all },
   upload: { api: all, worker: { select: true, update: true, delete: true } },
+  upload_fetch: {
+    api: all,
+    worker: { select: ['id', 'created_at'], update: ['created_at'], delete: true },
+    dispatcher: { select: true, update: true },
+  },
   usage_day: { api: change, worker: change, dispatcher: read },
   webhook_endpoint: {
     api: change,

@@ -52,7 +52,7 @@ import type {
   SubscriptionTable,
 } from './payment.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable, SettingTable } from './setting.ts'
-import type { BatchTable, TaskEventTable, TaskTable, UploadTable, UsageDayTable } from './task.ts'
+import type { BatchTable, TaskEventTable, TaskTable, UploadFetchTable, UploadTable, UsageDayTable } from './task.ts'
 import type { MemberCreditMonthTable, ReferralCodeTable, ReferralTable, TeamInviteTable } from './team.ts'
 import type {
   DeliveryAttemptTable,
@@ -134,6 +134,7 @@ export type Tables = {
   team_invite: TeamInviteTable
   two_factor: TwoFactorTable
   upload: UploadTable
+  upload_fetch: UploadFetchTable
   usage_day: UsageDayTable
   webhook_endpoint: WebhookEndpointTable
   webhook_endpoint_hour: WebhookEndpointHourTable

@@ -19,6 +19,13 @@ export type Output = {
   position: string
 }
 
+/** Applied by the worker to the cut-out that `output` describes. */
+export type DoorWish =
+  /** A ZIP of colours and matte beside the result. */
+  | { readonly kind: 'parts' }
+  /** Replaces the transparency by this object, scaled and cropped to fill the result. */
+  | { readonly kind: 'background'; readonly objectKey: string; readonly etag: string; readonly sizeBytes: number }
+
 /** Edges as pixels (`20px`) or percentages (`5%`) of the photo's width or height, from its left and top. */
 export type Region = { left: string; top: string; right: string; bottom: string }
 
@@ -39,6 +46,8 @@ export type TaskTable = {
   callback_url: string | null
   /** Rows of earlier releases lack later members, see `completeOutput` in `task/output.ts`. */
   output: JSONColumnType<Partial<Output> | null, string | null, string | null>
+  /** Wishes of the doors that the interface does not have; null for other tasks. */
+  door: JSONColumnType<DoorWish | null, string | null, string | null>
   credit_cost: number
   retry_count: Generated<number>
   /** Attempts in this run; an unavailable pod does not use one. */
@@ -117,6 +126,29 @@ export type UploadTable = {
   /** Set in the transaction that releases the object, before its deletion. */
   deleted_at: Date | null
 }
+
+/** One image to fetch by URL. */
+export type UploadFetchTable = {
+  id: Generated<string>
+  workspace_id: string
+  object_key: string
+  /** Null once ended, like `upload_url`. */
+  url: string | null
+  upload_url: string | null
+  max_bytes: number
+  created_at: Generated<Date>
+  expires_at: Date
+  claim: string | null
+  claimed_until: Date | null
+  ended_at: Date | null
+  outcome: 'STORED' | FetchFailure | 'ABANDONED' | null
+  /** Status of the last answer, with outcome STATUS. */
+  status_code: number | null
+  content_type: string | null
+  size_bytes: number | null
+}
+
+export type FetchFailure = 'UNREACHABLE' | 'STATUS' | 'TIMEOUT' | 'TOO_LARGE' | 'NO_IMAGE' | 'STORE_FAILED'
 
 /** Counters per workspace and UTC day, updated in the counted transactions (D70). */
 export type UsageDayTable = {

@@ -110,6 +110,10 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   'upload.workspace_id': workspace('source images of tasks', swept),
   'delivery.workspace_id': workspace('copies of events', swept),
   'streamed_event.workspace_id': workspace('copies of events, deleted after an hour', closed),
+  'upload_fetch.workspace_id': workspace(
+    'addresses of images, removed after seconds; rows deleted after an hour',
+    closed,
+  ),
   'webhook_stream.workspace_id': workspace('position of a stream of events', closed),
   'webhook_endpoint.workspace_id': workspace(
     section(

@@ -11,6 +11,7 @@ import { type Problem, renderHidden, renderProblem } from '../../../pages/form.t
 import { addFormPage } from '../../../pages/form-page.ts'
 import { type Html, html } from '../../../pages/html.ts'
 import { type Page, paragraph } from '../../../pages/page.ts'
+import type { PageTexts } from '../../../pages/texts/english-pages.ts'
 import { oneOf } from '../../../schemas/schema.ts'
 import type { PageDeps } from './page-deps.ts'
 
@@ -25,19 +26,19 @@ const body = Type.Object({
 type Checkout = NonNullable<Awaited<ReturnType<typeof findCheckout>>>
 
 export const checkoutPages: FastifyPluginAsync<PageDeps> = async (app, { payments, nudge, returnUrl }) => {
-  const show = async (token: string, problem?: Problem): Promise<Page> => {
+  const show = async (texts: PageTexts, token: string, problem?: Problem): Promise<Page> => {
     const found = await findCheckout(payments, token)
-    return found === undefined ? noCheckout : checkoutPage(found, { token, problem, returnUrl })
+    return found === undefined ? noCheckout(texts) : checkoutPage(texts, found, { token, problem, returnUrl })
   }
 
   addFormPage(app, {
     path: '/api/v1/app/pages/checkout',
     body,
-    open: ({ token = '' }) => show(token),
-    again: (_values, { message }) => ({ title: 'That did not work', content: paragraph(message) }),
-    submit: async ({ token, outcome, declineRenewals, failRefunds }) => {
+    open: (texts, { token = '' }) => show(texts, token),
+    again: (texts, _values, { message }) => ({ title: texts.errorTitle, content: paragraph(message) }),
+    submit: async (texts, { token, outcome, declineRenewals, failRefunds }) => {
       const found = await findCheckout(payments, token)
-      if (found === undefined) return noCheckout
+      if (found === undefined) return noCheckout(texts)
       const { order } = found
       try {
         if (outcome === 'cancel') await cancelOrder(payments, order)
@@ -50,64 +51,53 @@ export const checkoutPages: FastifyPluginAsync<PageDeps> = async (app, { payment
         // Paid or canceled in another window; the page shows which.
         if (!(error instanceof MatteError && error.code === 'CONFLICT')) throw error
       }
-      return show(token, outcome === 'fail' ? declined : undefined)
+      return show(texts, token, outcome === 'fail' ? { message: texts.declined, fields: {} } : undefined)
     },
   })
 }
 
-const declined: Problem = { message: 'The card was declined. Try again, or cancel the order.', fields: {} }
-
-const noCheckout: Page = {
-  title: 'There is nothing to pay here',
+const noCheckout = ({ noCheckout: title, noCheckoutIntro }: PageTexts): Page => ({
+  title,
   status: 404,
-  content: paragraph('The link is incomplete, or the order is gone. Read the order again for its link.'),
-}
+  content: paragraph(noCheckoutIntro),
+})
 
 type Shown = { readonly token: string; readonly problem: Problem | undefined; readonly returnUrl: string }
 
-function checkoutPage({ order, state, buyer }: Checkout, { token, problem, returnUrl }: Shown): Page {
+function checkoutPage(texts: PageTexts, { order, state, buyer }: Checkout, { token, problem, returnUrl }: Shown): Page {
   const { status, description, kind } = order
   const price = personFormat(buyer ?? defaultLocale).money(order.amount, order.currency)
   const isOpen = state === 'open'
   return {
-    title: isOpen ? `Pay ${price}` : (titles[status] ?? onItsWay),
+    title: isOpen ? texts.pay(price) : (texts.orderTitles[status] ?? texts.paidNotReported),
     hasProblem: isOpen && problem !== undefined,
     content: html`${isOpen && problem && renderProblem(problem)}
 <dl>
-<dt>Order</dt><dd>${description}</dd>
-<dt>Amount</dt><dd><bdi>${price}</bdi></dd>
+<dt>${texts.order}</dt><dd>${description}</dd>
+<dt>${texts.amount}</dt><dd><bdi>${price}</bdi></dd>
 </dl>
-${isOpen && buttons({ token, price, isSubscription: kind === 'subscription' })}
-<p><a href="${returnUrl}?order=${order.id}">Back to the app</a></p>
+${isOpen && buttons(texts, { token, price, isSubscription: kind === 'subscription' })}
+<p><a href="${returnUrl}?order=${order.id}">${texts.backToApp}</a></p>
 `,
   }
 }
 
-const titles: Readonly<Record<string, string>> = {
-  paid: 'The order is paid',
-  canceled: 'The order is canceled',
-  refunded: 'The order was refunded',
-  partially_refunded: 'A part of the order was refunded',
-}
-
-const onItsWay = 'Paid, and not reported yet'
-
 type Buttons = { readonly token: string; readonly price: string; readonly isSubscription: boolean }
 
-const buttons = ({ token, price, isSubscription }: Buttons): Html => html`
-<p class="hint">This is the sandbox: no money moves. Choose the outcome of the payment.</p>
+const buttons = (texts: PageTexts, { token, price, isSubscription }: Buttons): Html => html`
+<p class="hint">${texts.sandbox}</p>
 <form method="post" action="/api/v1/app/pages/checkout">
 ${renderHidden({ token })}
-<button name="outcome" value="succeed">Pay ${price}</button>
-<button name="outcome" value="fail" class="quiet">Decline the card</button>
-<button name="outcome" value="cancel" class="quiet">Cancel the order</button>
+<button name="outcome" value="succeed">${texts.pay(price)}</button>
+<button name="outcome" value="fail" class="quiet">${texts.decline}</button>
+<button name="outcome" value="cancel" class="quiet">${texts.cancelOrder}</button>
 <details>
-<summary>Other outcomes</summary>
-${isSubscription && choice('declineRenewals', 'Decline each later charge of the subscription')}
-${choice('failRefunds', 'Let refunds come back an hour after they succeed')}
-<button name="outcome" value="delay" class="quiet">Pay, and report it 30 seconds later</button>
-<button name="outcome" value="duplicate" class="quiet">Pay, and send each event twice</button>
-<button name="outcome" value="reorder" class="quiet">Pay, and send the events in reverse order</button>
+<summary>${texts.otherOutcomes}</summary>
+${isSubscription && choice('declineRenewals', texts.declineRenewals)}
+${choice('failRefunds', texts.failRefunds)}
+<button name="outcome" value="delay" class="quiet">${texts.payDelayed}</button>
+<button name="outcome" value="duplicate" class="quiet">${texts.payDuplicate}</button>
+<button name="outcome" value="reorder" class="quiet">${texts.payReordered}</button>
 </details>
 </form>
 `

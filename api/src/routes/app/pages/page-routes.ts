@@ -5,6 +5,7 @@ import { readForms } from '../../../pages/form-page.ts'
 import { paragraph, sendPage } from '../../../pages/page.ts'
 import { pageErrorHandler, requireSameSite } from '../../../pages/page-errors.ts'
 import { icon, style } from '../../../pages/style.ts'
+import { textsFor } from '../../../pages/texts/page-texts.ts'
 import { checkoutPages } from './checkout.ts'
 import type { PageDeps } from './page-deps.ts'
 import { passwordPages } from './passwords.ts'
@@ -35,14 +36,12 @@ export const pageRoutes: FastifyPluginAsync<PageRouteDeps> = async (app, deps) =
   )
   // Payers return here from any provider.
   const page = { schema: { hide: true }, config: { access: 'page', envelope: false } } as const
-  app.get('/api/v1/app/pages/billing', page, async (_request, reply) => sendPage(reply, backFromCheckout))
+  app.get('/api/v1/app/pages/billing', page, async (request, reply) => {
+    const { backFromCheckout: title, backFromCheckoutIntro: intro } = textsFor(request)
+    return sendPage(reply, { title, content: paragraph(intro) })
+  })
 
   for (const pages of [verifyEmailPages, passwordPages, registerPages, signedPages, checkoutPages]) {
     await app.register(pages, { ...deps, prefix: '' })
   }
-}
-
-const backFromCheckout = {
-  title: 'You are back from the checkout',
-  content: paragraph('If you paid, the order is paid as soon as the provider confirms it. You can close this page.'),
 }

@@ -4,12 +4,13 @@ import { resetPassword } from '@matte/people/identity/password/change-password'
 import type { FastifyPluginAsync } from 'fastify'
 import { type Problem, renderForm } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'
-import { html } from '../../../pages/html.ts'
-import { link, type Page, paragraph } from '../../../pages/page.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import { type Page, paragraph } from '../../../pages/page.ts'
+import type { PageTexts } from '../../../pages/texts/english-pages.ts'
 import { emailRequest, resetRequest } from '../../../schemas/app/auth.ts'
 import { requireOn } from '../auth/auth-deps.ts'
 import { passwordClientOf } from '../auth/auth-requests.ts'
-import { checkMail, emailField, newPasswordField, type PageDeps } from './page-deps.ts'
+import { checkMail, emailField, newPasswordField, type PageDeps, signInLink } from './page-deps.ts'
 
 export const passwordPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   const { db } = deps
@@ -17,76 +18,76 @@ export const passwordPages: FastifyPluginAsync<PageDeps> = async (app, deps) => 
   addFormPage(app, {
     path: '/api/v1/app/pages/forgot-password',
     body: emailRequest,
-    open: () => {
+    open: (texts) => {
       requireOn(deps.resets)
-      return forgotPage()
+      return forgotPage(texts)
     },
-    again: ({ email }, problem) => forgotPage({ email, problem }),
-    submit: async ({ email }) => {
+    again: (texts, { email }, problem) => forgotPage(texts, { email, problem }),
+    submit: async (texts, { email }) => {
       requireOn(deps.resets)
       await requestPasswordReset(db, email)
       deps.accountRequests.wake()
-      return checkMail('If this address has an account, a link to choose a new password is on its way.')
+      return checkMail(texts, texts.resetSent)
     },
   })
 
   addFormPage(app, {
     path: '/api/v1/app/pages/reset-password',
     body: resetRequest,
-    open: async ({ token }) => {
+    open: async (texts, { token }) => {
       requireOn(deps.resets)
-      return token && (await findMailToken(db, 'reset-password', token)) ? resetPage(token) : deadLinkPage
+      return token && (await findMailToken(db, 'reset-password', token)) ? resetPage(texts, token) : deadLinkPage(texts)
     },
-    again: ({ token }, problem) => resetPage(token, problem),
-    submit: async (body, request) => {
+    again: (texts, { token }, problem) => resetPage(texts, token, problem),
+    submit: async (texts, body, request) => {
       requireOn(deps.resets)
       request.releaseSlot()
       const userId = await resetPassword(deps, { ...body, from: passwordClientOf(request) })
-      if (userId === undefined) return deadLinkPage
+      if (userId === undefined) return deadLinkPage(texts)
       deps.nudge.delivery(userId)
-      return changedPage
+      return changedPage(texts)
     },
   })
 }
 
 type Forgot = { readonly email?: string | undefined; readonly problem?: Problem }
 
-const forgotForm = ({ email, problem }: Forgot) =>
+const forgotForm = (texts: PageTexts, { email, problem }: Forgot): Html =>
   renderForm(
-    { path: '/api/v1/app/pages/forgot-password', fields: [emailField], submit: 'Send the link' },
+    texts,
+    { path: '/api/v1/app/pages/forgot-password', fields: [emailField(texts)], submit: texts.forgotButton },
     { email },
     problem,
   )
 
-const forgotPage = (given: Forgot = {}): Page => ({
-  title: 'Choose a new password',
-  content: html`${paragraph('Enter the address of your account. You get a link by mail that works for 10 minutes.')}
-${forgotForm(given)}`,
+const forgotPage = (texts: PageTexts, given: Forgot = {}): Page => ({
+  title: texts.chooseNewPassword,
+  content: html`${paragraph(texts.forgotIntro)}
+${forgotForm(texts, given)}`,
 })
 
-const deadLinkPage: Page = {
-  title: 'This link does not work',
+const deadLinkPage = (texts: PageTexts): Page => ({
+  title: texts.deadLink,
   status: 404,
-  content: html`${paragraph('It was used already, it is older than 10 minutes, or it is incomplete. Ask for another.')}
-${forgotForm({})}`,
-}
-
-const resetPage = (token: string | undefined, problem?: Problem): Page => ({
-  title: 'Choose a new password',
-  content: html`${paragraph('You are then signed out everywhere. Two-factor authentication stays as it is.')}
-${renderForm(
-  {
-    path: '/api/v1/app/pages/reset-password',
-    fields: [newPasswordField('newPassword', 'New password')],
-    hidden: { token },
-    submit: 'Save the new password',
-  },
-  {},
-  problem,
-)}`,
+  content: html`${paragraph(texts.deadReset)}
+${forgotForm(texts, {})}`,
 })
 
-const changedPage: Page = {
-  title: 'Your password is changed',
-  content: html`${paragraph('Sign in with the new password.')}${link('/api/v1/app/pages/login', 'Sign in')}`,
+function resetPage(texts: PageTexts, token: string | undefined, problem?: Problem): Page {
+  const form = {
+    path: '/api/v1/app/pages/reset-password',
+    fields: [newPasswordField(texts, 'newPassword', texts.newPassword)],
+    hidden: { token },
+    submit: texts.resetButton,
+  }
+  return {
+    title: texts.chooseNewPassword,
+    content: html`${paragraph(texts.resetIntro)}
+${renderForm(texts, form, {}, problem)}`,
+  }
 }
+
+const changedPage = (texts: PageTexts): Page => ({
+  title: texts.passwordChanged,
+  content: html`${paragraph(texts.passwordChangedIntro)}${signInLink(texts)}`,
+})

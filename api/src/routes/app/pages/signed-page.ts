@@ -10,50 +10,62 @@ import { type Field, type Problem, renderForm, type Values } from '../../../page
 import { addFormPage } from '../../../pages/form-page.ts'
 import { type Html, html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
+import type { PageTexts } from '../../../pages/texts/english-pages.ts'
 import { loginRequest } from '../../../schemas/app/auth.ts'
 import { verifyRequest } from '../../../schemas/app/two-factor.ts'
 import { clientOf, logInByRequest } from '../auth/auth-requests.ts'
 import { checkMail, emailField, type PageDeps, passwordField } from './page-deps.ts'
 
-type SignedPage = {
-  readonly path: string
-  /** Path of the form for the code. */
-  readonly codePath: string
+type Words = {
   readonly title: string
   readonly intro: string
   readonly submit: string
   readonly more?: Html | false
+}
+
+type SignedPage = {
+  readonly path: string
+  /** Path of the form for the code. */
+  readonly codePath: string
+  readonly words: (texts: PageTexts) => Words
   /** Returns a page for a link that no longer works. */
-  readonly dead?: (token: string) => Promise<Page | undefined>
-  readonly act: (session: StartedSession, request: FastifyRequest, token: string) => Promise<Page>
+  readonly dead?: (texts: PageTexts, token: string) => Promise<Page | undefined>
+  readonly act: (texts: PageTexts, signed: Signed) => Promise<Page>
   readonly keepsSession?: true
+}
+
+export type Signed = {
+  readonly session: StartedSession
+  readonly request: FastifyRequest
+  /** From the link. */
+  readonly token: string
 }
 
 const token = Type.Optional(Type.String({ maxLength: 200 }))
 const passwordBody = Type.Object({ ...loginRequest.properties, token })
 const codeBody = Type.Object({ ...verifyRequest.properties, token })
 
-const codeField: Field = {
-  ...{ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code' },
-  hint: 'From your authenticator app, or one of your recovery codes.',
-}
+const codeField = ({ code: label, codeHint: hint }: PageTexts): Field => ({
+  ...{ name: 'code', label, hint, type: 'text', autocomplete: 'one-time-code' },
+})
 
 export function addSignedPage(app: FastifyInstance, deps: PageDeps, page: SignedPage): void {
   const { path } = page
-  const start = ({ token, email }: Values, problem?: Problem): Page => startPage(page, { token, email, problem })
-  const open = async ({ token = '' }: Values) => (await page.dead?.(token)) ?? start({ token })
+  const start = (texts: PageTexts, { token, email }: Values, problem?: Problem): Page =>
+    startPage(texts, page, { token, email, problem })
+  const open = async (texts: PageTexts, { token = '' }: Values) =>
+    (await page.dead?.(texts, token)) ?? start(texts, { token })
 
   addFormPage(app, {
     path,
     body: passwordBody,
     open,
     again: start,
-    submit: async ({ token = '', ...given }, request) => {
+    submit: async (texts, { token = '', ...given }, request) => {
       const done = await logInByRequest(deps, request, given)
-      if (done.outcome === 'unverified')
-        return checkMail('Your address is not confirmed yet. A new link is on its way.')
-      if (done.outcome === 'mfa_required') return codePage(page, { token, mfaToken: done.mfaToken })
-      return finish(done.session, request, token)
+      if (done.outcome === 'unverified') return checkMail(texts, texts.unverified)
+      if (done.outcome === 'mfa_required') return codePage(texts, page, { token, mfaToken: done.mfaToken })
+      return finish(texts, { session: done.session, request, token })
     },
   })
 
@@ -61,19 +73,20 @@ export function addSignedPage(app: FastifyInstance, deps: PageDeps, page: Signed
     path: page.codePath,
     body: codeBody,
     open,
-    again: (values, problem) =>
-      problem.fields.code === undefined ? start(values, problem) : codePage(page, values, problem),
-    submit: async ({ mfaToken, code, token = '' }, request) => {
+    again: (texts, values, problem) =>
+      problem.fields.code === undefined ? start(texts, values, problem) : codePage(texts, page, values, problem),
+    submit: async (texts, { mfaToken, code, token = '' }, request) => {
       const session = await finishLogin(deps, { mfaToken, code, client: clientOf(request) })
-      return finish(session, request, token)
+      return finish(texts, { session, request, token })
     },
   })
 
-  async function finish(session: StartedSession, request: FastifyRequest, token: string): Promise<Page> {
+  async function finish(texts: PageTexts, signed: Signed): Promise<Page> {
+    const { session, request, token } = signed
     // The code is used up, so an error from here on starts over.
-    request.formAgain = (problem) => start({ token }, problem)
+    request.formAgain = (problem) => start(texts, { token }, problem)
     try {
-      return await page.act(session, request, token)
+      return await page.act(texts, signed)
     } finally {
       if (!page.keepsSession) await endSession(deps.db, session.userId, session.sessionId)
     }
@@ -86,22 +99,23 @@ type Started = {
   readonly problem: Problem | undefined
 }
 
-function startPage({ path, title, intro, submit, more }: SignedPage, { token, email, problem }: Started): Page {
+function startPage(texts: PageTexts, { path, words }: SignedPage, { token, email, problem }: Started): Page {
+  const { title, intro, submit, more } = words(texts)
   const hidden = token ? { token } : {}
   return {
     title,
     content: html`${paragraph(intro)}
-${renderForm({ path, fields: [emailField, passwordField], hidden, submit }, { email }, problem)}
-${link('/api/v1/app/pages/forgot-password', 'Choose a new password')}
+${renderForm(texts, { path, fields: [emailField(texts), passwordField(texts)], hidden, submit }, { email }, problem)}
+${link('/api/v1/app/pages/forgot-password', texts.chooseNewPassword)}
 ${more}`,
   }
 }
 
-function codePage({ codePath, submit }: SignedPage, { token, mfaToken }: Values, problem?: Problem): Page {
+function codePage(texts: PageTexts, { codePath, words }: SignedPage, { token, mfaToken }: Values, problem?: Problem) {
   const hidden = { mfaToken, ...(token && { token }) }
   return {
-    title: 'Enter a code',
-    content: html`${paragraph('This account uses two-factor authentication. Each code works once.')}
-${renderForm({ path: codePath, fields: [codeField], hidden, submit }, {}, problem)}`,
+    title: texts.enterCode,
+    content: html`${paragraph(texts.codeIntro)}
+${renderForm(texts, { path: codePath, fields: [codeField(texts)], hidden, submit: words(texts).submit }, {}, problem)}`,
   }
 }

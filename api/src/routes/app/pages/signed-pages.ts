@@ -10,6 +10,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { clientAddress } from '../../../limit/client-network.ts'
 import { html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
+import type { PageTexts } from '../../../pages/texts/english-pages.ts'
 import type { PageDeps } from './page-deps.ts'
 import { addSignedPage } from './signed-page.ts'
 
@@ -19,47 +20,49 @@ export const signedPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   addSignedPage(app, deps, {
     path: '/api/v1/app/pages/confirm-email',
     codePath: '/api/v1/app/pages/confirm-email/code',
-    title: 'Confirm your new address',
-    intro: 'Sign in with the current address of your account. The new one then takes its place.',
-    submit: 'Confirm new address',
-    dead: async (token) => ((await isChangeOpen(db, token)) ? undefined : deadChange),
-    act: async ({ userId }, request, token) => {
+    words: ({ confirmEmail: title, confirmEmailIntro: intro, confirmEmailButton: submit }) => ({
+      title,
+      intro,
+      submit,
+    }),
+    dead: async (texts, token) => ((await isChangeOpen(db, token)) ? undefined : deadPage(texts, texts.deadChange)),
+    act: async (texts, { session: { userId }, request, token }) => {
       const email = await confirmEmail(db, userId, token)
       await note(request, { userId, action: 'confirmEmail' })
-      return { title: 'Your address is changed', content: paragraph(`From now on, sign in with ${email}.`) }
+      return { title: texts.emailChanged, content: paragraph(texts.emailChangedIntro(email)) }
     },
   })
 
   addSignedPage(app, deps, {
     path: '/api/v1/app/pages/teams/accept',
     codePath: '/api/v1/app/pages/teams/accept/code',
-    title: 'Accept the invitation',
-    intro: 'Sign in with the address that the invitation was sent to.',
-    submit: 'Join the team',
-    more:
-      deps.registers &&
-      html`${paragraph('No account yet? Create one with that address, then open this link again.')}
-${link('/api/v1/app/pages/register', 'Create an account')}`,
-    dead: async (token) => ((await isInviteOpen(db, token)) ? undefined : deadInvitation),
-    act: async ({ userId }, request, token) => {
+    words: (texts) => ({
+      title: texts.acceptInvite,
+      intro: texts.acceptInviteIntro,
+      submit: texts.acceptInviteButton,
+      more:
+        deps.registers &&
+        html`${paragraph(texts.inviteNoAccount)}
+${link('/api/v1/app/pages/register', texts.register)}`,
+    }),
+    dead: async (texts, token) => ((await isInviteOpen(db, token)) ? undefined : deadPage(texts, texts.deadInvitation)),
+    act: async (texts, { session: { userId }, request, token }) => {
       const doer = { userId, ipAddress: clientAddress(request.ip), requestId: request.id }
       const { id } = await acceptInvite(db, { doer, token })
       await note(request, { userId, action: 'acceptTeamInvite', target: id })
       const team = await findTeam(db, id, userId)
-      return { title: `You are in the team ${team?.name ?? ''}`, content: paragraph('You can close this page.') }
+      return { title: texts.joined(team?.name ?? ''), content: paragraph(texts.closePage) }
     },
   })
 
   addSignedPage(app, deps, {
     path: '/api/v1/app/pages/login',
     codePath: '/api/v1/app/pages/login/code',
-    title: 'Sign in',
-    intro: 'This service has no web app of its own. Signing in here gives you a token for the API.',
-    submit: 'Sign in',
+    words: ({ signIn, loginIntro: intro }) => ({ title: signIn, intro, submit: signIn }),
     keepsSession: true,
-    act: async (session) => {
+    act: async (texts, { session }) => {
       const { accessToken, expiresIn } = await issueTokens(deps.issuer, session)
-      return tokenPage(accessToken, Math.round(expiresIn / 60))
+      return tokenPage(texts, accessToken, Math.round(expiresIn / 60))
     },
   })
 
@@ -77,23 +80,15 @@ ${link('/api/v1/app/pages/register', 'Create an account')}`,
 
 type Change = { readonly userId: string; readonly action: string; readonly target?: string | null }
 
-const deadChange: Page = {
-  title: 'This link does not work',
+const deadPage = ({ deadLink }: PageTexts, why: string): Page => ({
+  title: deadLink,
   status: 404,
-  content: paragraph('It was used already, it is older than a day, or a later one took its place. Change it again.'),
-}
+  content: paragraph(why),
+})
 
-const deadInvitation: Page = {
-  title: 'This link does not work',
-  status: 404,
-  content: paragraph('The invitation was used, revoked or replaced, or it is older than 7 days. Ask for a new one.'),
-}
-
-const tokenPage = (accessToken: string, minutes: number): Page => ({
-  title: 'You are signed in',
-  content: html`<p>Send this token with requests to the API, as <code>Authorization: Bearer</code> and the token.
-It is valid for ${minutes} minutes. Anyone who has it can act as you, so keep it secret.</p>
-<pre class="token" tabindex="0" aria-label="Access token">${accessToken}</pre>
-<p><a href="/docs/api">Reference of the API</a></p>
-`,
+const tokenPage = (texts: PageTexts, accessToken: string, minutes: number): Page => ({
+  title: texts.signedIn,
+  content: html`${texts.tokenIntro(minutes)}
+<pre class="token" tabindex="0" aria-label="${texts.tokenLabel}">${accessToken}</pre>
+${link('/docs/api', texts.apiReference)}`,
 })

@@ -4,12 +4,13 @@ import { endSession } from '@matte/people/identity/session/session-queries'
 import type { FastifyPluginAsync } from 'fastify'
 import { type Problem, renderForm } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'
-import { html } from '../../../pages/html.ts'
+import { type Html, html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
+import type { PageTexts } from '../../../pages/texts/english-pages.ts'
 import { emailRequest, verifyEmailRequest } from '../../../schemas/app/auth.ts'
 import { requireOn } from '../auth/auth-deps.ts'
 import { verifyByRequest } from '../auth/auth-requests.ts'
-import { checkMail, emailField, type PageDeps, passwordField } from './page-deps.ts'
+import { checkMail, emailField, type PageDeps, passwordField, signInLink } from './page-deps.ts'
 
 export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
   const { db, accountRequests } = deps
@@ -17,70 +18,73 @@ export const verifyEmailPages: FastifyPluginAsync<PageDeps> = async (app, deps) 
   addFormPage(app, {
     path: '/api/v1/app/pages/verify-email',
     body: verifyEmailRequest,
-    open: async ({ token }) =>
-      token && (await findMailToken(db, 'verify-email', token)) ? passwordPage(token) : deadLinkPage,
-    again: ({ token }, problem) => passwordPage(token, problem),
-    submit: async (body, request) => {
+    open: async (texts, { token }) =>
+      token && (await findMailToken(db, 'verify-email', token)) ? passwordPage(texts, token) : deadLinkPage(texts),
+    again: (texts, { token }, problem) => passwordPage(texts, token, problem),
+    submit: async (texts, body, request) => {
       const session = await verifyByRequest(deps, request, body)
-      if (session === undefined) return deadLinkPage
+      if (session === undefined) return deadLinkPage(texts)
       // The page shows no tokens.
       await endSession(db, session.userId, session.sessionId)
-      return verifiedPage
+      return verifiedPage(texts)
     },
   })
 
   addFormPage(app, {
     path: '/api/v1/app/pages/verify-email/resend',
     body: emailRequest,
-    open: () => {
+    open: (texts) => {
       requireOn(deps.registers)
-      return askAgainPage()
+      return askAgainPage(texts)
     },
-    again: ({ email }, problem) => askAgainPage({ email, problem }),
-    submit: async ({ email }) => {
+    again: (texts, { email }, problem) => askAgainPage(texts, { email, problem }),
+    submit: async (texts, { email }) => {
       requireOn(deps.registers)
       await requestVerification(db, email)
       accountRequests.wake()
-      return checkMail('If this address was registered and not confirmed yet, a new link is on its way.')
+      return checkMail(texts, texts.resent)
     },
   })
 }
 
-const passwordPage = (token: string | undefined, problem?: Problem): Page => ({
-  title: 'Confirm your address',
-  content: html`${paragraph('Enter the password that you registered with. It shows that the registration is yours.')}
-${renderForm(
-  { path: '/api/v1/app/pages/verify-email', fields: [passwordField], hidden: { token }, submit: 'Confirm address' },
-  {},
-  problem,
-)}
-${link('/api/v1/app/pages/forgot-password', 'Choose a new password')}`,
-})
+function passwordPage(texts: PageTexts, token: string | undefined, problem?: Problem): Page {
+  const form = {
+    ...{ path: '/api/v1/app/pages/verify-email', fields: [passwordField(texts)] },
+    ...{ hidden: { token }, submit: texts.verifyButton },
+  }
+  return {
+    title: texts.verify,
+    content: html`${paragraph(texts.verifyIntro)}
+${renderForm(texts, form, {}, problem)}
+${link('/api/v1/app/pages/forgot-password', texts.chooseNewPassword)}`,
+  }
+}
 
 type AskAgain = { readonly email?: string | undefined; readonly problem?: Problem }
 
-const askAgainForm = ({ email, problem }: AskAgain = {}) => html`
-${renderForm({ path: '/api/v1/app/pages/verify-email/resend', fields: [emailField], submit: 'Send another link' }, { email }, problem)}
-${link('/api/v1/app/pages/login', 'Sign in')}`
+function askAgainForm(texts: PageTexts, { email, problem }: AskAgain = {}): Html {
+  const path = '/api/v1/app/pages/verify-email/resend'
+  const form = { path, fields: [emailField(texts)], submit: texts.resendButton }
+  return html`
+${renderForm(texts, form, { email }, problem)}
+${signInLink(texts)}`
+}
 
-const askAgainPage = (given: AskAgain = {}): Page => ({
-  title: 'Confirm your address',
-  content: html`${paragraph('Enter the address that you registered with. You get another link by mail.')}
-${askAgainForm(given)}`,
+const askAgainPage = (texts: PageTexts, given: AskAgain = {}): Page => ({
+  title: texts.verify,
+  content: html`${paragraph(texts.resendIntro)}
+${askAgainForm(texts, given)}`,
 })
 
-const deadLinkPage: Page = {
-  title: 'This link does not work',
+const deadLinkPage = (texts: PageTexts): Page => ({
+  title: texts.deadLink,
   status: 404,
-  content: html`${paragraph(
-    'It was used already, it is older than a day, or it is incomplete. If your address is confirmed, sign in. ' +
-      'Otherwise, request another link.',
-  )}
-${askAgainForm()}`,
-}
+  content: html`${paragraph(texts.deadVerification)}
+${askAgainForm(texts)}`,
+})
 
-const verifiedPage: Page = {
-  title: 'Your address is confirmed',
-  content: html`${paragraph('Your account is ready. You can close this page, or sign in.')}
-${link('/api/v1/app/pages/login', 'Sign in')}`,
-}
+const verifiedPage = (texts: PageTexts): Page => ({
+  title: texts.verified,
+  content: html`${paragraph(texts.accountReady)}
+${signInLink(texts)}`,
+})

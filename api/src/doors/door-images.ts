@@ -1,0 +1,97 @@
+// Images of a door's request as uploads of the workspace: files are stored by this process, URLs by the dispatcher.
+
+import type { Db } from '@matte/core/db/database'
+import { MatteError } from '@matte/core/error'
+import { invalidParam } from '@matte/core/invalid-params'
+import type { Bucket } from '@matte/core/storage/bucket'
+import { StorageError } from '@matte/core/storage/storage-error'
+import type { StoreProbe } from '@matte/core/storage/store-probe'
+import { createGrant, formatRefused } from '@matte/core/upload/create-grant'
+import { releaseUpload } from '@matte/core/upload/grant-queries'
+import { sniffFormat } from '@matte/core/upload/inspect-object'
+import { mimeTypes } from '@matte/core/workspace/format'
+import type { FastifyRequest } from 'fastify'
+import { type FetchUploadDeps, fetchUpload } from '../fetch-upload.ts'
+import type { DoorFile } from './door-body.ts'
+
+/** `path`: place of the URL in the request, for errors. */
+type ImageUrl = { readonly url: string; readonly path: string }
+export type DoorImage = DoorFile | ImageUrl
+
+/** The image of a request, and the one that replaces its transparency. */
+export type Images<T> = { readonly image: T; readonly background?: T | undefined }
+
+export type ImageDeps = FetchUploadDeps & {
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly probe: Pick<StoreProbe, 'isDown'>
+}
+
+/** An object key, or a URL that is not fetched yet. */
+type Stored = string | ImageUrl
+
+/**
+ * Stores files, which are in memory; URLs are fetched later, without them.
+ * @throws MatteError TASK_STORAGE_UNAVAILABLE, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, RATE_LIMIT_EXCEEDED,
+ *   CONFLICT for a URL without the setting
+ */
+export async function storeFiles(
+  deps: ImageDeps,
+  request: FastifyRequest,
+  { image, background }: Images<DoorImage>,
+): Promise<Images<Stored>> {
+  if (deps.probe.isDown()) throw storeUnavailable()
+  const first = 'bytes' in image ? await storeFile(deps, request, image) : image
+  if (background === undefined || !('bytes' in background)) return { image: first, background }
+  try {
+    return { image: first, background: await storeFile(deps, request, background) }
+  } catch (error) {
+    await releaseAll(deps.db, { image: first })
+    throw error
+  }
+}
+
+type Fetching = { readonly images: Images<Stored>; readonly gone: AbortSignal }
+
+/** Object keys of all images. Stored ones are released if another fails. @throws MatteError as `fetchUpload` */
+export async function fetchUrls(deps: ImageDeps, request: FastifyRequest, { images, gone }: Fetching) {
+  const { image, background } = images
+  const keyOf = async (stored: Stored): Promise<string> =>
+    typeof stored === 'string' ? stored : (await fetchUpload(deps, request, { ...stored, gone })).objectKey
+  const results = await Promise.allSettled([image, background].filter((each) => each !== undefined).map(keyOf))
+  const [first, second] = results
+  const failed = results.find(({ status }) => status === 'rejected')
+  const keys = {
+    image: first?.status === 'fulfilled' ? first.value : undefined,
+    background: second?.status === 'fulfilled' ? second.value : undefined,
+  }
+  if (keys.image !== undefined && failed === undefined) return { ...keys, image: keys.image }
+  await releaseAll(deps.db, { image: keys.image ?? '', background: keys.background })
+  throw failed?.status === 'rejected' ? failed.reason : invalidParam('/body', 'must have an image')
+}
+
+/** Requests without a task must not fill the workspace's bound of unused uploads. The sweeper covers a failure. */
+export async function releaseAll(db: Db, { image, background }: Partial<Images<Stored>>): Promise<void> {
+  for (const key of [image, background]) {
+    if (typeof key === 'string') await releaseUpload(db, key).catch(() => undefined)
+  }
+}
+
+async function storeFile({ db, bucket }: ImageDeps, request: FastifyRequest, { fileName, bytes }: DoorFile) {
+  const { workspaceId, planLimits: plan } = request.caller
+  const format = sniffFormat(bytes)
+  const contentType = format === undefined ? '' : mimeTypes[format]
+  if (bytes.length === 0) throw formatRefused(plan) // an empty file has no known format
+  const wanted = { workspaceId, plan, fileName, contentType, fileSize: bytes.length, signLength: true }
+  const { objectKey } = await createGrant(db, bucket, wanted)
+  try {
+    await request.awaitStore(() => bucket.put(objectKey, bytes, { contentType }))
+  } catch (error) {
+    await releaseAll(db, { image: objectKey })
+    throw error instanceof StorageError ? storeUnavailable(error) : error
+  }
+  return objectKey
+}
+
+export const storeUnavailable = (cause?: unknown): MatteError =>
+  new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is unavailable. Try again.', { cause })
