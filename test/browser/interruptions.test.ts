@@ -53,6 +53,29 @@ describe.skipIf(!hasBrowser('interruptions.test.ts'))('the console', () => {
     await done.waitFor()
   })
 
+  it('continues the same task when the answers to its creation were lost', async () => {
+    const someone = await console.person()
+    const page = await console.openSignedIn({ person: someone, tolerates: [/ERR_FAILED/] })
+    const creation = '**/api/v1/app/tasks/images'
+    await page.route(creation, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      await route.fetch()
+      return route.abort()
+    })
+    await page.getByRole('button', { name: 'Cup of coffee' }).click()
+    const again = page.getByRole('button', { name: 'Try again' })
+    await again.waitFor({ timeout: 60_000 })
+    await page.unroute(creation)
+    await again.click()
+    await page.getByText(/^Done in /).waitFor()
+    const tasks = await console.stack.db
+      .selectFrom('task')
+      .select('id')
+      .where('workspace_id', '=', someone.workspaceId)
+      .execute()
+    expect(tasks).toHaveLength(1)
+  })
+
   it('shows an error with a way on while the API is down', async () => {
     const page = await console.openSignedIn({ tolerates: [noNetwork] })
     await page.getByRole('link', { name: 'Credits' }).click()

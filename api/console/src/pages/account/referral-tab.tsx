@@ -15,6 +15,7 @@ import { Badge } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { showNote } from '../../ui/toasts.tsx'
 import { useAction } from '../../ui/use-action.ts'
+import { useRequestKey } from '../../ui/use-request-key.ts'
 import styles from './account.module.css'
 import { accountText } from './account-text.ts'
 
@@ -57,11 +58,11 @@ function InviteForm() {
   const app = useApp()
   const queries = useQueryClient()
   const [email, setEmail] = useState('')
+  const keys = useRequestKey()
   const invite = useAction(async () => {
-    await app.request('POST', '/app/referral/invitations', {
-      body: { email: email.trim() },
-      idempotencyKey: crypto.randomUUID(),
-    })
+    const body = { email: email.trim() }
+    await app.request('POST', '/app/referral/invitations', { body, idempotencyKey: keys.keyFor(body) })
+    keys.forget()
     setEmail('')
     void queries.invalidateQueries({ queryKey: ['referral'] })
     showNote(text.sent)

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/page.tsx'
 import { Empty, ErrorNote, Loaded } from '../../ui/states.tsx'
 import { useAction } from '../../ui/use-action.ts'
+import { useRequestKey } from '../../ui/use-request-key.ts'
 import { billingText } from './billing-text.ts'
 import styles from './offers.module.css'
 
@@ -16,8 +17,10 @@ export function Offers() {
   const text = useText(billingText)
   const packs = useQuery({ queryKey: ['packs'], queryFn: () => app.list('/app/payments/credit-packs').all() })
   const plans = useQuery({ queryKey: ['plans'], queryFn: () => app.list('/app/payments/plans').all() })
+  const keys = useRequestKey()
   const order = useAction(async (body: App.CreateOrderRequest) => {
-    const placed = await app.request('POST', '/app/payments/orders', { body, idempotencyKey: crypto.randomUUID() })
+    const placed = await app.request('POST', '/app/payments/orders', { body, idempotencyKey: keys.keyFor(body) })
+    keys.forget()
     if (placed.checkoutUrl !== null) location.assign(placed.checkoutUrl)
   })
   return (

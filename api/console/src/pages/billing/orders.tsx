@@ -16,6 +16,7 @@ import { Table } from '../../ui/table.tsx'
 import { showError, showNote } from '../../ui/toasts.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
+import { useRequestKey } from '../../ui/use-request-key.ts'
 import { billingText } from './billing-text.ts'
 import { usePaymentChanged } from './use-payment-changed.ts'
 
@@ -110,9 +111,10 @@ function RefundDialog({ order, onClose }: { readonly order: App.Order; readonly 
   const format = useFormat()
   const changed = usePaymentChanged()
   const [reason, setReason] = useState('')
+  const keys = useRequestKey()
   const refund = useAction(async () => {
     const body = { orderId: order.id, reason }
-    const made = await app.request('POST', '/app/payments/refunds', { body, idempotencyKey: crypto.randomUUID() })
+    const made = await app.request('POST', '/app/payments/refunds', { body, idempotencyKey: keys.keyFor(body) })
     showNote(text.refunded(format.money(made.amount, made.currency)))
     changed()
     onClose()

@@ -11,6 +11,7 @@ import { Card, Facts, Row, Stack } from '../../ui/page.tsx'
 import { ErrorNote, Loaded } from '../../ui/states.tsx'
 import { Badge } from '../../ui/status.tsx'
 import { useAction } from '../../ui/use-action.ts'
+import { useRequestKey } from '../../ui/use-request-key.ts'
 import { billingText } from './billing-text.ts'
 import { usePaymentChanged } from './use-payment-changed.ts'
 
@@ -102,11 +103,13 @@ function ChangePlan({ current }: { readonly current: App.Subscription }) {
   })
   const others = offers.filter(({ plan, interval }) => plan !== current.plan || interval !== current.interval)
   const [index, setIndex] = useState('')
+  const keys = useRequestKey()
   const change = useAction(async () => {
     const offer = others[Number(index)]
     if (offer === undefined) return
     const body = { plan: offer.plan, interval: offer.interval }
-    await app.request('POST', '/app/payments/subscription/change', { body, idempotencyKey: crypto.randomUUID() })
+    await app.request('POST', '/app/payments/subscription/change', { body, idempotencyKey: keys.keyFor(body) })
+    keys.forget()
     setIndex('')
     changed()
   })

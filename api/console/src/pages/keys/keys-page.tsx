@@ -14,8 +14,10 @@ import { Card, Page, Stack } from '../../ui/page.tsx'
 import { Empty, ErrorNote, Loaded } from '../../ui/states.tsx'
 import { Badge } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
+import { showProblem } from '../../ui/toasts.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
+import { useRequestKey } from '../../ui/use-request-key.ts'
 import { keysText } from './keys-text.ts'
 
 const queryKey = ['api-keys']
@@ -161,10 +163,12 @@ function CreateKeyDialog({ onClose, onCreated }: CreateKeyProps) {
   const [name, setName] = useState('')
   const [chosen, setChosen] = useState<readonly App.Scope[]>(scopes.filter((scope) => scope !== 'webhooks:listen'))
   const [expires, setExpires] = useState('')
+  const keys = useRequestKey()
   const create = useAction(async () => {
     const expiresAt = expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }
     const body = { name, scopes: [...chosen], ...expiresAt }
-    const { key } = await app.request('POST', '/app/developer/api-keys', { body, idempotencyKey: crypto.randomUUID() })
+    const { key } = await app.request('POST', '/app/developer/api-keys', { body, idempotencyKey: keys.keyFor(body) })
+    if (key === undefined) showProblem(text.keyLost)
     onCreated(key)
     onClose()
   }, ['name', 'expiresAt', 'scopes'])
@@ -225,10 +229,12 @@ function RollKeyDialog({ apiKey, onClose, onRolled }: RollKeyProps) {
   const text = useText(keysText)
   const ui = useText(uiText)
   const [overlap, setOverlap] = useState<(typeof overlaps)[number]>('86400')
+  const keys = useRequestKey()
   const roll = useAction(async () => {
     const options = { path: { apiKeyId: apiKey.id }, body: { overlapSeconds: Number(overlap) } }
-    const idempotencyKey = crypto.randomUUID()
+    const idempotencyKey = keys.keyFor(options)
     const { key } = await app.request('POST', '/app/developer/api-keys/{apiKeyId}/roll', { ...options, idempotencyKey })
+    if (key === undefined) showProblem(text.keyLost)
     onRolled(key)
     onClose()
   })

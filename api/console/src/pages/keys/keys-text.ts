@@ -7,6 +7,7 @@ export const keysText = defineText({
     create: 'Create key',
     once: 'Your new key',
     onceHint: 'Copy it now. The service stores only a hash, so it cannot show the key again.',
+    keyLost: 'The key exists, but the answer with it was lost. Roll it to get a new one.',
     key: 'Key',
     none: 'There are no keys yet.',
     name: 'Name',
@@ -49,6 +50,8 @@ export const keysText = defineText({
     create: 'Schlüssel anlegen',
     once: 'Ihr neuer Schlüssel',
     onceHint: 'Kopieren Sie ihn jetzt. Der Dienst speichert nur einen Hash und kann ihn nicht noch einmal zeigen.',
+    keyLost:
+      'Der Schlüssel existiert, aber die Antwort mit ihm ging verloren. Erneuern Sie ihn, um einen neuen zu erhalten.',
     key: 'Schlüssel',
     none: 'Es gibt noch keine Schlüssel.',
     name: 'Name',

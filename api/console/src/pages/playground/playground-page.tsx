@@ -21,7 +21,7 @@ const ResultPanel = lazy(async () => ({ default: (await loadResultPanel()).Resul
 
 const RequestTabs = lazy(async () => ({ default: (await import('./request-tabs.tsx')).RequestTabs }))
 
-/** Photo of a person who is not signed in yet. It outlives the page, which the sign-in replaces. */
+/** A photo that was chosen before the sign-in, which replaces the page. */
 let waiting: { readonly blob: Blob; readonly name: string } | undefined
 
 export function PlaygroundPage() {
@@ -29,7 +29,7 @@ export function PlaygroundPage() {
   const session = useSession()
   const store = useSessionStore()
   const navigate = useNavigate()
-  const { run, start, startUploaded, cancel } = useCutOut()
+  const { run, start, startUploaded, repeat, cancel } = useCutOut()
   const [effects, setEffects] = useState<Effects>(noEffects)
   const isSignedIn = session.kind === 'member' || session.kind === 'key'
   const take = (blob: Blob, name: string): void => {
@@ -63,7 +63,7 @@ export function PlaygroundPage() {
           {run.state === 'idle' ? (
             <Example isSignedIn={isSignedIn} />
           ) : (
-            <RunCard run={run} start={start} cancel={cancel} />
+            <RunCard run={run} repeat={repeat} cancel={cancel} />
           )}
         </div>
         <Suspense fallback={null}>
@@ -97,15 +97,14 @@ function Example({ isSignedIn }: { readonly isSignedIn: boolean }) {
 
 type RunCardProps = {
   readonly run: Exclude<Run, { readonly state: 'idle' }>
-  readonly start: (blob: Blob, name: string) => Promise<void>
+  readonly repeat: (run: Extract<Run, { readonly state: 'failed' }>) => Promise<void>
   readonly cancel: () => void
 }
 
-function RunCard({ run, start, cancel }: RunCardProps) {
+function RunCard({ run, repeat, cancel }: RunCardProps) {
   const text = useText(playgroundText)
   const format = useFormat()
   const { photo } = run
-  const { blob } = photo
   const result = run.state === 'done' ? run.cutOut.url : undefined
   const before = photo.url ?? result
   return (
@@ -121,10 +120,7 @@ function RunCard({ run, start, cancel }: RunCardProps) {
           )}
         </div>
         {run.state === 'failed' && (
-          <ErrorNote
-            error={run.error}
-            onRetry={blob !== undefined && canRepeat(run.error) ? () => void start(blob, photo.name) : undefined}
-          />
+          <ErrorNote error={run.error} onRetry={canRepeat(run.error) ? () => void repeat(run) : undefined} />
         )}
         {run.state === 'done' && run.cutOut.task.foreground === null && <p>{text.nothingFound}</p>}
         {before !== undefined && <Compare before={before} after={result} alt={photo.name} />}

@@ -10,6 +10,7 @@ import { Form } from '../../ui/form.tsx'
 import { ErrorNote } from '../../ui/states.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
+import { useRequestKey } from '../../ui/use-request-key.ts'
 import { readHeaders } from './headers.ts'
 import styles from './webhooks.module.css'
 import { webhooksText } from './webhooks-text.ts'
@@ -25,7 +26,7 @@ type EndpointDialogProps = {
   readonly onSaved: (endpoint: WebhookEndpoint | NewWebhookEndpoint) => void
 }
 
-/** Creates or changes an endpoint. Values of the owner's headers are never shown again, so they are typed anew. */
+/** Creates or changes an endpoint. The service never shows values of headers again, so the owner enters them again. */
 export function EndpointDialog({ endpoint, onClose, onSaved }: EndpointDialogProps) {
   const service = useService()
   const text = useText(webhooksText)
@@ -34,11 +35,12 @@ export function EndpointDialog({ endpoint, onClose, onSaved }: EndpointDialogPro
   const [description, setDescription] = useState(endpoint?.description ?? '')
   const [eventTypes, setEventTypes] = useState<readonly EventType[]>(endpoint?.eventTypes ?? [])
   const [headers, setHeaders] = useState('')
+  const keys = useRequestKey()
   const save = useAction(async () => {
     const given = readHeaders(headers)
     const body = { targetUrl, description, eventTypes: [...eventTypes], ...(given !== undefined && { headers: given }) }
     const saved = await (endpoint === undefined
-      ? service.webhooks.create(body)
+      ? service.webhooks.create(body, { idempotencyKey: keys.keyFor(body) })
       : service.webhooks.update(endpoint.id, body))
     onSaved(saved)
     onClose()
