@@ -2,6 +2,7 @@
 
 import type { Database } from '@matte/core/db/database'
 import { checkSchema, type Migrations, migrateToLatest } from '@matte/core/db/migrate'
+import { migrations } from '@matte/core/db/migrations/index'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { checkClock } from '@matte/core/db/start-checks'
 import { deferred } from '@matte/core/runtime/service'
@@ -53,6 +54,20 @@ describe('migrations', () => {
     await Promise.all(replicas.map((replica) => replica.stop()))
     expect(await checkSchema(db)).toBeUndefined()
     expect(await db.selectFrom('setting').select('name').execute()).toHaveLength(4)
+  })
+
+  it('add one that an earlier build did not have, although a later one is applied', async () => {
+    const { db } = await emptyDatabase()
+    await migrateToLatest(db)
+    const early: Migrations = {
+      ...migrations,
+      '0000-early': {
+        up: async ({ schema }) => void (await schema.createTable('early').addColumn('id', 'text').execute()),
+      },
+    }
+    expect(await checkSchema(db, early)).toBe('schema is older than this build')
+    expect(await migrateToLatest(db, early)).toEqual(['0000-early'])
+    expect(await checkSchema(db, early)).toBeUndefined()
   })
 
   it('leave nothing behind when one fails half-way, and succeed at the next start', async () => {
