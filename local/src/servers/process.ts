@@ -39,7 +39,7 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
       'api/core/src',
       'api/people/src',
       'protos',
-      ...(name === 'api' ? builtDocs() : []),
+      ...(name === 'api' ? builtPages() : []),
     ]),
     url: port === undefined ? health : `http://127.0.0.1:${port}`,
     ports: port === undefined ? [healthPort] : [port, healthPort],
@@ -49,8 +49,9 @@ export function startProcess({ name, env, healthPort, port, ...start }: ProcessO
   })
 }
 
-/** The API lists its files at start. */
-const builtDocs = (): string[] => (existsSync(join(rootDir, 'docs/site/dist')) ? ['docs/site/dist'] : [])
+/** The API lists their files at start, so a new build needs a new process. */
+const builtPages = (): string[] =>
+  ['api/console/dist', 'docs/site/dist'].filter((folder) => existsSync(join(rootDir, folder)))
 
 export function treeVersion(folders: readonly string[]): string {
   const files = folders.flatMap((folder) => {
