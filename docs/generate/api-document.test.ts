@@ -1,6 +1,7 @@
 // Checks of the OpenAPI document for readers and client generators. lint-contract.ts checks that examples match their
 // schemas.
 import { httpStatus } from '@matte/api/errors/http-status'
+import { splitDocument } from '@matte/api/http/document/split-document'
 import { eventCatalog, testEvent } from '@matte/core/webhook/event-catalog'
 import { webhookEvents } from '@matte/core/webhook/events'
 import { sampleHeader } from '@matte/core/webhook/sample-event'
@@ -189,8 +190,26 @@ it('every operation has the response of an unlisted status', () => {
   }
 })
 
-it('the document has at most 400 KB', () => {
-  expect(JSON.stringify(served).length).toBeLessThanOrEqual(400_000)
+describe('the documents of callers and of operators', () => {
+  const { callers, operators } = splitDocument(served as never) // of its own types
+
+  it('have at most 350 and 50 KB', () => {
+    expect(JSON.stringify(callers).length).toBeLessThanOrEqual(350_000)
+    expect(JSON.stringify(operators).length).toBeLessThanOrEqual(50_000)
+  })
+
+  it('have each path once, and what they refer to', () => {
+    const paths = [...Object.keys(callers.paths), ...Object.keys(operators.paths)]
+    expect(paths.sort()).toEqual(Object.keys(served.paths).sort())
+    expect(Object.keys(operators.paths).every((path) => path.startsWith('/api/v1/operator/'))).toBe(true)
+    expect(JSON.stringify(callers)).not.toMatch(/OperatorPool|operatorToken/)
+    for (const { components, ...document } of [callers, operators]) {
+      const text = JSON.stringify([document, components])
+      for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
+        expect(components[kind], `${kind} ${name}`).toHaveProperty([name])
+      }
+    }
+  })
 })
 
 it('a schema that extends another is derived from it', () => {

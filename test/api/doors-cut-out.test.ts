@@ -142,7 +142,7 @@ describe('the door for remove.bg', () => {
     expect(dominant.b - dominant.r).toBeGreaterThan(150)
     const png = await removebg(upload({ size: 'full', format: 'png', bg_image_url: byUrl.image_url }))
     expect(await sizeOf(await bytesOf(png))).toMatchObject({ format: 'png', width, height, channels: 3 })
-    // The task shows only members of the interface, and no upload is left over.
+    // The task shows only members of the interface, and no upload remains.
     const { items: [task] = [] } = await stack.client.listTasks()
     expect(JSON.stringify(task)).not.toMatch(/"door"|background/)
     expect(

@@ -1,4 +1,4 @@
-// Webhooks: a receiver that fails, and the way back to delivered events.
+// Webhooks: a receiver that fails, is mended, and gets the missed events.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { hasBrowser } from './support/browser.ts'

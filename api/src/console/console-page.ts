@@ -6,6 +6,7 @@ import { checkPayments } from '@matte/people/payment/settings'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import manifest from '../../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
+import { isLoopback } from '../loopback.ts'
 import { etagOf } from '../site/site-files.ts'
 
 export type ConsolePage = {
@@ -69,13 +70,11 @@ const isForPage = ({ method, url, headers }: FastifyRequest): boolean =>
   (headers.accept ?? '').includes('text/html') &&
   !foreignPath.test(url.split('?')[0] ?? '')
 
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
-
 /** `localhost` and `127.0.0.1` are two origins, and links and cookies hold for the one in PUBLIC_URL. */
 function otherLoopback({ headers, url }: FastifyRequest, publicUrl: string): string | undefined {
   const asked = URL.parse(`http://${headers.host}`)
   const known = new URL(publicUrl)
-  if (asked === null || !loopback.test(asked.hostname) || !loopback.test(known.hostname)) return undefined
+  if (asked === null || !isLoopback(asked.hostname) || !isLoopback(known.hostname)) return undefined
   return asked.hostname !== known.hostname && asked.port === known.port ? `${publicUrl}${url}` : undefined
 }
 

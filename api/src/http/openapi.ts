@@ -1,4 +1,5 @@
 import swagger from '@fastify/swagger'
+import { roles } from '@matte/core/workspace/role'
 import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import type { Access } from '../access.ts'
@@ -28,8 +29,10 @@ import * as webhookStream from '../schemas/webhook-stream.ts'
 import { type ApiDocument, idempotentMark } from './document/api-document.ts'
 import { completeDocument } from './document/complete-document.ts'
 import { completeErrorCodes } from './document/declared-errors.ts'
+import { splitDocument } from './document/split-document.ts'
 
 export const openapiPath = '/api/v1/openapi.json'
+export const operatorOpenapiPath = '/api/v1/operator/openapi.json'
 
 const appModules = [auth, credit, developer, notification, payment, referral, taskEvent, team, twoFactor, user]
 
@@ -226,7 +229,8 @@ function describeAccess(access: Exclude<Access, 'public' | 'page' | 'network'>) 
     const sentence = `Needs the scope \`${access.scope}\`.`
     return { sentence, security: [{ apiKey: [] }], extensions: { 'x-required-scope': access.scope } }
   }
-  const sentence = `For members with the role ${access.roles.join(', ')}.`
+  const isForAll = roles.every((role) => access.roles.includes(role))
+  const sentence = isForAll ? 'For all members.' : `For members with the role ${access.roles.join(', ')}.`
   return { sentence, security: [{ accessToken: [] }], extensions: { 'x-required-roles': access.roles } }
 }
 
@@ -238,5 +242,11 @@ const propertiesOf = (schema: unknown) =>
 
 export function serveDocument(app: FastifyInstance): void {
   const options = { schema: { hide: true }, config: { access: 'public', envelope: false } } as const
-  app.get(openapiPath, options, async () => app.swagger())
+  let served: ReturnType<typeof splitDocument> | undefined
+  const split = () => {
+    served ??= splitDocument(app.swagger() as unknown as ApiDocument)
+    return served
+  }
+  app.get(openapiPath, options, async () => split().callers)
+  app.get(operatorOpenapiPath, options, async () => split().operators)
 }

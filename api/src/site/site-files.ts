@@ -11,7 +11,7 @@ export type SiteFile = {
   readonly variants: ReadonlyMap<Encoding, Variant>
 }
 
-/** By their URL path without the base, such as `errors/NOT_FOUND`. */
+/** Files by their URL path without the base, such as `errors/NOT_FOUND`. */
 export type SiteFiles = ReadonlyMap<string, SiteFile>
 
 export type Encoding = 'identity' | 'br' | 'gzip'

@@ -1,5 +1,6 @@
 // The parts of the OpenAPI document that clients need: successes of one API, bodies of webhooks, and their schemas.
 // Errors, headers and examples are left out: a client reads errors by their code.
+import { selectComponents } from '@matte/api/http/document/split-document'
 import { buildServedDocument } from '../build-document.ts'
 import { writeOut } from '../resolve-document.ts'
 
@@ -60,9 +61,9 @@ function selectPart(served: Whole, isKept: (path: string) => boolean): Developer
       .filter(([path]) => isKept(path))
       .map(([path, methods]) => [path.slice(versionPath.length), selectMethods(methods, served.paths[path] ?? {})]),
   )
-  const names = findNames([kept, webhooks], components.schemas)
+  const { schemas: used = {} } = selectComponents([kept, webhooks], components)
   // A client handles errors of every operation alike, so it needs all codes and no schema of one operation's errors.
-  const schemas = Object.entries(components.schemas).filter(([name]) => names.has(name) || name === 'ErrorCode')
+  const schemas = Object.entries(components.schemas).filter(([name]) => name in used || name === 'ErrorCode')
   return { ...document, paths: kept, components: { schemas: Object.fromEntries(schemas) } }
 }
 
@@ -82,20 +83,6 @@ function keepSuccesses(operation: Operation): Operation {
     content: mapValues(content, ({ schema }) => ({ schema })),
   })
   return { ...operation, responses: mapValues(Object.fromEntries(successes), keep) }
-}
-
-/** Names of schemas that the part refers to, directly or through others. */
-function findNames(part: unknown, schemas: Schemas): ReadonlySet<string> {
-  const names = new Set<string>()
-  const visit = (text: string): void => {
-    for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([\w.-]+)"/g)) {
-      if (names.has(name)) continue
-      names.add(name)
-      visit(JSON.stringify(schemas[name]))
-    }
-  }
-  visit(JSON.stringify(part))
-  return names
 }
 
 const mapValues = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> =>

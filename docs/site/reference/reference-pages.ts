@@ -54,7 +54,7 @@ function buildOverview({ info, tags }: ApiDocument, operations: readonly ListedO
     html: `<h1>API reference</h1>
 <p class="lead">Interface version ${info.version}. The examples read the base URL, such as \
 <code>https://matte.example.com/api/v1</code>, from <code>MATTE_BASE_URL</code>. The same reference for programs is \
-<a href="/api/v1/openapi.json">openapi.json</a>.</p>
+<a href="/api/v1/openapi.json">openapi.json</a>, and for operators <a href="/api/v1/operator/openapi.json">another</a>.</p>
 ${table(['resource', 'contents', 'operations'], rows)}
 ${html}`,
     headings: [],

@@ -41,9 +41,13 @@ type Wanted = {
 /** Headers whose examples would delay requests, reject unknown fields, or repeat requests. */
 const steering: readonly string[] = ['Prefer', 'Idempotency-Key']
 
-/** The service's own document, limited to the wanted paths. */
-export async function readDocument(url: string, wants: (path: string) => boolean): Promise<Document> {
-  const served = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as object
+/** A document of the service itself, limited to the wanted paths. */
+export async function readDocument(
+  url: string,
+  wants: (path: string) => boolean,
+  path = '/api/v1/openapi.json',
+): Promise<Document> {
+  const served = (await (await fetch(url + path)).json()) as object
   const document = writeOut(served) as Document
   for (const { parameters = [] } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
     for (const parameter of parameters) if (steering.includes(parameter.name)) delete parameter.example

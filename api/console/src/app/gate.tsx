@@ -11,15 +11,15 @@ import { shellText } from './shell-text.ts'
 
 const SignInForm = lazy(async () => ({ default: (await import('../pages/sign-in/sign-in-page.tsx')).SignInPage }))
 
-type GateProps = { readonly admits: readonly Session['kind'][]; readonly refusal: 'needsMember' | 'needsOperator' }
+type GateProps = { readonly admits: readonly Session['kind'][] }
 
-export function Gate({ admits, refusal }: GateProps) {
+export function Gate({ admits }: GateProps) {
   const session = useSession()
   const text = useText(shellText)
   if (admits.includes(session.kind)) return <Outlet />
   if (session.kind === 'starting') return <Skeleton lines={6} />
   if (session.kind === 'none' && session.reason === 'unreachable') return <Unreachable />
-  if (session.kind === 'none' && refusal === 'needsMember') {
+  if (session.kind === 'none') {
     return (
       <Suspense fallback={<Skeleton lines={6} />}>
         <SignInForm />
@@ -27,8 +27,8 @@ export function Gate({ admits, refusal }: GateProps) {
     )
   }
   return (
-    <Page title={text[refusal].title}>
-      <Empty title={text[refusal].lede} />
+    <Page title={text.needsMember.title}>
+      <Empty title={text.needsMember.lede} />
     </Page>
   )
 }

@@ -58,10 +58,6 @@ export const shellText = defineText({
       title: 'This page needs an account',
       lede: 'An API key opens tasks, batches and webhooks. Sign in with an account for the rest.',
     },
-    needsOperator: {
-      title: 'This page is for operators',
-      lede: 'Open it with a link of `matte-admin console-link`, or with the operator token of the installation.',
-    },
   },
   de: {
     skip: 'Zum Inhalt springen',
@@ -119,10 +115,6 @@ export const shellText = defineText({
     needsMember: {
       title: 'Diese Seite braucht ein Konto',
       lede: 'Ein API-Schlüssel öffnet Aufgaben, Stapel und Webhooks. Für alles Weitere melden Sie sich mit einem Konto an.',
-    },
-    needsOperator: {
-      title: 'Diese Seite ist für Betreiber',
-      lede: 'Öffnen Sie sie mit einem Link von `matte-admin console-link` oder mit dem Betreiber-Token der Installation.',
     },
   },
 })

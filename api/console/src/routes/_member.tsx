@@ -2,5 +2,5 @@ import { createFileRoute } from '@tanstack/react-router'
 import { Gate } from '../app/gate.tsx'
 
 export const Route = createFileRoute('/_member')({
-  component: () => <Gate admits={['member']} refusal="needsMember" />,
+  component: () => <Gate admits={['member']} />,
 })

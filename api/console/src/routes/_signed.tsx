@@ -2,5 +2,5 @@ import { createFileRoute } from '@tanstack/react-router'
 import { Gate } from '../app/gate.tsx'
 
 export const Route = createFileRoute('/_signed')({
-  component: () => <Gate admits={['member', 'key']} refusal="needsMember" />,
+  component: () => <Gate admits={['member', 'key']} />,
 })

@@ -1,4 +1,4 @@
-// What a page shows in place of data: skeleton, nothing, an error, no permission.
+// Stand-ins for data: skeleton, empty list, error.
 import { MatteError } from 'matte-client/app'
 import type { ReactNode } from 'react'
 import { useText } from '../text/text.ts'

@@ -5,7 +5,7 @@ import styles from './table.module.css'
 export type Column<Row> = {
   readonly name: string
   readonly cell: (row: Row) => ReactNode
-  /** Numbers stand at the end of the column. */
+  /** Numbers are aligned to the end of the column. */
   readonly isNumber?: boolean
   /** Hides the name from sight, as for actions. */
   readonly isNameHidden?: boolean

@@ -15,6 +15,7 @@ export type Response = {
 export type Parameter = {
   readonly in: string
   readonly name: string
+  required?: boolean
   readonly schema: JsonSchema
   example?: unknown
 }

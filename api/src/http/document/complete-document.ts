@@ -49,7 +49,10 @@ const requiresBody = (content: Record<string, Media>): boolean =>
 
 function describeParameters({ parameters = [] }: Operation): void {
   for (const parameter of parameters) {
-    if (isReference(parameter) || parameter.example !== undefined) continue
+    if (isReference(parameter)) continue
+    // False is the default of OpenAPI.
+    if (parameter.required === false) delete parameter.required
+    if (parameter.example !== undefined) continue
     const { examples: _moved, ...schema } = parameter.schema
     Object.assign(parameter, { schema, example: buildExample(parameter.schema, {}) })
   }

@@ -5,10 +5,14 @@ import { failureReasons } from '@matte/core/task/failure'
 import { taskStatuses } from '@matte/core/task/task'
 import { deliveryStatuses } from '@matte/core/webhook/delivery/list-deliveries'
 import { testEvent } from '@matte/core/webhook/event-catalog'
+import { eventTypes } from '@matte/core/webhook/event-types'
 import { webhookEvents } from '@matte/core/webhook/events'
 import { roles } from '@matte/core/workspace/role'
 import { scopes } from '@matte/core/workspace/scope'
+import { Type } from 'typebox'
+import { sessionField } from '../../schemas/app/two-factor.ts'
 import { outputSchema } from '../../schemas/output.ts'
+import { patterns } from '../../schemas/patterns.ts'
 import { oneOf } from '../../schemas/schema.ts'
 import { isReference, type Operation, type Parameter } from './api-document.ts'
 import { type JsonSchema, schemaPrefix } from './example.ts'
@@ -25,6 +29,9 @@ const parts = {
   DeliveryStatus: oneOf(deliveryStatuses),
   Scope: oneOf(scopes),
   Role: oneOf(roles),
+  EventPattern: oneOf(eventTypes, { description: 'An event, or all events of one kind, such as `task.*`.' }),
+  EmailAddress: Type.String({ minLength: 3, maxLength: 254, pattern: patterns.email }),
+  SessionStorage: sessionField,
   Output: outputSchema,
 } as unknown as Schemas
 

@@ -124,6 +124,39 @@ TaskStatus = Literal[
     "canceled",
 ]
 
+EventPattern = Literal[
+    "task.succeeded",
+    "task.failed",
+    "task.retention_cleanup",
+    "batch.completed",
+    "credits.low_balance",
+    "credits.refunded",
+    "credits.pack_purchased",
+    "credits.expiration_warning",
+    "payment.succeeded",
+    "payment.failed",
+    "refund.succeeded",
+    "subscription.updated",
+    "subscription.canceled",
+    "subscription.renewed",
+    "referral.reward",
+    "team.invitation",
+    "welcome",
+    "security.password_changed",
+    "security.mfa_enabled",
+    "security.mfa_disabled",
+    "task.*",
+    "batch.*",
+    "credits.*",
+    "payment.*",
+    "refund.*",
+    "subscription.*",
+    "referral.*",
+    "team.*",
+    "security.*",
+]
+"""An event, or all events of one kind, such as `task.*`."""
+
 
 class ApiKey(TypedDict):
     id: str
@@ -510,37 +543,7 @@ class WebhookEndpoint(_WebhookEndpointOptional):
     id: str
     targetUrl: str
     """As you wrote it."""
-    eventTypes: list[Literal[
-        "task.succeeded",
-        "task.failed",
-        "task.retention_cleanup",
-        "batch.completed",
-        "credits.low_balance",
-        "credits.refunded",
-        "credits.pack_purchased",
-        "credits.expiration_warning",
-        "payment.succeeded",
-        "payment.failed",
-        "refund.succeeded",
-        "subscription.updated",
-        "subscription.canceled",
-        "subscription.renewed",
-        "referral.reward",
-        "team.invitation",
-        "welcome",
-        "security.password_changed",
-        "security.mfa_enabled",
-        "security.mfa_disabled",
-        "task.*",
-        "batch.*",
-        "credits.*",
-        "payment.*",
-        "refund.*",
-        "subscription.*",
-        "referral.*",
-        "team.*",
-        "security.*",
-    ]]
+    eventTypes: list[EventPattern]
     """Subscribed events and patterns such as `task.*`; empty means all."""
     headers: dict[str, object]
     """
@@ -925,37 +928,7 @@ class CreateBatchRequest(_CreateBatchRequestOptional):
 
 
 class _CreateWebhookRequestOptional(TypedDict, total=False):
-    eventTypes: list[Literal[
-        "task.succeeded",
-        "task.failed",
-        "task.retention_cleanup",
-        "batch.completed",
-        "credits.low_balance",
-        "credits.refunded",
-        "credits.pack_purchased",
-        "credits.expiration_warning",
-        "payment.succeeded",
-        "payment.failed",
-        "refund.succeeded",
-        "subscription.updated",
-        "subscription.canceled",
-        "subscription.renewed",
-        "referral.reward",
-        "team.invitation",
-        "welcome",
-        "security.password_changed",
-        "security.mfa_enabled",
-        "security.mfa_disabled",
-        "task.*",
-        "batch.*",
-        "credits.*",
-        "payment.*",
-        "refund.*",
-        "subscription.*",
-        "referral.*",
-        "team.*",
-        "security.*",
-    ]] | None
+    eventTypes: list[EventPattern] | None
     """
     Events to subscribe to; an empty list means all. `task.*` means every event of
     tasks, also those of later versions.
@@ -979,37 +952,7 @@ class CreateWebhookRequest(_CreateWebhookRequestOptional):
 class UpdateWebhookRequest(TypedDict, total=False):
     targetUrl: str | None
     """http or https. Private network addresses are refused."""
-    eventTypes: list[Literal[
-        "task.succeeded",
-        "task.failed",
-        "task.retention_cleanup",
-        "batch.completed",
-        "credits.low_balance",
-        "credits.refunded",
-        "credits.pack_purchased",
-        "credits.expiration_warning",
-        "payment.succeeded",
-        "payment.failed",
-        "refund.succeeded",
-        "subscription.updated",
-        "subscription.canceled",
-        "subscription.renewed",
-        "referral.reward",
-        "team.invitation",
-        "welcome",
-        "security.password_changed",
-        "security.mfa_enabled",
-        "security.mfa_disabled",
-        "task.*",
-        "batch.*",
-        "credits.*",
-        "payment.*",
-        "refund.*",
-        "subscription.*",
-        "referral.*",
-        "team.*",
-        "security.*",
-    ]] | None
+    eventTypes: list[EventPattern] | None
     """
     Events to subscribe to; an empty list means all. `task.*` means every event of
     tasks, also those of later versions.
@@ -1039,37 +982,7 @@ class _RecoverWebhookRequestOptional(TypedDict, total=False):
     End of the time range in the same form; a day and a timestamp are included. Without
     it the range is open.
     """
-    eventTypes: list[Literal[
-        "task.succeeded",
-        "task.failed",
-        "task.retention_cleanup",
-        "batch.completed",
-        "credits.low_balance",
-        "credits.refunded",
-        "credits.pack_purchased",
-        "credits.expiration_warning",
-        "payment.succeeded",
-        "payment.failed",
-        "refund.succeeded",
-        "subscription.updated",
-        "subscription.canceled",
-        "subscription.renewed",
-        "referral.reward",
-        "team.invitation",
-        "welcome",
-        "security.password_changed",
-        "security.mfa_enabled",
-        "security.mfa_disabled",
-        "task.*",
-        "batch.*",
-        "credits.*",
-        "payment.*",
-        "refund.*",
-        "subscription.*",
-        "referral.*",
-        "team.*",
-        "security.*",
-    ]] | None
+    eventTypes: list[EventPattern] | None
     """
     Only these events; patterns such as `task.*` are allowed. An empty list means all.
     """

@@ -1315,7 +1315,7 @@ export interface components {
             /** @description As you wrote it. */
             targetUrl: string;
             /** @description Subscribed events and patterns such as `task.*`; empty means all. */
-            eventTypes: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[];
+            eventTypes: components["schemas"]["EventPattern"][];
             /** @description Your own headers of each request. Values are masked: at most the last four characters are shown. */
             headers: {
                 [key: string]: string;
@@ -1842,7 +1842,7 @@ export interface components {
              * @description Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions.
              * @default []
              */
-            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            eventTypes?: components["schemas"]["EventPattern"][] | null;
             /** @description Your own headers of each request. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
             headers?: {
                 [key: string]: string | null;
@@ -1872,7 +1872,7 @@ export interface components {
              */
             targetUrl?: string | null;
             /** @description Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions. */
-            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            eventTypes?: components["schemas"]["EventPattern"][] | null;
             /** @description Your own headers to add or replace; null removes one, and the others stay. With a `targetUrl` of another host, each header must be given again or removed. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
             headers?: {
                 [key: string]: string | null;
@@ -1914,7 +1914,7 @@ export interface components {
             /** @description End of the time range in the same form; a day and a timestamp are included. Without it the range is open. */
             until?: string | null;
             /** @description Only these events; patterns such as `task.*` are allowed. An empty list means all. */
-            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            eventTypes?: components["schemas"]["EventPattern"][] | null;
             /** @description Only deliveries with these statuses; `pending` means waiting for a retry. Without it all three. A `canceled` delivery cannot be sent again. */
             statuses?: ("exhausted" | "pending" | "paused")[] | null;
             /**
@@ -1993,6 +1993,11 @@ export interface components {
         ErrorCode: "INVALID_PARAMS" | "API_KEY_MISSING" | "API_KEY_INVALID" | "AUTH_INVALID_TOKEN" | "CREDITS_INSUFFICIENT" | "API_KEY_INSUFFICIENT_SCOPE" | "AUTH_FORBIDDEN" | "DEVELOPER_API_ACCESS_DENIED" | "TASK_MAINTENANCE" | "TASK_BATCH_DISABLED" | "TASK_BATCH_NOT_SUPPORTED" | "TASK_BATCH_SIZE_EXCEEDED" | "TASK_INPUT_FORBIDDEN" | "TASK_FILE_SIZE_EXCEEDED" | "TASK_FORMAT_NOT_SUPPORTED" | "TASK_OUTPUT_FORMAT_NOT_SUPPORTED" | "TASK_CONCURRENT_LIMIT" | "TASK_NOT_RETRYABLE" | "TASK_RETRY_LIMIT_EXCEEDED" | "TASK_STORAGE_UNAVAILABLE" | "DEVELOPER_TASK_NOT_FOUND" | "DEVELOPER_BATCH_NOT_FOUND" | "NOT_FOUND" | "CONFLICT" | "TASK_CANNOT_CANCEL" | "RATE_LIMIT_EXCEEDED" | "DEVELOPER_API_QUOTA_EXCEEDED" | "SYSTEM_INTERNAL_ERROR";
         /** @enum {string} */
         TaskStatus: "queued" | "processing" | "succeeded" | "failed" | "canceled";
+        /**
+         * @description An event, or all events of one kind, such as `task.*`.
+         * @enum {string}
+         */
+        EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
         /** @description The form of the result. Unknown members are refused. */
         Output: {
             /**
@@ -2140,6 +2145,7 @@ export type DeliveredEventName = components['schemas']['DeliveredEventName'];
 export type DeliveryStatus = components['schemas']['DeliveryStatus'];
 export type ErrorCode = components['schemas']['ErrorCode'];
 export type TaskStatus = components['schemas']['TaskStatus'];
+export type EventPattern = components['schemas']['EventPattern'];
 export type Output = components['schemas']['Output'];
 export type $defs = Record<string, never>;
 export interface operations {

@@ -561,7 +561,7 @@ export interface paths {
          * Get a presigned URL for one upload
          * @description The number of unused uploads is limited. Past the limit this returns RATE_LIMIT_EXCEEDED with `details.limit: "uploads"`, until tasks use some or until `details.resetsAt`.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         post: operations["appPresignUpload"];
         delete?: never;
@@ -601,7 +601,7 @@ export interface paths {
         };
         /**
          * List your tasks, newest first
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["appListTasks"];
         put?: never;
@@ -625,7 +625,7 @@ export interface paths {
         };
         /**
          * Get a task
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["appGetTask"];
         put?: never;
@@ -671,7 +671,7 @@ export interface paths {
         };
         /**
          * List your batches without their tasks, newest first
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["appListBatches"];
         put?: never;
@@ -697,7 +697,7 @@ export interface paths {
         };
         /**
          * Get a batch with its tasks
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["appGetBatch"];
         put?: never;
@@ -1087,7 +1087,7 @@ export interface paths {
          * List the models that a task may name
          * @description All installed models by name, including those that start on demand. Up to 5 s old.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["appListModels"];
         put?: never;
@@ -1109,7 +1109,7 @@ export interface paths {
          * List the history of a task, oldest first
          * @description Stop polling at `succeeded`, `failed`, `canceled`, `dead_letter` or `dead_lettered`.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["listTaskEvents"];
         put?: never;
@@ -1129,7 +1129,7 @@ export interface paths {
         };
         /**
          * Get a link to the result
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["getTaskDownload"];
         put?: never;
@@ -1151,7 +1151,7 @@ export interface paths {
          * Get a link to the photo of a task
          * @description For pages that show photo and result side by side. The photo is deleted with its upload, so the link may lead to nothing. Responds CONFLICT if the installation signs no links to the store.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["getTaskInput"];
         put?: never;
@@ -1173,7 +1173,7 @@ export interface paths {
          * Stream the task changes of the workspace
          * @description Server-sent events, one for each entry in the history of any task: `id`, `event: task`, and `data`, a TaskChange as JSON. No entry is skipped or reordered. When the stream ends, at the latest when the access token expires, open it again with the last `id` in `Last-Event-ID` to resume, as long as the tasks are retained. Without the header it starts with the next entry and sends the current `id` first. A comment follows after 15 s of silence. Send the token in the header, never in the URL; browsers use `fetch` instead of `EventSource`.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["streamTaskChanges"];
         put?: never;
@@ -1193,7 +1193,7 @@ export interface paths {
         };
         /**
          * Get the credits of the workspace
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["getBalance"];
         put?: never;
@@ -1215,7 +1215,7 @@ export interface paths {
          * List the movements of credits, newest first
          * @description Entries are never changed or removed.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["listLedger"];
         put?: never;
@@ -1237,7 +1237,7 @@ export interface paths {
          * List the lots of credits, newest first
          * @description Credits that were granted together expire together. Empty lots are listed too.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["listCreditLots"];
         put?: never;
@@ -1259,7 +1259,7 @@ export interface paths {
          * List credits that expire within 30 days, the earliest first
          * @description One page with up to 1000 lots.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["listExpiryAlerts"];
         put?: never;
@@ -1279,7 +1279,7 @@ export interface paths {
         };
         /**
          * Get the settings of credit alerts
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["getCreditAlertSettings"];
         /**
@@ -1305,7 +1305,7 @@ export interface paths {
          * List the plans on sale
          * @description One page with all of them.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["listPlans"];
         put?: never;
@@ -1327,7 +1327,7 @@ export interface paths {
          * List the credit packs on sale
          * @description One page with all of them.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         get: operations["listCreditPacks"];
         put?: never;
@@ -1681,7 +1681,7 @@ export interface paths {
         };
         /**
          * Get a team
-         * @description For members with the role owner, admin, billing, member.
+         * @description For all members.
          */
         get: operations["getTeam"];
         put?: never;
@@ -1738,7 +1738,7 @@ export interface paths {
          * Remove a member, or leave
          * @description Every member except the last owner may leave; only owners remove owners and billing. The API keys of the member are revoked and their invitations canceled. The owners get a mail that lists the webhook endpoints of an owner or admin.
          *
-         *     For members with the role owner, admin, billing, member.
+         *     For all members.
          */
         delete: operations["removeTeamMember"];
         options?: never;
@@ -4987,7 +4987,7 @@ export interface components {
             /** @description As you wrote it. */
             targetUrl: string;
             /** @description Subscribed events and patterns such as `task.*`; empty means all. */
-            eventTypes: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[];
+            eventTypes: components["schemas"]["EventPattern"][];
             /** @description Your own headers of each request. Values are masked: at most the last four characters are shown. */
             headers: {
                 [key: string]: string;
@@ -5456,7 +5456,7 @@ export interface components {
              * @description Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions.
              * @default []
              */
-            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            eventTypes?: components["schemas"]["EventPattern"][] | null;
             /** @description Your own headers of each request. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
             headers?: {
                 [key: string]: string | null;
@@ -5486,7 +5486,7 @@ export interface components {
              */
             targetUrl?: string | null;
             /** @description Events to subscribe to; an empty list means all. `task.*` means every event of tasks, also those of later versions. */
-            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            eventTypes?: components["schemas"]["EventPattern"][] | null;
             /** @description Your own headers to add or replace; null removes one, and the others stay. With a `targetUrl` of another host, each header must be given again or removed. At most 10, names of up to 64 characters, values of up to 1,024 visible ASCII characters. Refused: headers that the service or the connection sets, such as `Host`, `Content-Type`, `webhook-*`, `X-Matte-*` and `Proxy-*`. Values are stored encrypted and never shown again. */
             headers?: {
                 [key: string]: string | null;
@@ -5528,7 +5528,7 @@ export interface components {
             /** @description End of the time range in the same form; a day and a timestamp are included. Without it the range is open. */
             until?: string | null;
             /** @description Only these events; patterns such as `task.*` are allowed. An empty list means all. */
-            eventTypes?: ("task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*")[] | null;
+            eventTypes?: components["schemas"]["EventPattern"][] | null;
             /** @description Only deliveries with these statuses; `pending` means waiting for a retry. Without it all three. A `canceled` delivery cannot be sent again. */
             statuses?: ("exhausted" | "pending" | "paused")[] | null;
             /**
@@ -5584,7 +5584,7 @@ export interface components {
             data: components["schemas"]["ModelPage"];
         };
         RegisterRequest: {
-            email: string;
+            email: components["schemas"]["EmailAddress"];
             /** @description Any characters. Refused if it is common, or built from a common password or your address. */
             password: string;
             /** @description What to call you. */
@@ -5597,32 +5597,24 @@ export interface components {
             data: components["schemas"]["VerificationSent"];
         };
         ResendVerificationRequest: {
-            email: string;
+            email: components["schemas"]["EmailAddress"];
         };
         VerifyEmailRequest: {
             /** @description From the link in the mail. */
             token: string;
             password: string;
-            /**
-             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
-             * @default token
-             * @enum {string|null}
-             */
-            session?: "token" | "cookie" | null;
+            /** @default token */
+            session?: components["schemas"]["SessionStorage"];
         };
         SignedInResponse: {
             request_id: string;
             data: components["schemas"]["SignedIn"];
         };
         LogInRequest: {
-            email: string;
+            email: components["schemas"]["EmailAddress"];
             password: string;
-            /**
-             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
-             * @default token
-             * @enum {string|null}
-             */
-            session?: "token" | "cookie" | null;
+            /** @default token */
+            session?: components["schemas"]["SessionStorage"];
         };
         RefreshTokensRequest: {
             /** @description Absent: that of the cookie session. */
@@ -5698,15 +5690,11 @@ export interface components {
             mfaToken: string;
             /** @description Six digits of the authenticator app, or a recovery code; each works once. */
             code: string;
-            /**
-             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
-             * @default token
-             * @enum {string|null}
-             */
-            session?: "token" | "cookie" | null;
+            /** @default token */
+            session?: components["schemas"]["SessionStorage"];
         };
         ChangeEmailRequest: {
-            newEmail: string;
+            newEmail: components["schemas"]["EmailAddress"];
             /** @description Your password. */
             password: string;
             /** @description Required if two-factor login is on. Six digits of the authenticator app, or a recovery code; each works once. */
@@ -5760,12 +5748,8 @@ export interface components {
             data: components["schemas"]["OwnWorkspacePage"];
         };
         SwitchWorkspaceRequest: {
-            /**
-             * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
-             * @default token
-             * @enum {string|null}
-             */
-            session?: "token" | "cookie" | null;
+            /** @default token */
+            session?: components["schemas"]["SessionStorage"];
         };
         LoginEventPage: components["schemas"]["Page"] & {
             items: components["schemas"]["LoginEvent"][];
@@ -5991,7 +5975,7 @@ export interface components {
         };
         CreateTeamInviteRequest: {
             /** @description Gets the invitation. */
-            email: string;
+            email: components["schemas"]["EmailAddress"];
             /**
              * @description Owners are made by transfer only. Only an owner can invite to billing.
              * @enum {string}
@@ -6097,7 +6081,7 @@ export interface components {
         };
         InviteByReferralRequest: {
             /** @description Address to invite. */
-            email: string;
+            email: components["schemas"]["EmailAddress"];
         };
         ReferralInvitationResponse: {
             request_id: string;
@@ -6195,6 +6179,11 @@ export interface components {
         ErrorCode: "INVALID_PARAMS" | "API_KEY_MISSING" | "API_KEY_INVALID" | "AUTH_INVALID_TOKEN" | "CREDITS_INSUFFICIENT" | "API_KEY_INSUFFICIENT_SCOPE" | "AUTH_FORBIDDEN" | "DEVELOPER_API_ACCESS_DENIED" | "TASK_MAINTENANCE" | "TASK_BATCH_DISABLED" | "TASK_BATCH_NOT_SUPPORTED" | "TASK_BATCH_SIZE_EXCEEDED" | "TASK_INPUT_FORBIDDEN" | "TASK_FILE_SIZE_EXCEEDED" | "TASK_FORMAT_NOT_SUPPORTED" | "TASK_OUTPUT_FORMAT_NOT_SUPPORTED" | "TASK_CONCURRENT_LIMIT" | "TASK_NOT_RETRYABLE" | "TASK_RETRY_LIMIT_EXCEEDED" | "TASK_STORAGE_UNAVAILABLE" | "DEVELOPER_TASK_NOT_FOUND" | "DEVELOPER_BATCH_NOT_FOUND" | "NOT_FOUND" | "CONFLICT" | "TASK_CANNOT_CANCEL" | "RATE_LIMIT_EXCEEDED" | "DEVELOPER_API_QUOTA_EXCEEDED" | "SYSTEM_INTERNAL_ERROR";
         /** @enum {string} */
         TaskStatus: "queued" | "processing" | "succeeded" | "failed" | "canceled";
+        /**
+         * @description An event, or all events of one kind, such as `task.*`.
+         * @enum {string}
+         */
+        EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
         /** @description The form of the result. Unknown members are refused. */
         Output: {
             /**
@@ -6246,6 +6235,13 @@ export interface components {
              */
             channels?: "rgba" | "alpha" | null;
         } | null;
+        EmailAddress: string;
+        /**
+         * @description Where the refresh token goes. `token`: into the response. `cookie`: into an `HttpOnly` cookie that `refreshTokens` and `logOut` read, only for pages of this service: `Origin` must be its own, and its URL HTTPS or a loopback address.
+         * @default token
+         * @enum {string|null}
+         */
+        SessionStorage: "token" | "cookie" | null;
     };
     responses: never;
     parameters: never;
@@ -6520,7 +6516,10 @@ export type DeliveredEventName = components['schemas']['DeliveredEventName'];
 export type DeliveryStatus = components['schemas']['DeliveryStatus'];
 export type ErrorCode = components['schemas']['ErrorCode'];
 export type TaskStatus = components['schemas']['TaskStatus'];
+export type EventPattern = components['schemas']['EventPattern'];
 export type Output = components['schemas']['Output'];
+export type EmailAddress = components['schemas']['EmailAddress'];
+export type SessionStorage = components['schemas']['SessionStorage'];
 export type $defs = Record<string, never>;
 export interface operations {
     register: {

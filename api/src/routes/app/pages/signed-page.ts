@@ -37,7 +37,7 @@ type SignedPage = {
 export type Signed = {
   readonly session: StartedSession
   readonly request: FastifyRequest
-  /** From the link. */
+  /** Token of the link. */
   readonly token: string
 }
 
