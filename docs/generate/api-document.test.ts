@@ -191,7 +191,7 @@ it('every operation has the response of an unlisted status', () => {
 })
 
 describe('the documents of callers and of operators', () => {
-  const { callers, operators } = splitDocument(served as never) // of its own types
+  const { callers, operators } = splitDocument(served as never) // the served document has wider types
 
   it('have at most 350 and 50 KB', () => {
     expect(JSON.stringify(callers).length).toBeLessThanOrEqual(350_000)

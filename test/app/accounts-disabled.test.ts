@@ -71,7 +71,7 @@ describe('an installation without accounts', () => {
     expect(served).toContain('/api/v1/open/developer/tasks')
     expect(served.filter((path) => path.startsWith('/api/v1/app'))).toEqual([])
     expect(document.tags.map(({ name }) => name)).not.toContain('Sign-in')
-    expect(Object.keys(document.components.securitySchemes)).toEqual(['apiKey', 'operatorToken'])
+    expect(Object.keys(document.components.securitySchemes)).toEqual(['apiKey'])
     expect(Object.keys(document.components.schemas)).not.toContain('Team')
   })
 

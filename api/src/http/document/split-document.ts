@@ -1,4 +1,4 @@
-// Operators have a document of their own: clients of callers are made from the other one.
+// Splits the OpenAPI document in two: one for callers, from which the clients are generated, and one for operators.
 import type { ApiDocument } from './api-document.ts'
 
 type Tagged = ApiDocument & { readonly tags?: readonly { readonly name: string }[] }
