@@ -132,6 +132,37 @@ describe('the history of a task', () => {
   })
 })
 
+describe('an attempt in the history', () => {
+  const served = { pod: 'general-7d9c5b6f4-x2x7q', revision: '7d9c5b6f4', pool: 'general', model: 'u2netp' }
+
+  it('names pod, model and milliseconds of each stage, once', async () => {
+    const someone = await person()
+    const { id } = await create(someone)
+    const claimed = { ...(await claim(world.db, id)), attempt: 5 }
+    const work = { ...served, stagesMs: { fetch: 21, wait: 0, decode: 38, infer: 402 } }
+    await failAttempt(world.db, claimed, 'INFERENCE_ERROR', work)
+    const events = await read<{ event_type: string; event_payload: object }[]>(someone, `/images/${id}/events`)
+    const reported = { ...served, stages_ms: work.stagesMs }
+    expect(events.map((event) => event.event_type)).toEqual(['queued', 'processing', 'failed', 'dead_letter'])
+    expect(events[2]?.event_payload).toMatchObject({ reason: 'INFERENCE_ERROR', ...reported })
+    expect(events[3]?.event_payload).toEqual({
+      ...{ run: 1, attempt: 1, reason: 'INFERENCE_ERROR' },
+      ...{ message: expect.any(String), at: expect.any(String) },
+    })
+  })
+
+  it('that the worker retries has its own pod', async () => {
+    const someone = await person()
+    const { id } = await create(someone)
+    await failAttempt(world.db, await claim(world.db, id), 'STORAGE_ERROR', { ...served, stagesMs: { fetch: 7 } })
+    const events = await read<{ event_type: string; event_payload: object }[]>(someone, `/images/${id}/events`)
+    expect(events.at(-1)).toMatchObject({
+      event_type: 'attempt_failed',
+      event_payload: { attempt: 1, ...served, stages_ms: { fetch: 7 } },
+    })
+  })
+})
+
 describe('the photo of a task', () => {
   it('has a link for fifteen minutes, for its workspace alone', async () => {
     const someone = await person()

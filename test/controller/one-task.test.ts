@@ -1,5 +1,7 @@
 // The main scenario by documented calls only: presign, PUT, create, webhook, result.
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { attemptStages } from '@matte/core/task/attempt-work'
+import { sql } from 'kysely'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Task } from '../support/client.ts'
@@ -40,6 +42,20 @@ describe('a photo', () => {
     expect(task.creditCost).toBeUndefined()
     expect(task.durationMs).toBeGreaterThan(0)
     expect(Date.parse(task.completedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(task.createdAt))
+  })
+
+  it('has its model and the milliseconds of each stage in the history', async () => {
+    const { rows } = await sql<{ payload: Record<string, unknown> }>`
+      select payload from task_event where task_id = ${task.id} and type = 'succeeded'`.execute(stack.db)
+    const [{ payload } = { payload: {} }] = rows
+    const stages = payload.stages_ms as Record<string, number>
+    expect(payload).toMatchObject({ run: 1, attempt: 1, model: 'u2netp' })
+    expect(Object.keys(stages).sort()).toEqual([...attemptStages].sort())
+    expect(stages.infer).toBeGreaterThan(0)
+    const total = Object.values(stages).reduce((sum, ms) => sum + ms, 0)
+    expect(total).toBeLessThanOrEqual((task.durationMs ?? 0) + attemptStages.length)
+    // Members see pods; webhooks and keys do not.
+    expect(`${webhook.bytes}${JSON.stringify(task)}`).not.toMatch(/stages_ms|u2netp/)
   })
 
   it('is returned as a PNG of the same size whose alpha is close to the true matte', async () => {

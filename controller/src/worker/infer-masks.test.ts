@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
+import { recordAttempt } from './attempt-record.ts'
 import { inferMasks } from './infer-masks.ts'
 import { pod as anyPod, given as givenPicker } from './routing/pod-picker.fixtures.ts'
 import type { Pod } from './routing/pod-source.ts'
@@ -61,7 +62,7 @@ function given(pods: readonly [address: string, slots: number, changes?: Partial
   const inferences = {
     record: (pod: Pod, how: string, seconds: number) => recorded.push([`${pod.revision} ${how}`, seconds]),
   }
-  const deps = { picker, metrics, inferences: inferences as never, inferenceTimeoutMs: 1_000 }
+  const deps = { picker, attempt: recordAttempt(metrics), inferences: inferences as never, inferenceTimeoutMs: 1_000 }
   const ask = (signal = never, changes: Partial<ClaimedTask> = {}) => {
     const asked = inferMasks(deps, { task: task(changes), inputFor: async () => image }, signal)
     asked.catch(() => undefined)
@@ -238,7 +239,7 @@ describe('inferMasks', () => {
     const { picker } = given([['a', 2]])
     const deps = {
       picker,
-      metrics: createTaskMetrics(new Registry(), {}),
+      attempt: recordAttempt(createTaskMetrics(new Registry(), {})),
       inferences: {} as never,
       inferenceTimeoutMs: 1_000,
     }

@@ -2,17 +2,17 @@
 // the same time. No view waits for a slot while it holds one, so any number of tasks progresses with a single slot.
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
+import type { AttemptRecord } from './attempt-record.ts'
 import { mirror } from './augmentation/mirror.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import type { InferenceRecord } from './inference-record.ts'
 import type { PodPicker } from './routing/pod-picker.ts'
 import type { Pod } from './routing/pod-source.ts'
-import type { TaskMetrics } from './task-metrics.ts'
 import { InferenceError } from './triton/inference-error.ts'
 
 export type InferMasksDeps = {
   readonly picker: PodPicker
-  readonly metrics: TaskMetrics
+  readonly attempt: AttemptRecord
   readonly inferences: InferenceRecord
   readonly inferenceTimeoutMs: number
 }
@@ -24,11 +24,12 @@ type Options = {
 
 /** Records both views as one request of the first pod's revision. @throws InferenceError, and what `inputFor` throws */
 export async function inferMasks(deps: InferMasksDeps, options: Options, signal: AbortSignal) {
-  const { picker, metrics, inferences } = deps
-  const { modelVersion, attempt } = options.task
-  const request = { modelVersion, isRetry: attempt > 1 }
-  const first = await picker.takeSlot(request, signal)
+  const { picker, attempt, inferences } = deps
+  const { modelVersion, attempt: number } = options.task
+  const request = { modelVersion, isRetry: number > 1 }
+  const first = await attempt.stage('wait', () => picker.takeSlot(request, signal))
   const { pod } = first
+  attempt.servedBy(pod)
   const { inputSize: size, views } = pod.shape
   const input = options.inputFor(size)
   const inferPhoto = (either: AbortSignal): Promise<Answer> =>
@@ -46,7 +47,7 @@ export async function inferMasks(deps: InferMasksDeps, options: Options, signal:
     })
   }
   try {
-    const answers = await metrics.stage('infer', () =>
+    const answers = await attempt.stage('infer', () =>
       allOrNone(signal, views === 2 ? [inferPhoto, inferMirror] : [inferPhoto]),
     )
     const seconds = answers.reduce((sum, answer) => sum + answer.seconds, 0)

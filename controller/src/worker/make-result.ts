@@ -25,25 +25,26 @@ type InputFile = {
 /** @throws ImageError, InferenceError, the signal's reason */
 export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input: InputFile, signal: AbortSignal) {
   const { file, header, maxPixels, onFreed } = input
-  const { images, picker, metrics, sharpCalls } = deps
-  const photo = await metrics.stage('decode', () => sharpCalls.decodePhoto(signal, file, maxPixels, header))
+  const { images, picker, attempt, sharpCalls } = deps
+  const photo = await attempt.stage('decode', () => sharpCalls.decodePhoto(signal, file, maxPixels, header))
   freeBytes(file)
   onFreed()
   const size = picker.inputSize(task.modelVersion)
-  const image = await metrics.stage('prepare', () => sharpCalls.toModelInput(signal, photo, size))
+  const image = await attempt.stage('prepare', () => sharpCalls.toModelInput(signal, photo, size))
   // During a change of model, the slot may belong to a model of another input size.
   const inputFor = async (wanted: number): Promise<Uint8Array> =>
     wanted === size ? image : await sharpCalls.toModelInput(signal, photo, wanted)
   const { pod, masks } = await inferMasks(deps, { task, inputFor }, signal)
   freeBytes(image)
   const wish = cutOutOf(task)
-  const made = await metrics.stage('refine', () => images.cutOut({ photo, ...masks, output: wish }, signal))
+  const made = await attempt.stage('refine', () => images.cutOut({ photo, ...masks, output: wish }, signal))
+  if ('file' in made) attempt.move('refine', 'encode', made.encodeMs)
   const cutOut =
     'file' in made
       ? made
-      : await metrics.stage('encode', () => sharpCalls.encodeResult(signal, made, wish ?? defaultOutput))
+      : await attempt.stage('encode', () => sharpCalls.encodeResult(signal, made, wish ?? defaultOutput))
   const format = (task.output ?? defaultOutput).format
-  return { format, pod, ...(await metrics.stage('encode', () => addWish(deps, task, { cutOut, input }, signal))) }
+  return { format, pod, ...(await attempt.stage('encode', () => addWish(deps, task, { cutOut, input }, signal))) }
 }
 
 /** Doors start from a transparent PNG. */

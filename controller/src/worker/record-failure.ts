@@ -2,6 +2,7 @@
 import type { Db } from '@matte/core/db/database'
 import { StorageError } from '@matte/core/storage/storage-error'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
+import type { AttemptWork } from '@matte/core/task/attempt-work'
 import type { FailureReason } from '@matte/core/task/failure'
 import { type ClaimedTask, giveBackClaim } from '@matte/core/task/run/claim-task'
 import { failAttempt } from '@matte/core/task/run/finish-task'
@@ -21,12 +22,18 @@ export type RecordFailureDeps = {
 /** A failure injected by an operator (D53). */
 export class InjectedFault extends Error {}
 
-type Failure = { readonly error: unknown; readonly stopped: boolean; readonly lost: boolean; readonly log: Logger }
+type Failure = {
+  readonly error: unknown
+  readonly stopped: boolean
+  readonly lost: boolean
+  readonly work: AttemptWork
+  readonly log: Logger
+}
 
 /** Logs its own errors and never rejects. */
 export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, failure: Failure): Promise<void> {
   const { db, metrics, store } = deps
-  const { error, stopped, lost, log } = failure
+  const { error, stopped, lost, work, log } = failure
   if (lost) {
     metrics.attemptEnded('lost')
     return log.warn('claim was lost; work stopped')
@@ -39,7 +46,7 @@ export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, 
       return log.info({ err: error, stopped }, 'task given back')
     }
     const reason = reasonOf(error)
-    const ended = await failAttempt(db, task, reason)
+    const ended = await failAttempt(db, task, reason, work)
     const outcome = typeof ended === 'string' ? ended : 'failed'
     metrics.attemptEnded(outcome, reason)
     log.warn({ err: error, reason, outcome }, 'task attempt failed')

@@ -17,13 +17,14 @@ import type { TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes } from '@matte/core/workspace/format'
 import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
+import { type AttemptRecord, recordAttempt } from './attempt-record.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import { type ImageMemory, modelBytes, taskBytes } from './image/image-memory.ts'
 import type { Background } from './image/layers.ts'
 import { type MakeResultDeps, makeResult } from './make-result.ts'
 import { InjectedFault, type RecordFailureDeps, recordFailure } from './record-failure.ts'
 
-type RunTaskDeps = MakeResultDeps &
+type RunTaskDeps = Omit<MakeResultDeps, 'attempt'> &
   RecordFailureDeps & {
     readonly bucket: Bucket
     readonly memory: ImageMemory
@@ -43,45 +44,56 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
   metrics.queueWait.observe(task.waitedMs / 1000)
   if (task.takenOver) metrics.claims.expired.inc({ kind: 'task' })
   const endTimer = metrics.duration.startTimer()
+  const attempt = recordAttempt(metrics)
   try {
     await inSpan('task.run', { kind: 'consumer', traceparent: task.traceparent, attributes }, () =>
-      work(deps, task, signal, log),
+      work({ ...deps, attempt }, task, signal, log),
     )
   } catch (error) {
-    await recordFailure(deps, task, { error, stopped: stopped.aborted, lost: claim.lost.aborted, log })
+    await recordFailure(deps, task, {
+      error,
+      stopped: stopped.aborted,
+      lost: claim.lost.aborted,
+      work: attempt.work(),
+      log,
+    })
   } finally {
     endTimer()
     claim.release()
   }
 }
 
-async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, log: Logger): Promise<void> {
-  const { bucket, memory, metrics, plans } = deps
+type AttemptDeps = RunTaskDeps & { readonly attempt: AttemptRecord }
+
+async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, log: Logger): Promise<void> {
+  const { attempt, bucket, memory, metrics, plans } = deps
   if (deps.faultInjection && task.faultAttempts > 0 && (await takeInjectedFault(deps.db, task)))
     throw new InjectedFault()
   const { maxPixels } = planNamed(plans, task.plan)
   const wish = task.door?.kind === 'background' ? task.door : undefined
-  const releaseFile = await memory.files.acquire(task.sourceSizeBytes + (wish?.sizeBytes ?? 0), signal)
+  const fileBytes = task.sourceSizeBytes + (wish?.sizeBytes ?? 0)
+  const releaseFile = await attempt.stage('wait', () => memory.files.acquire(fileBytes, signal))
   let releasePixels: () => void = () => undefined
   try {
-    const file = await metrics.stage('fetch', () =>
+    const file = await attempt.stage('fetch', () =>
       bucket.get(task.sourceKey, { etag: task.sourceEtag, maxBytes: task.sourceSizeBytes, signal }),
     )
     const header = await deps.sharpCalls.readHeader(signal, file, maxPixels)
     const background = wish && (await readBackground(deps, wish, { maxPixels, signal }))
     const bytes = taskBytes(task, header, background) + modelBytes(deps.picker.inputSize(task.modelVersion))
-    releasePixels = await memory.pixels.acquire(bytes, signal)
+    releasePixels = await attempt.stage('wait', () => memory.pixels.acquire(bytes, signal))
     const made = await makeResult(deps, task, { file, header, maxPixels, background, onFreed: releaseFile }, signal)
     const { file: result, parts, format, width, height, foreground, pod } = made
     const key = resultKey(task, format)
     if (parts !== undefined) {
-      await metrics.stage('store', () => bucket.put(partsKey(key), parts, { contentType: 'application/zip', signal }))
+      await attempt.stage('store', () => bucket.put(partsKey(key), parts, { contentType: 'application/zip', signal }))
     }
-    await metrics.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
+    await attempt.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
     const resultSizeBytes = result.length
     freeBytes(result)
     const outcome = { resultKey: key, resultFormat: format, resultSizeBytes, width, height, foreground }
-    const ended = await metrics.stage('finish', () => finishTask(deps.db, task, { status: 'succeeded', ...outcome }))
+    const ending = { status: 'succeeded', ...outcome, work: attempt.work() } as const
+    const ended = await metrics.stage('finish', () => finishTask(deps.db, task, ending))
     if (ended === undefined) return await discardResult(deps, key, log)
     metrics.attemptEnded('succeeded')
     metrics.ends.record(ended.ends)
@@ -102,11 +114,11 @@ type BackgroundWish = Extract<DoorWish, { kind: 'background' }>
 
 /** @throws StorageError, ImageError as for the image itself */
 async function readBackground(
-  { bucket, metrics, sharpCalls }: RunTaskDeps,
+  { bucket, attempt, sharpCalls }: AttemptDeps,
   { objectKey, etag, sizeBytes }: BackgroundWish,
   { maxPixels, signal }: Reading,
 ): Promise<Background> {
-  const file = await metrics.stage('fetch', () => bucket.get(objectKey, { etag, maxBytes: sizeBytes, signal }))
+  const file = await attempt.stage('fetch', () => bucket.get(objectKey, { etag, maxBytes: sizeBytes, signal }))
   return { file, header: await sharpCalls.readHeader(signal, file, maxPixels), maxPixels }
 }
 

@@ -1,6 +1,7 @@
 import { createClaimMetrics } from '@matte/core/runtime/metrics/claim-metrics'
 import { counter, gauge, histogram } from '@matte/core/runtime/metrics/define'
 import { inSpan } from '@matte/core/runtime/tracing'
+import { attemptStages } from '@matte/core/task/attempt-work'
 import { type FailureReason, failureReasons } from '@matte/core/task/failure'
 import { createEndingMetrics } from '@matte/core/task/run/ending-metrics'
 import { endedStatuses } from '@matte/core/task/task'
@@ -9,7 +10,7 @@ import type { Registry } from 'prom-client'
 import type { Budget } from './image/budget.ts'
 import type { ImageMemory } from './image/image-memory.ts'
 
-const stages = ['fetch', 'decode', 'prepare', 'infer', 'refine', 'encode', 'store', 'finish'] as const
+const stages = [...attemptStages, 'finish'] as const
 const budgets = ['files', 'pixels'] as const
 const attemptStatuses = ['succeeded', 'waiting', 'failed', 'given_back', 'lost'] as const
 
@@ -17,7 +18,7 @@ export const taskMetrics = {
   stage: histogram({
     name: 'matte_task_stage_seconds',
     reader: 'saturation',
-    help: 'Time of one stage of a task in the worker.',
+    help: 'Time of one stage of a task in the worker; `wait` is time without memory or a free slot of a pod.',
     labels: { stage: stages },
   }),
   duration: histogram({

@@ -1,3 +1,4 @@
+import { attemptStages } from '@matte/core/task/attempt-work'
 import { failureReasons } from '@matte/core/task/failure'
 import { eventTypes, type TaskEvent } from '@matte/core/task/list-task-events'
 import type { TaskChange } from '@matte/core/task/read-changes'
@@ -11,6 +12,19 @@ const payload = Type.Object(
     reason: Type.Optional(oneOf(failureReasons, { description: 'On `attempt_failed` and `failed`.' })),
     message: Type.Optional(Type.String({ description: 'Human-readable reason.' })),
     duration_ms: Type.Optional(Type.Integer({ description: 'Processing time; on `succeeded`.' })),
+    pod: Type.Optional(
+      Type.String({
+        description: 'Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four.',
+      }),
+    ),
+    revision: Type.Optional(Type.String({ description: 'Revision of the pool that the pod belongs to.' })),
+    pool: Type.Optional(Type.String({ description: 'Name of the TritonPool, or of an entry of `MODELS_STATIC`.' })),
+    model: Type.Optional(Type.String({ description: 'Model in Triton that made the mask.' })),
+    stages_ms: Type.Optional(
+      Type.Object(Object.fromEntries(attemptStages.map((stage) => [stage, Type.Optional(Type.Integer())])), {
+        description: 'Milliseconds of each stage that began. `wait`: no free memory or slot of a pod.',
+      }),
+    ),
     at: time(),
   },
   { description: 'Only the fields that apply.' },
@@ -25,7 +39,17 @@ const fields = {
 const example = {
   id: '48210',
   event_type: 'succeeded',
-  event_payload: { run: 1, attempt: 1, duration_ms: 812, at: '2026-11-21T09:30:01.204Z' },
+  event_payload: {
+    run: 1,
+    attempt: 1,
+    duration_ms: 812,
+    pod: 'general-7d9c5b6f4-x2x7q',
+    revision: '7d9c5b6f4',
+    pool: 'general',
+    model: 'u2netp',
+    stages_ms: { fetch: 21, decode: 38, prepare: 9, wait: 4, infer: 402, refine: 211, encode: 83, store: 29 },
+    at: '2026-11-21T09:30:01.204Z',
+  },
 }
 
 export const taskEventSchema = named('TaskEvent', fields, example)
@@ -73,7 +97,7 @@ export const downloadSchema = named(
 type TaskEventView = Static<typeof taskEventSchema>
 
 export function toTaskEventView({ id, type, payload, at, durationMs }: TaskEvent): TaskEventView {
-  const { run, attempt, reason, message } = payload as TaskEventView['event_payload']
+  const { run, attempt, reason, message, ...work } = payload as TaskEventView['event_payload']
   return {
     id: String(id),
     event_type: type as TaskEventView['event_type'], // the table allows no other
@@ -83,10 +107,18 @@ export function toTaskEventView({ id, type, payload, at, durationMs }: TaskEvent
       ...(reason !== undefined && { reason }),
       ...(message !== undefined && { message }),
       ...(durationMs !== null && { duration_ms: durationMs }),
+      ...workOf(work),
       at: at.toISOString(),
     },
   }
 }
+
+const workFields = ['pod', 'revision', 'pool', 'model', 'stages_ms'] as const
+
+type Work = Pick<TaskEventView['event_payload'], (typeof workFields)[number]>
+
+const workOf = (work: Work): Work =>
+  Object.fromEntries(workFields.flatMap((name) => (work[name] === undefined ? [] : [[name, work[name]]])))
 
 export const toTaskChangeView = (change: TaskChange): Static<typeof taskChangeSchema> => ({
   ...toTaskEventView(change),

@@ -3251,6 +3251,20 @@ export interface components {
          *         "run": 1,
          *         "attempt": 1,
          *         "duration_ms": 812,
+         *         "pod": "general-7d9c5b6f4-x2x7q",
+         *         "revision": "7d9c5b6f4",
+         *         "pool": "general",
+         *         "model": "u2netp",
+         *         "stages_ms": {
+         *           "fetch": 21,
+         *           "decode": 38,
+         *           "prepare": 9,
+         *           "wait": 4,
+         *           "infer": 402,
+         *           "refine": 211,
+         *           "encode": 83,
+         *           "store": 29
+         *         },
          *         "at": "2026-11-21T09:30:01.204Z"
          *       },
          *       "taskId": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
@@ -3274,6 +3288,25 @@ export interface components {
                 message?: string;
                 /** @description Processing time; on `succeeded`. */
                 duration_ms?: number;
+                /** @description Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four. */
+                pod?: string;
+                /** @description Revision of the pool that the pod belongs to. */
+                revision?: string;
+                /** @description Name of the TritonPool, or of an entry of `MODELS_STATIC`. */
+                pool?: string;
+                /** @description Model in Triton that made the mask. */
+                model?: string;
+                /** @description Milliseconds of each stage that began. `wait`: no free memory or slot of a pod. */
+                stages_ms?: {
+                    fetch?: number;
+                    decode?: number;
+                    prepare?: number;
+                    wait?: number;
+                    infer?: number;
+                    refine?: number;
+                    encode?: number;
+                    store?: number;
+                };
                 /** Format: date-time */
                 at: string;
             };
@@ -3290,6 +3323,20 @@ export interface components {
          *         "run": 1,
          *         "attempt": 1,
          *         "duration_ms": 812,
+         *         "pod": "general-7d9c5b6f4-x2x7q",
+         *         "revision": "7d9c5b6f4",
+         *         "pool": "general",
+         *         "model": "u2netp",
+         *         "stages_ms": {
+         *           "fetch": 21,
+         *           "decode": 38,
+         *           "prepare": 9,
+         *           "wait": 4,
+         *           "infer": 402,
+         *           "refine": 211,
+         *           "encode": 83,
+         *           "store": 29
+         *         },
          *         "at": "2026-11-21T09:30:01.204Z"
          *       }
          *     }
@@ -3311,6 +3358,25 @@ export interface components {
                 message?: string;
                 /** @description Processing time; on `succeeded`. */
                 duration_ms?: number;
+                /** @description Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four. */
+                pod?: string;
+                /** @description Revision of the pool that the pod belongs to. */
+                revision?: string;
+                /** @description Name of the TritonPool, or of an entry of `MODELS_STATIC`. */
+                pool?: string;
+                /** @description Model in Triton that made the mask. */
+                model?: string;
+                /** @description Milliseconds of each stage that began. `wait`: no free memory or slot of a pod. */
+                stages_ms?: {
+                    fetch?: number;
+                    decode?: number;
+                    prepare?: number;
+                    wait?: number;
+                    infer?: number;
+                    refine?: number;
+                    encode?: number;
+                    store?: number;
+                };
                 /** Format: date-time */
                 at: string;
             };

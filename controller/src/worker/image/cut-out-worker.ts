@@ -19,6 +19,9 @@ export type CutOutTask = {
   readonly output: Output | null
 }
 
+/** `encodeMs`: the part of the call that encoded the file. */
+export type CutOutFile = EncodedResult & { readonly encodeMs: number }
+
 /** Entry point of image-pool.ts threads; returned bytes are moved, not copied. */
 export default function run({ photo, mask, mirrored, output }: CutOutTask) {
   const size = Math.sqrt(mask.length)
@@ -39,9 +42,10 @@ function isPlainPng({ canvas, ...image }: ResultImage, output: Output): boolean 
 
 function moveFile(image: ResultImage) {
   const { width, height, foreground } = image
+  const begunAt = performance.now()
   const file = encodePng(image)
-  return moveBack({ file, width, height, foreground } satisfies EncodedResult, file)
+  return moveBack({ file, width, height, foreground, encodeMs: performance.now() - begunAt } satisfies CutOutFile, file)
 }
 
-const moveBack = (value: ResultImage | EncodedResult, bytes: Uint8Array<ArrayBuffer>) =>
+const moveBack = (value: ResultImage | CutOutFile, bytes: Uint8Array<ArrayBuffer>) =>
   move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: value })

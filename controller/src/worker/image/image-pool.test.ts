@@ -64,7 +64,7 @@ describe('image pool', () => {
     if (!('file' in made)) throw new Error('no file')
     const image = applyOutput(cutOut(newPhoto(), mask), output)
     const { width, height, foreground, channels } = image
-    expect(made).toEqual({ file: made.file, width, height, foreground })
+    expect(made).toEqual({ file: made.file, width, height, foreground, encodeMs: expect.any(Number) })
     const read = channels === 1 ? sharp(made.file).toColourspace('b-w') : sharp(made.file)
     expect(new Uint8Array(await read.raw().toBuffer())).toEqual(image.pixels)
   })

@@ -9,6 +9,7 @@ import type { Foreground } from '../../db/tables/task.ts'
 import { insertDeliveries, toDeliveries } from '../../webhook/create-deliveries.ts'
 import { keepForStream } from '../../webhook/stream/keep-event.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
+import { type AttemptWork, workPayload } from '../attempt-work.ts'
 import { announceBatch, countEndedChildren } from '../batch-progress.ts'
 import { type FailureReason, failureMessages } from '../failure.ts'
 import { slotCounter } from '../task.ts'
@@ -23,6 +24,7 @@ type Succeeded = {
   readonly width: number
   readonly height: number
   readonly foreground: Foreground | null
+  readonly work?: AttemptWork | undefined
 }
 
 type Failed = {
@@ -30,6 +32,8 @@ type Failed = {
   readonly reason: FailureReason
   /** All attempts failed: the task goes to the dead-letter stream. */
   readonly deadLetter?: boolean
+  /** Absent if a sweep ends the run. */
+  readonly work?: AttemptWork | undefined
   readonly width?: number
   readonly height?: number
 }
@@ -157,12 +161,14 @@ function endingColumns(ending: Ending): RawBuilder<unknown> {
 function recordParts(ending: Ending): RawBuilder<unknown> {
   const failed = ending.status === 'failed'
   const details = JSON.stringify(failed ? { reason: ending.reason, message: failureMessages[ending.reason] } : {})
+  const work = JSON.stringify(ending.status !== 'canceled' && ending.work ? workPayload(ending.work) : {})
   const events = failed && ending.deadLetter === true ? ['failed', 'dead_letter'] : [ending.status]
   const count = (status: Ending['status']): number => (ending.status === status ? 1 : 0)
   return sql`event as (
       insert into task_event (task_id, workspace_id, run, type, payload, for_user)
       select id, workspace_id, run, type, jsonb_build_object('run', run)
-             || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || ${details}::jsonb,
+             || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || ${details}::jsonb
+             || case when n = 1 then ${work}::jsonb else '{}' end,
              -- Children of a batch are not notified one by one.
              case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
         from moved, unnest(${events}::text[]) with ordinality as e (type, n)

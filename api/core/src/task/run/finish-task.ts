@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { type AttemptWork, workPayload } from '../attempt-work.ts'
 import { type FailureReason, failureMessages, isInputFailure } from '../failure.ts'
 import { attemptGapsMs, maxAttempts } from '../limits.ts'
 import type { ClaimedTask } from './claim-task.ts'
@@ -22,13 +23,19 @@ type AttemptOutcome = 'waiting' | EndedTask | 'lost'
  * Ends a failed attempt. An input failure ends the run; any other is retried after 1, 5, 15 and 60 s and ends the run
  * with the fifth attempt (D32). Holds the lock of the workspace, as every writer of history does.
  */
-export async function failAttempt(db: Db, task: ClaimedTask, reason: FailureReason): Promise<AttemptOutcome> {
+export async function failAttempt(
+  db: Db,
+  task: ClaimedTask,
+  reason: FailureReason,
+  work?: AttemptWork,
+): Promise<AttemptOutcome> {
   if (isInputFailure(reason) || task.attempt >= maxAttempts) {
     const deadLetter = !isInputFailure(reason)
-    return (await finishTask(db, task, { status: 'failed', reason, deadLetter })) ?? 'lost'
+    return (await finishTask(db, task, { status: 'failed', reason, deadLetter, work })) ?? 'lost'
   }
   const gapMs = attemptGapsMs[task.attempt - 1] ?? attemptGapsMs[0]
-  const payload = { run: task.run, attempt: task.attempt, reason, message: failureMessages[reason] }
+  const failure = { run: task.run, attempt: task.attempt, reason, message: failureMessages[reason] }
+  const payload = { ...failure, ...(work && workPayload(work)) }
   const { rows } = await sql<{ id: string }>`
     with held as materialized (
       select id from workspace where id = ${task.workspaceId} for no key update

@@ -68,16 +68,17 @@ with slot as materialized (
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $10::jsonb,
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $10::jsonb
+         || case when n = 1 then $11::jsonb else '{}' end,
          -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
-    from moved, unnest($11::text[]) with ordinality as e (type, n)
+    from moved, unnest($12::text[]) with ordinality as e (type, n)
    order by n
 ), usage as (
   insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-  select workspace_id, (now() at time zone 'utc')::date, $12::int, $13::int,
-         $14::int, $15::int * (select coalesce(sum(amount), 0) from hold),
-         $16::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
+  select workspace_id, (now() at time zone 'utc')::date, $13::int, $14::int,
+         $15::int, $16::int * (select coalesce(sum(amount), 0) from hold),
+         $17::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
     from moved
   on conflict (workspace_id, day) do update set
     succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,

@@ -67,16 +67,17 @@ with slot as materialized (
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $16::jsonb,
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $16::jsonb
+         || case when n = 1 then $17::jsonb else '{}' end,
          -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
-    from moved, unnest($17::text[]) with ordinality as e (type, n)
+    from moved, unnest($18::text[]) with ordinality as e (type, n)
    order by n
 ), usage as (
   insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-  select workspace_id, (now() at time zone 'utc')::date, $18::int, $19::int,
-         $20::int, $21::int * (select coalesce(sum(amount), 0) from hold),
-         $22::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
+  select workspace_id, (now() at time zone 'utc')::date, $19::int, $20::int,
+         $21::int, $22::int * (select coalesce(sum(amount), 0) from hold),
+         $23::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
     from moved
   on conflict (workspace_id, day) do update set
     succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
@@ -84,33 +85,33 @@ with slot as materialized (
     latency_ms = u.latency_ms + excluded.latency_ms
 ), streamed as (
 insert into streamed_event (workspace_id, event, event_key, body)
-select workspace_id, $23::text, $24::text, $25::text from webhook_stream
- where workspace_id = $26::uuid and kept_until > now() and exists (select from moved)
+select workspace_id, $24::text, $25::text, $26::text from webhook_stream
+ where workspace_id = $27::uuid and kept_until > now() and exists (select from moved)
 on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $27 = any(event_types)
-           or $28 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $28 = any(event_types)
+           or $29 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $29 and deleted_at is null and exists (select from moved)
+   where workspace_id = $30 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $30::text and status = 'pending'
+  select id from live where target_href = $31::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $31::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $32::text)
   union all
-  select null, $32::text, $33::text, 'pending'
-   where $34::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $33::text, $34::text, 'pending'
+   where $35::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $35::uuid, $36::uuid, $37::int,
-       $38::uuid, $39::text, $40, id, target_url, target_host,
-       $41, $42::text, status,
+select $36::uuid, $37::uuid, $38::int,
+       $39::uuid, $40::text, $41, id, target_url, target_host,
+       $42, $43::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)
