@@ -42,6 +42,7 @@ describe('GET /open/developer/usage', () => {
         'errorRate',
         'monthlyQuota',
         'credits',
+        'models',
         'daily',
       ].sort(),
     )

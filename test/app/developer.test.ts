@@ -144,7 +144,14 @@ it('usage and webhooks equal those of the Developer API', async () => {
 })
 
 describe('the developer centre', () => {
-  const reads = ['/webhooks', '/webhooks/callback-deliveries', '/signing-secret', '/usage', '/event-catalog']
+  const reads = [
+    '/webhooks',
+    '/webhooks/callback-deliveries',
+    '/signing-secret',
+    '/usage',
+    '/usage/detail',
+    '/event-catalog',
+  ]
   it.each(['billing', 'member'] as const)('is closed to %s', async (role) => {
     const { workspaceId } = await person()
     const { client } = await person({ member: { workspaceId, role } })

@@ -52,7 +52,14 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['POST /webhooks/{webhookId}/recover', 'POST /webhooks/deliveries/{deliveryId}/redeliver'],
     ...['POST /webhooks/{webhookId}/samples', 'GET /webhooks/{webhookId}/stats', 'GET /webhooks/events/{eventId}'],
     ...['GET /webhooks/deliveries/{deliveryId}', 'GET /webhooks/egress-addresses'],
-    ...['GET /signing-secret', 'POST /signing-secret/rotate', 'GET /usage', 'GET /event-catalog', 'GET /models'],
+    ...[
+      'GET /signing-secret',
+      'POST /signing-secret/rotate',
+      'GET /usage',
+      'GET /usage/detail',
+      'GET /event-catalog',
+      'GET /models',
+    ],
   ],
 }
 

@@ -1,9 +1,10 @@
 // Dates, numbers and names in mails.
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
+import { createAppClient } from '../support/app/app-client.ts'
 import { order, pay } from '../support/app/payments.ts'
 import { givenPerson } from '../support/app/people.ts'
-import { newEmail } from '../support/app/sign-in/accounts.ts'
+import { newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
 import { givenTeam } from '../support/app/teams.ts'
 import { useMailbox } from '../support/app/visitor/mailbox.ts'
 
@@ -47,6 +48,46 @@ it('mails and notifications are in the language of the account, also after a cha
   await client.call('PATCH', '/users/profile', { body: { locale: 'en' } })
   await client.call('POST', '/payments/subscription/cancel')
   expect((await mailbox.untilMail(email, 'Your subscription was canceled')).html).toContain('<html lang="en">')
+})
+
+describe('mails before the first sign-in', () => {
+  const register = (more: object, headers: Record<string, string> = {}) => {
+    const email = newEmail()
+    const body = { email, password: newPassword(), ...more }
+    return createAppClient(world.api.url)
+      .call('POST', '/auth/register', { body, headers })
+      .then(() => email)
+  }
+
+  it('are in the language that the registration names, and so is that of a reset', async () => {
+    const email = await register({ locale: 'de-at' }, { 'accept-language': 'fr' })
+    expect((await mailbox.untilMail(email, 'Bestätigen Sie Ihre Adresse')).html).toContain('<html lang="de">')
+    await createAppClient(world.api.url).call('POST', '/auth/password/forgot', { body: { email } })
+    expect((await mailbox.untilMail(email, 'Wählen Sie ein neues Passwort')).text).toContain('10 Minuten')
+    const { locale } = await world.db
+      .selectFrom('app_user')
+      .select('locale')
+      .where('email', '=', email)
+      .executeTakeFirstOrThrow()
+    expect(locale).toBe('de-AT')
+  })
+
+  it('are in the language that the browser prefers, if the registration names none', async () => {
+    const email = await register({}, { 'accept-language': 'en;q=0.5, de-DE' })
+    await mailbox.untilMail(email, 'Bestätigen Sie Ihre Adresse')
+  })
+
+  it('are in English without either', async () => {
+    const email = await register({ locale: null }, { 'accept-language': '*' })
+    await mailbox.untilMail(email, 'Confirm your address')
+  })
+
+  it('are not sent for a registration with an unknown kind of locale', async () => {
+    await expect(register({ locale: 'not a locale' })).rejects.toMatchObject({
+      ...{ status: 400, code: 'INVALID_PARAMS' },
+      details: { issues: [{ path: '/body/locale' }] },
+    })
+  })
 })
 
 describe('a user-supplied name in a mail', () => {

@@ -45,7 +45,7 @@ describe.each(Object.entries(locales))('in a database with locale %s', (_name, o
     return { ...counts, errors }
   }
   const register = (email: string, passwordHash = 'hash') =>
-    requestAccount(database.db, { email, passwordHash, name: null, referralCode: null, ipAddress: null })
+    requestAccount(database.db, { email, passwordHash, name: null, referralCode: null, ipAddress: null, locale: null })
   const accounts = () =>
     database.db.selectFrom('app_user').select(['id', 'email', 'email_key']).orderBy('created_at').execute()
   const mailsTo = async () => {

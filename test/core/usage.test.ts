@@ -30,7 +30,8 @@ describe('the usage of a workspace', () => {
   it('is zero everywhere for a workspace without activity', async () => {
     const { id } = await givenWorkspace(database.db)
     const usage = await readUsage(database.db, id, internal)
-    const { period, monthlyQuota, daily, credits, ...totals } = usage
+    const { period, monthlyQuota, daily, credits, models, ...totals } = usage
+    expect(models).toEqual([])
     expect(credits).toBeNull()
     expect(totals).toEqual({
       totalTasks: 0,
@@ -105,8 +106,8 @@ describe('the usage of a workspace', () => {
       transformResult: async ({ result }) => result,
     })
     await readUsage(listening, id, pro)
-    // The month, the days, and the balance.
-    expect(statements).toHaveLength(3)
+    // The month, the days, the models, and the balance.
+    expect(statements).toHaveLength(4)
     for (const statement of statements) expect(statement).not.toMatch(/\btask\b|credit_(ledger|hold)/)
   })
 

@@ -46,6 +46,14 @@ const rules = {
                count(*) filter (where e.type = 'canceled') as canceled
           from task t join task_event e on e.task_id = t.id where t.workspace_id = w.id) c on true
      where (u.created, u.succeeded, u.failed, u.canceled) is distinct from (c.created, c.succeeded, c.failed, c.canceled)`,
+  'usage by model and member adds up to the usage of the day': sql`
+    select workspace_id, day from (
+      select workspace_id, day, created, succeeded, failed, canceled, credits, latency_ms from usage_day
+       where created + succeeded + failed + canceled > 0
+      union all
+      select workspace_id, day, -created, -succeeded, -failed, -canceled, -credits, -latency_ms from usage_detail) u
+     group by workspace_id, day
+    having (sum(created), sum(succeeded), sum(failed), sum(canceled), sum(credits), sum(latency_ms)) <> (0, 0, 0, 0, 0, 0)`,
   'an ended run has one terminal event, and an open run none': sql`
     select t.id from task t left join task_event e
         on e.task_id = t.id and e.run = t.run and e.type in ('succeeded', 'failed', 'canceled')

@@ -5,6 +5,7 @@ import { MatteError } from '../error.ts'
 import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
 import { type RunEnds, secondsBetween } from '../task/run/ending-metrics.ts'
 import { slotCounter } from '../task/task.ts'
+import { usageParts } from '../usage/count-usage.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import type { BatchWithTasks } from './batch-queries.ts'
 import { batchNotFound, findBatch, listChildren } from './batch-queries.ts'
@@ -46,16 +47,14 @@ async function cancelQueuedChildren(tx: Db, workspaceId: string, batchId: string
     with canceled as (
       update task set status = 'canceled', completed_at = now()
        where batch_id = ${batchId} and status = 'queued'
-      returning id, run, queued_at, completed_at
+      returning id, run, queued_at, completed_at, workspace_id, model_version, created_by
     ), event as (
       insert into task_event (task_id, workspace_id, run, type, payload)
       select id, ${workspaceId}::uuid, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
-    ), usage as (
-      insert into usage_day as u (workspace_id, day, canceled)
-      select ${workspaceId}::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
-      on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
-    )
-    select * from canceled order by id`.execute(tx)
+    ), alike as (
+      select workspace_id, model_version, created_by, count(*) as canceled from canceled group by 1, 2, 3
+    ), ${usageParts({ from: sql`alike`, add: { canceled: sql`canceled` } })}
+    select id, run, queued_at, completed_at from canceled order by id`.execute(tx)
   return rows
 }
 

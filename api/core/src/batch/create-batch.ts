@@ -10,6 +10,7 @@ import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
 import type { TaskRow } from '../task/task-queries.ts'
 import { type Inspected, inputForbidden } from '../upload/inspect-object.ts'
+import { usageParts } from '../usage/count-usage.ts'
 import { takeChildSlots, toChildLimitError } from '../workspace/limit/child-slots.ts'
 import type { Plan } from '../workspace/plan.ts'
 import type { BatchRow, BatchWithTasks } from './batch-queries.ts'
@@ -139,11 +140,9 @@ export async function insertChildren(
     ), event as (
       insert into task_event (task_id, workspace_id, run, type, payload)
       select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created order by id
-    ), usage as (
-      insert into usage_day as u (workspace_id, day, created)
-      select ${batch.workspaceId}::uuid, (now() at time zone 'utc')::date, count(*) from created
-      on conflict (workspace_id, day) do update set created = u.created + excluded.created
-    )
+    ), alike as (
+      select workspace_id, model_version, created_by, count(*) as created from created group by 1, 2, 3
+    ), ${usageParts({ from: sql`alike`, add: { created: sql`created` } })}
     select * from created order by id`.execute(tx)
   return rows
 }

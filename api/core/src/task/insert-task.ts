@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Db, isNullViolation } from '../db/database.ts'
 import type { DoorWish, Output } from '../db/tables/task.ts'
+import { usageParts } from '../usage/count-usage.ts'
 import { type ReachedLimit, singleSlot } from '../workspace/limit/single-slot.ts'
 import type { Plan } from '../workspace/plan.ts'
 import type { TaskRow } from './task-queries.ts'
@@ -54,11 +55,7 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<I
     ), event as (
       insert into task_event (task_id, workspace_id, run, type, payload)
       select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created
-    ), usage as (
-      insert into usage_day as u (workspace_id, day, created)
-      select workspace_id, (now() at time zone 'utc')::date, 1 from created
-      on conflict (workspace_id, day) do update set created = u.created + 1
-    )
+    ), ${usageParts({ from: sql`created`, add: { created: sql`1` } })}
     select * from created`
   try {
     const { rows } = await insert.execute(tx)

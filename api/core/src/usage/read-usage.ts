@@ -3,6 +3,7 @@ import { readBalance } from '../credit/balance.ts'
 import type { Db } from '../db/database.ts'
 import { quotaUsed } from '../workspace/limit/quota.ts'
 import type { Plan } from '../workspace/plan.ts'
+import { type ModelUsage, readModelUsage } from './read-usage-detail.ts'
 
 /** Counters of a day of the trend, or totals of the month. */
 type UsageCounts = {
@@ -35,6 +36,8 @@ export type Usage = UsageCounts & {
   }
   /** Null: the plan is not charged. */
   readonly credits: { readonly available: number; readonly held: number } | null
+  /** Totals of the month by model, most tasks first. */
+  readonly models: readonly ModelUsage[]
   /** The last 30 days, today included, oldest first. */
   readonly daily: readonly UsageDay[]
 }
@@ -74,6 +77,7 @@ export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promis
       remaining: limit === null ? null : Math.max(0, limit - quotaUsed),
       resetsAt: end,
     },
+    models: await readModelUsage(db, workspaceId),
     credits: plan.charged ? await readCredits(db, workspaceId) : null,
     daily: days.slice(-trendDays).map(({ inMonth, canceledTasks, latencyMs, ...day }) => ({
       ...day,

@@ -2,6 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
+import { readUsageDetail } from '@matte/core/usage/read-usage-detail'
 import { rotateCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { apiKeyNotFound, endApiKey, readApiKey } from '@matte/core/workspace/key/end-key'
 import { makeKey, rollKey } from '@matte/core/workspace/key/make-key'
@@ -20,6 +21,7 @@ import {
 } from '../../schemas/app/developer.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../schemas/schema.ts'
+import { toUsageDetailView, usageDetailSchema } from '../../schemas/usage.ts'
 import { deletedSchema } from '../../schemas/webhook.ts'
 import { normalizeId } from '../../uuid.ts'
 import { developerCentre, developerCentreTags as tags } from './app-surface.ts'
@@ -32,6 +34,14 @@ const rotate = {
   tags,
   body: secretRotationRequest,
   response: memberResponses(200, success('The new secret.', refer(rotatedSigningSecretSchema)), []),
+}
+const usageDetail = {
+  operationId: 'getUsageDetail',
+  summary: 'Get usage by model and by member',
+  description:
+    'Tasks created with a key count for the member who created the key. Tasks from before an upgrade to this operation are missing.',
+  tags,
+  response: memberResponses(200, success('The statistics.', refer(usageDetailSchema)), []),
 }
 const catalog = {
   operationId: 'appListEvents',
@@ -55,6 +65,10 @@ export const developerRoutes: FastifyPluginAsyncTypebox<DeveloperDeps> = async (
       })
       return { signingSecret, previousSecretExpiresAt: previousUntil?.toISOString() ?? null }
     },
+  )
+
+  app.get('/api/v1/app/developer/usage/detail', { schema: usageDetail, config: developerCentre }, async ({ caller }) =>
+    toUsageDetailView(await readUsageDetail(db, caller.workspaceId)),
   )
 
   const events = toEventViews()

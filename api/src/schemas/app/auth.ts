@@ -70,8 +70,9 @@ export const registerRequest = Type.Object(
     password: newPassword,
     name: optionalText(200, 'What to call you.'),
     referralCode: optionalText(64, 'Referral code of the person who invited you.'),
+    locale: optionalText(35, 'BCP 47, the language of mails. Absent: the preferred one of `Accept-Language`.'),
   },
-  { examples: [{ email: exampleEmail, password: examplePassword, name: 'Jane Roe' }] },
+  { examples: [{ email: exampleEmail, password: examplePassword, name: 'Jane Roe', locale: 'en-GB' }] },
 )
 export const emailRequest = Type.Object({ email }, { examples: [{ email: exampleEmail }] })
 export const loginRequest = Type.Object(

@@ -463,6 +463,20 @@ class UsageCredits(TypedDict):
     """Held for open tasks."""
 
 
+class UsageModel(TypedDict):
+    modelVersion: str
+    totalTasks: int
+    """Tasks accepted."""
+    succeededTasks: int
+    """Runs that succeeded in this period."""
+    failedTasks: int
+    canceledTasks: int
+    creditsConsumed: int
+    """Credits captured by succeeded tasks."""
+    averageLatencyMs: int
+    """Creation to completion of succeeded tasks in milliseconds; 0 without any."""
+
+
 class UsageDaily(TypedDict):
     date: str
     """UTC."""
@@ -499,6 +513,11 @@ class Usage(TypedDict):
     monthlyQuota: UsageMonthlyQuota
     credits: UsageCredits | None
     """Null: the plan is not charged."""
+    models: list[UsageModel]
+    """
+    This month by model, most tasks first. Tasks from before an upgrade to this field
+    are missing.
+    """
     daily: list[UsageDaily]
     """The last 30 days, today included, oldest first: 30 entries."""
 

@@ -1136,6 +1136,17 @@ export interface components {
          *         "available": 812,
          *         "held": 1
          *       },
+         *       "models": [
+         *         {
+         *           "modelVersion": "service-v2",
+         *           "totalTasks": 3,
+         *           "succeededTasks": 2,
+         *           "failedTasks": 1,
+         *           "canceledTasks": 0,
+         *           "creditsConsumed": 2,
+         *           "averageLatencyMs": 1420
+         *         }
+         *       ],
          *       "daily": [
          *         {
          *           "date": "2026-11-21",
@@ -1186,6 +1197,20 @@ export interface components {
                 /** @description Held for open tasks. */
                 held: number;
             } | null;
+            /** @description This month by model, most tasks first. Tasks from before an upgrade to this field are missing. */
+            models: {
+                modelVersion: string;
+                /** @description Tasks accepted. */
+                totalTasks: number;
+                /** @description Runs that succeeded in this period. */
+                succeededTasks: number;
+                failedTasks: number;
+                canceledTasks: number;
+                /** @description Credits captured by succeeded tasks. */
+                creditsConsumed: number;
+                /** @description Creation to completion of succeeded tasks in milliseconds; 0 without any. */
+                averageLatencyMs: number;
+            }[];
             /** @description The last 30 days, today included, oldest first: 30 entries. */
             daily: {
                 /**

@@ -2108,6 +2108,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/app/developer/usage/detail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage by model and by member
+         * @description Tasks created with a key count for the member who created the key. Tasks from before an upgrade to this operation are missing.
+         *
+         *     For members with the role owner, admin.
+         */
+        get: operations["getUsageDetail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/developer/event-catalog": {
         parameters: {
             query?: never;
@@ -4852,6 +4874,123 @@ export interface components {
         };
         /**
          * @example {
+         *       "models": [
+         *         {
+         *           "modelVersion": "service-v2",
+         *           "totalTasks": 3,
+         *           "succeededTasks": 2,
+         *           "failedTasks": 1,
+         *           "canceledTasks": 0,
+         *           "creditsConsumed": 2,
+         *           "averageLatencyMs": 1420,
+         *           "daily": [
+         *             {
+         *               "date": "2026-11-21",
+         *               "totalTasks": 3,
+         *               "succeededTasks": 2,
+         *               "failedTasks": 1,
+         *               "canceledTasks": 0,
+         *               "creditsConsumed": 2
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "members": [
+         *         {
+         *           "userId": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
+         *           "name": "Jane Roe",
+         *           "email": "jane@example.com",
+         *           "totalTasks": 3,
+         *           "succeededTasks": 2,
+         *           "failedTasks": 1,
+         *           "canceledTasks": 0,
+         *           "creditsConsumed": 2,
+         *           "averageLatencyMs": 1420,
+         *           "daily": [
+         *             {
+         *               "date": "2026-11-21",
+         *               "totalTasks": 3,
+         *               "succeededTasks": 2,
+         *               "failedTasks": 1,
+         *               "canceledTasks": 0,
+         *               "creditsConsumed": 2
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        UsageDetail: {
+            /** @description Totals of this month by model, most tasks first. */
+            models: {
+                modelVersion: string;
+                /** @description Tasks accepted. */
+                totalTasks: number;
+                /** @description Runs that succeeded in this period. */
+                succeededTasks: number;
+                failedTasks: number;
+                canceledTasks: number;
+                /** @description Credits captured by succeeded tasks. */
+                creditsConsumed: number;
+                /** @description Creation to completion of succeeded tasks in milliseconds; 0 without any. */
+                averageLatencyMs: number;
+                /** @description Days with tasks among the last 30, oldest first; empty after the twentieth entry. */
+                daily: {
+                    /**
+                     * Format: date
+                     * @description UTC.
+                     */
+                    date: string;
+                    /** @description Tasks accepted. */
+                    totalTasks: number;
+                    /** @description Runs that succeeded in this period. */
+                    succeededTasks: number;
+                    failedTasks: number;
+                    canceledTasks: number;
+                    /** @description Credits captured by succeeded tasks. */
+                    creditsConsumed: number;
+                }[];
+            }[];
+            /** @description Totals of this month by the member who created the task or the key, most tasks first. */
+            members: {
+                /**
+                 * Format: uuid
+                 * @description Null: keys that no person created.
+                 */
+                userId: string | null;
+                name: string | null;
+                /** @description Null: the account is erased. */
+                email: string | null;
+                /** @description Tasks accepted. */
+                totalTasks: number;
+                /** @description Runs that succeeded in this period. */
+                succeededTasks: number;
+                failedTasks: number;
+                canceledTasks: number;
+                /** @description Credits captured by succeeded tasks. */
+                creditsConsumed: number;
+                /** @description Creation to completion of succeeded tasks in milliseconds; 0 without any. */
+                averageLatencyMs: number;
+                /** @description Days with tasks among the last 30, oldest first; empty after the twentieth entry. */
+                daily: {
+                    /**
+                     * Format: date
+                     * @description UTC.
+                     */
+                    date: string;
+                    /** @description Tasks accepted. */
+                    totalTasks: number;
+                    /** @description Runs that succeeded in this period. */
+                    succeededTasks: number;
+                    failedTasks: number;
+                    canceledTasks: number;
+                    /** @description Credits captured by succeeded tasks. */
+                    creditsConsumed: number;
+                }[];
+            }[];
+        };
+        /**
+         * @example {
          *       "period": {
          *         "start": "2026-11-01T00:00:00.000Z",
          *         "end": "2026-12-01T00:00:00.000Z"
@@ -4874,6 +5013,17 @@ export interface components {
          *         "available": 812,
          *         "held": 1
          *       },
+         *       "models": [
+         *         {
+         *           "modelVersion": "service-v2",
+         *           "totalTasks": 3,
+         *           "succeededTasks": 2,
+         *           "failedTasks": 1,
+         *           "canceledTasks": 0,
+         *           "creditsConsumed": 2,
+         *           "averageLatencyMs": 1420
+         *         }
+         *       ],
          *       "daily": [
          *         {
          *           "date": "2026-11-21",
@@ -4924,6 +5074,20 @@ export interface components {
                 /** @description Held for open tasks. */
                 held: number;
             } | null;
+            /** @description This month by model, most tasks first. Tasks from before an upgrade to this field are missing. */
+            models: {
+                modelVersion: string;
+                /** @description Tasks accepted. */
+                totalTasks: number;
+                /** @description Runs that succeeded in this period. */
+                succeededTasks: number;
+                failedTasks: number;
+                canceledTasks: number;
+                /** @description Credits captured by succeeded tasks. */
+                creditsConsumed: number;
+                /** @description Creation to completion of succeeded tasks in milliseconds; 0 without any. */
+                averageLatencyMs: number;
+            }[];
             /** @description The last 30 days, today included, oldest first: 30 entries. */
             daily: {
                 /**
@@ -5657,6 +5821,8 @@ export interface components {
             name?: string | null;
             /** @description Referral code of the person who invited you. */
             referralCode?: string | null;
+            /** @description BCP 47, the language of mails. Absent: the preferred one of `Accept-Language`. */
+            locale?: string | null;
         };
         VerificationSentResponse: {
             request_id: string;
@@ -6127,6 +6293,10 @@ export interface components {
             request_id: string;
             data: components["schemas"]["RotatedSigningSecret"];
         };
+        UsageDetailResponse: {
+            request_id: string;
+            data: components["schemas"]["UsageDetail"];
+        };
         WebhookEventPage: components["schemas"]["Page"] & {
             items: components["schemas"]["WebhookEvent"][];
         };
@@ -6386,6 +6556,7 @@ export type ScalingDecision = components['schemas']['ScalingDecision'];
 export type Task = components['schemas']['Task'];
 export type FetchedUpload = components['schemas']['FetchedUpload'];
 export type UploadGrant = components['schemas']['UploadGrant'];
+export type UsageDetail = components['schemas']['UsageDetail'];
 export type Usage = components['schemas']['Usage'];
 export type Deleted = components['schemas']['Deleted'];
 export type NewWebhookEndpoint = components['schemas']['NewWebhookEndpoint'];
@@ -6548,6 +6719,7 @@ export type NotificationResponse = components['schemas']['NotificationResponse']
 export type SetNotificationPreferencesRequest = components['schemas']['SetNotificationPreferencesRequest'];
 export type AppRollApiKeyRequest = components['schemas']['AppRollApiKeyRequest'];
 export type RotatedSigningSecretResponse = components['schemas']['RotatedSigningSecretResponse'];
+export type UsageDetailResponse = components['schemas']['UsageDetailResponse'];
 export type WebhookEventPage = components['schemas']['WebhookEventPage'];
 export type WebhookEventPageResponse = components['schemas']['WebhookEventPageResponse'];
 export type ReferralResponse = components['schemas']['ReferralResponse'];
@@ -6601,7 +6773,8 @@ export interface operations {
                  * @example {
                  *       "email": "jane@example.com",
                  *       "password": "violet tractor under moss",
-                 *       "name": "Jane Roe"
+                 *       "name": "Jane Roe",
+                 *       "locale": "en-GB"
                  *     }
                  */
                 "application/json": components["schemas"]["RegisterRequest"];
@@ -9914,6 +10087,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RotatedSigningSecretResponse"];
+                };
+            };
+        };
+    };
+    getUsageDetail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageDetailResponse"];
                 };
             };
         };

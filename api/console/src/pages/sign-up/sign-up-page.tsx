@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { settingsQuery } from '../../app/settings.ts'
 import { linkValues } from '../../session/link-values.ts'
 import { useApp } from '../../session/use-session.ts'
-import { useText } from '../../text/text.ts'
+import { useLocale, useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -52,6 +52,7 @@ export function SignUpPage() {
 function SignUpForm({ onSent }: { readonly onSent: (email: string) => void }) {
   const { signUp: text } = useText(signUpText)
   const app = useApp()
+  const language = useLocale()
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
@@ -62,6 +63,8 @@ function SignUpForm({ onSent }: { readonly onSent: (email: string) => void }) {
       password,
       ...(name.trim() && { name: name.trim() }),
       ...(referralCode.trim() && { referralCode: referralCode.trim() }),
+      // With the region that the browser names, for dates and numbers in mails.
+      locale: navigator.languages.find((name) => name.split('-')[0] === language) ?? language,
     }
     await app.request('POST', '/app/auth/register', { body })
     onSent(body.email)

@@ -129,6 +129,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
     dispatcher: { select: true, update: true },
   },
   usage_day: { api: change, worker: change, dispatcher: read },
+  usage_detail: { api: change, worker: change },
   webhook_endpoint: {
     api: change,
     worker: {

@@ -76,6 +76,8 @@ export type AccountRequestTable = {
   name: string | null
   referral_code: string | null
   ip_address: string | null
+  /** BCP 47, of a registration. */
+  locale: string | null
   due_at: Generated<Date>
   attempt: Generated<number>
   created_at: Generated<Date>

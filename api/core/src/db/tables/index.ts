@@ -52,7 +52,15 @@ import type {
   SubscriptionTable,
 } from './payment.ts'
 import type { ObjectDeletionTable, RetentionNoticeTable, SettingTable } from './setting.ts'
-import type { BatchTable, TaskEventTable, TaskTable, UploadFetchTable, UploadTable, UsageDayTable } from './task.ts'
+import type {
+  BatchTable,
+  TaskEventTable,
+  TaskTable,
+  UploadFetchTable,
+  UploadTable,
+  UsageDayTable,
+  UsageDetailTable,
+} from './task.ts'
 import type { MemberCreditMonthTable, ReferralCodeTable, ReferralTable, TeamInviteTable } from './team.ts'
 import type {
   DeliveryAttemptTable,
@@ -136,6 +144,7 @@ export type Tables = {
   upload: UploadTable
   upload_fetch: UploadFetchTable
   usage_day: UsageDayTable
+  usage_detail: UsageDetailTable
   webhook_endpoint: WebhookEndpointTable
   webhook_endpoint_hour: WebhookEndpointHourTable
   webhook_stream: WebhookStreamTable

@@ -6,6 +6,7 @@ import { settleParts } from '../../credit/hold.ts'
 import type { Db } from '../../db/database.ts'
 import { isDeadlock } from '../../db/fail-fast-pool.ts'
 import type { Foreground } from '../../db/tables/task.ts'
+import { usageParts } from '../../usage/count-usage.ts'
 import { insertDeliveries, toDeliveries } from '../../webhook/create-deliveries.ts'
 import { keepForStream } from '../../webhook/stream/keep-event.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
@@ -163,7 +164,14 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
   const details = JSON.stringify(failed ? { reason: ending.reason, message: failureMessages[ending.reason] } : {})
   const work = JSON.stringify(ending.status !== 'canceled' && ending.work ? workPayload(ending.work) : {})
   const events = failed && ending.deadLetter === true ? ['failed', 'dead_letter'] : [ending.status]
-  const count = (status: Ending['status']): number => (ending.status === status ? 1 : 0)
+  const add =
+    ending.status === 'succeeded'
+      ? {
+          succeeded: sql`1`,
+          credits: sql`(select coalesce(sum(amount), 0) from hold)`,
+          latency_ms: sql`(extract(epoch from completed_at - created_at) * 1000)::bigint`,
+        }
+      : { [ending.status]: sql`1` }
   return sql`event as (
       insert into task_event (task_id, workspace_id, run, type, payload, for_user)
       select id, workspace_id, run, type, jsonb_build_object('run', run)
@@ -173,17 +181,7 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
              case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
         from moved, unnest(${events}::text[]) with ordinality as e (type, n)
        order by n
-    ), usage as (
-      insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-      select workspace_id, (now() at time zone 'utc')::date, ${count('succeeded')}::int, ${count('failed')}::int,
-             ${count('canceled')}::int, ${count('succeeded')}::int * (select coalesce(sum(amount), 0) from hold),
-             ${count('succeeded')}::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
-        from moved
-      on conflict (workspace_id, day) do update set
-        succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
-        canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
-        latency_ms = u.latency_ms + excluded.latency_ms
-    )`
+    ), ${usageParts({ from: sql`moved`, add })}`
 }
 
 /** One row per delivery, and one for a stream; none for a cancel. */

@@ -15,10 +15,12 @@ type Registration = {
   readonly name: string | null
   readonly referralCode: string | null
   readonly ipAddress: string | null
+  /** BCP 47. Null: not known. */
+  readonly locale: string | null
 }
 
 export async function requestAccount(db: Db, registration: Registration): Promise<void> {
-  const { email, passwordHash, name, referralCode, ipAddress } = registration
+  const { email, passwordHash, name, referralCode, ipAddress, locale } = registration
   await db
     .insertInto('account_request')
     .values({
@@ -29,6 +31,7 @@ export async function requestAccount(db: Db, registration: Registration): Promis
       name,
       referral_code: referralCode,
       ip_address: ipAddress,
+      locale,
     })
     .execute()
 }
@@ -43,7 +46,7 @@ async function insert(db: Db, kind: AccountRequestTable['kind'], email: string):
     .execute()
 }
 
-const columns = ['id', 'kind', 'email', 'password_hash', 'name', 'referral_code', 'ip_address'] as const
+const columns = ['id', 'kind', 'email', 'password_hash', 'name', 'referral_code', 'ip_address', 'locale'] as const
 
 export type AccountRequest = Pick<AccountRequestTable, Exclude<(typeof columns)[number], 'id'>> & {
   readonly id: number

@@ -91,6 +91,14 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   'account_request.email_key': address('handled within seconds', 'rows'),
   'registration_invite.email': address('written by an operator', 'rows'),
   'member_credit_month.user_id': person(elsewhere, counted),
+  'usage_detail.user_id': person(
+    section(
+      'usageByModel',
+      'workspace_id day model_version created succeeded failed canceled credits',
+      'day workspace_id model_version',
+    ),
+    counted,
+  ),
   'team_invite.email_key': address(
     section('invitations', 'workspace_id role created_at expires_at ended_at ending', 'created_at id'),
     'rows',
@@ -148,6 +156,7 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     section('usage', 'day created succeeded failed canceled credits api_requests', 'day'),
     counted,
   ),
+  'usage_detail.workspace_id': workspace(elsewhere, counted),
   'retention_notice.workspace_id': workspace('a number', counted),
   'idempotency_record.workspace_id': workspace('deleted after a day', { kept: 'for a day' }),
 }

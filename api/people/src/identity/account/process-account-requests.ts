@@ -110,9 +110,10 @@ function lockAccount(tx: Db, email: string) {
     .executeTakeFirst()
 }
 
-const valuesOf = ({ email, password_hash, name, referral_code, ip_address }: AccountRequest) => ({
+const valuesOf = ({ email, password_hash, name, referral_code, ip_address, locale }: AccountRequest) => ({
   ...{ email, email_key: foldAddress(email), password_hash, name, referral_code },
   registered_from: ip_address,
+  ...(locale !== null && { locale }),
 })
 
 function insertAccount(tx: Db, request: AccountRequest): Promise<Account | undefined> {

@@ -1,5 +1,6 @@
 import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
+import { invalidParams } from '@matte/core/invalid-params'
 import { pause } from '@matte/core/runtime/service'
 import { registrationSalt, requestAccount } from '@matte/people/identity/account/account-requests'
 import { verifyAddress } from '@matte/people/identity/account/verify-address'
@@ -16,6 +17,7 @@ import type { SignInClient, StartedSession } from '@matte/people/identity/sessio
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { clientAddress, clientNetwork, wideNetwork } from '../../../limit/client-network.ts'
+import { acceptedLocale, canonicalLocale, localeRefused } from '../../../locale.ts'
 import type { registerRequest } from '../../../schemas/app/auth.ts'
 import type { AuthDeps } from './auth-deps.ts'
 
@@ -71,13 +73,15 @@ const notSignedIn = (): MatteError =>
 
 type RegisterDeps = Pick<AuthDeps, 'db' | 'masterKeys' | 'hasher' | 'accountRequests'>
 
-/** Does not reveal whether the address has an account. @throws MatteError INVALID_PARAMS for the password */
+/** Does not reveal whether the address has an account. @throws MatteError INVALID_PARAMS for password or locale */
 export async function registerByRequest(
   { db, masterKeys, hasher, accountRequests }: RegisterDeps,
   request: FastifyRequest,
-  { email, password, name, referralCode }: Static<typeof registerRequest>,
+  { email, password, name, referralCode, locale: wanted }: Static<typeof registerRequest>,
 ): Promise<void> {
   checkNewPassword(password, '/body/password', [email, name])
+  const locale = wanted == null ? acceptedLocale(request) : canonicalLocale(wanted)
+  if (wanted != null && locale === undefined) throw invalidParams([localeRefused])
   request.releaseSlot()
   const turn = turnOfAddress(passwordClientOf(request), email)
   const passwordHash = await hasher.hash(turn, password, registrationSalt(masterKeys, email))
@@ -86,6 +90,7 @@ export async function registerByRequest(
     name: name || null,
     referralCode: referralCode || null,
     ipAddress: clientAddress(request.ip),
+    locale: locale ?? null,
   })
   accountRequests.wake()
 }

@@ -3,6 +3,7 @@ import { MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { findProfile, type Profile, type ProfileChanges } from '@matte/people/identity/account/person-queries'
 import type { Static } from 'typebox'
+import { canonicalLocale, localeRefused } from '../../../locale.ts'
 import type { profilePatch } from '../../../schemas/app/user.ts'
 
 export function readProfileChanges(body: Static<typeof profilePatch>): ProfileChanges {
@@ -11,7 +12,7 @@ export function readProfileChanges(body: Static<typeof profilePatch>): ProfileCh
   const { name, locale, timeZone, avatarUrl } = body
   const changes = {
     ...(name != null && { name: name.trim() || null }),
-    ...(locale != null && { locale: canonicalLocale(locale) ?? refuse('locale', 'must be BCP 47, such as pt-BR') }),
+    ...(locale != null && { locale: canonicalLocale(locale) ?? refuse('locale', localeRefused.message) }),
     ...(timeZone != null && {
       timeZone: canonicalZone(timeZone) ?? refuse('timeZone', 'must be an IANA time zone, such as Europe/Vienna'),
     }),
@@ -21,15 +22,6 @@ export function readProfileChanges(body: Static<typeof profilePatch>): ProfileCh
   }
   if (issues.length > 0) throw invalidParams(issues)
   return changes as ProfileChanges // invalid values were refused above
-}
-
-function canonicalLocale(text: string): string | undefined {
-  try {
-    const [locale] = Intl.getCanonicalLocales(text)
-    return locale !== undefined && locale.length <= 35 ? locale : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** The canonical name; JavaScript also accepts offsets like `+01:00`, which are not zones. */

@@ -11,16 +11,25 @@ prepare cancel_batch_4 as
 with canceled as (
   update task set status = 'canceled', completed_at = now()
    where batch_id = $1 and status = 'queued'
-  returning id, run, queued_at, completed_at
+  returning id, run, queued_at, completed_at, workspace_id, model_version, created_by
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload)
   select id, $2::uuid, run, 'canceled', jsonb_build_object('run', run) from canceled order by id
+), alike as (
+  select workspace_id, model_version, created_by, count(*) as canceled from canceled group by 1, 2, 3
+), today as materialized (
+  select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, canceled as "canceled"
+    from alike
 ), usage as (
-  insert into usage_day as u (workspace_id, day, canceled)
-  select $3::uuid, (now() at time zone 'utc')::date, count(*) from canceled having count(*) > 0
-  on conflict (workspace_id, day) do update set canceled = u.canceled + excluded.canceled
+  insert into usage_day as u (workspace_id, day, "canceled") select workspace_id, day, "canceled" from today
+  on conflict (workspace_id, day) do update set "canceled" = "u"."canceled" + "excluded"."canceled"
+), usage_detail as (
+  insert into usage_detail as d (workspace_id, day, model_version, user_id, "canceled")
+  select workspace_id, day, model_version, created_by, "canceled" from today
+  on conflict (workspace_id, day, model_version,
+    user_id) do update set "canceled" = "d"."canceled" + "excluded"."canceled"
 )
-select * from canceled order by id;
+select id, run, queued_at, completed_at from canceled order by id;
 
 prepare cancel_batch_5 as
 update "workspace" set "queued" = "queued" - $1, "open_singles" = "open_singles" - $2,

@@ -21,9 +21,17 @@ with wanted as (
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload)
   select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created order by id
+), alike as (
+  select workspace_id, model_version, created_by, count(*) as created from created group by 1, 2, 3
+), today as materialized (
+  select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, created as "created"
+    from alike
 ), usage as (
-  insert into usage_day as u (workspace_id, day, created)
-  select $15::uuid, (now() at time zone 'utc')::date, count(*) from created
-  on conflict (workspace_id, day) do update set created = u.created + excluded.created
+  insert into usage_day as u (workspace_id, day, "created") select workspace_id, day, "created" from today
+  on conflict (workspace_id, day) do update set "created" = "u"."created" + "excluded"."created"
+), usage_detail as (
+  insert into usage_detail as d (workspace_id, day, model_version, user_id, "created")
+  select workspace_id, day, model_version, created_by, "created" from today
+  on conflict (workspace_id, day, model_version, user_id) do update set "created" = "d"."created" + "excluded"."created"
 )
 select * from created order by id;

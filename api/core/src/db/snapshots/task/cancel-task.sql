@@ -74,16 +74,16 @@ with slot as materialized (
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
     from moved, unnest($12::text[]) with ordinality as e (type, n)
    order by n
+), today as materialized (
+  select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "canceled" from moved
 ), usage as (
-  insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-  select workspace_id, (now() at time zone 'utc')::date, $13::int, $14::int,
-         $15::int, $16::int * (select coalesce(sum(amount), 0) from hold),
-         $17::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
-    from moved
-  on conflict (workspace_id, day) do update set
-    succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
-    canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
-    latency_ms = u.latency_ms + excluded.latency_ms
+  insert into usage_day as u (workspace_id, day, "canceled") select workspace_id, day, "canceled" from today
+  on conflict (workspace_id, day) do update set "canceled" = "u"."canceled" + "excluded"."canceled"
+), usage_detail as (
+  insert into usage_detail as d (workspace_id, day, model_version, user_id, "canceled")
+  select workspace_id, day, model_version, created_by, "canceled" from today
+  on conflict (workspace_id, day, model_version,
+    user_id) do update set "canceled" = "d"."canceled" + "excluded"."canceled"
 ), delivery as (select id from moved where false)
 select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
        (select coalesce(sum(amount), 0) from hold) as credits

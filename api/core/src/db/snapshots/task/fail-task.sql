@@ -73,45 +73,44 @@ with slot as materialized (
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
     from moved, unnest($18::text[]) with ordinality as e (type, n)
    order by n
+), today as materialized (
+  select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "failed" from moved
 ), usage as (
-  insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-  select workspace_id, (now() at time zone 'utc')::date, $19::int, $20::int,
-         $21::int, $22::int * (select coalesce(sum(amount), 0) from hold),
-         $23::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
-    from moved
-  on conflict (workspace_id, day) do update set
-    succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
-    canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
-    latency_ms = u.latency_ms + excluded.latency_ms
+  insert into usage_day as u (workspace_id, day, "failed") select workspace_id, day, "failed" from today
+  on conflict (workspace_id, day) do update set "failed" = "u"."failed" + "excluded"."failed"
+), usage_detail as (
+  insert into usage_detail as d (workspace_id, day, model_version, user_id, "failed")
+  select workspace_id, day, model_version, created_by, "failed" from today
+  on conflict (workspace_id, day, model_version, user_id) do update set "failed" = "d"."failed" + "excluded"."failed"
 ), streamed as (
 insert into streamed_event (workspace_id, event, event_key, body)
-select workspace_id, $24::text, $25::text, $26::text from webhook_stream
- where workspace_id = $27::uuid and kept_until > now() and exists (select from moved)
+select workspace_id, $19::text, $20::text, $21::text from webhook_stream
+ where workspace_id = $22::uuid and kept_until > now() and exists (select from moved)
 on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $28 = any(event_types)
-           or $29 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $23 = any(event_types)
+           or $24 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $30 and deleted_at is null and exists (select from moved)
+   where workspace_id = $25 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $31::text and status = 'pending'
+  select id from live where target_href = $26::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $32::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $27::text)
   union all
-  select null, $33::text, $34::text, 'pending'
-   where $35::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $28::text, $29::text, 'pending'
+   where $30::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $36::uuid, $37::uuid, $38::int,
-       $39::uuid, $40::text, $41, id, target_url, target_host,
-       $42, $43::text, status,
+select $31::uuid, $32::uuid, $33::int,
+       $34::uuid, $35::text, $36, id, target_url, target_host,
+       $37, $38::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)

@@ -30,9 +30,15 @@ returning id
   ), event as (
     insert into task_event (task_id, workspace_id, run, type, payload)
     select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created
+  ), today as materialized (
+    select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "created" from created
   ), usage as (
-    insert into usage_day as u (workspace_id, day, created)
-    select workspace_id, (now() at time zone 'utc')::date, 1 from created
-    on conflict (workspace_id, day) do update set created = u.created + 1
+    insert into usage_day as u (workspace_id, day, "created") select workspace_id, day, "created" from today
+    on conflict (workspace_id, day) do update set "created" = "u"."created" + "excluded"."created"
+  ), usage_detail as (
+    insert into usage_detail as d (workspace_id, day, model_version, user_id, "created")
+    select workspace_id, day, model_version, created_by, "created" from today
+    on conflict (workspace_id, day, model_version,
+      user_id) do update set "created" = "d"."created" + "excluded"."created"
   )
   select * from created;

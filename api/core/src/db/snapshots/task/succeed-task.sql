@@ -50,45 +50,50 @@ with slot as materialized (
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
     from moved, unnest($19::text[]) with ordinality as e (type, n)
    order by n
+), today as materialized (
+  select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "succeeded",
+    (select coalesce(sum(amount), 0) from hold) as "credits", (extract(epoch
+    from completed_at - created_at) * 1000)::bigint as "latency_ms" from moved
 ), usage as (
-  insert into usage_day as u (workspace_id, day, succeeded, failed, canceled, credits, latency_ms)
-  select workspace_id, (now() at time zone 'utc')::date, $20::int, $21::int,
-         $22::int, $23::int * (select coalesce(sum(amount), 0) from hold),
-         $24::int * (extract(epoch from completed_at - created_at) * 1000)::bigint
-    from moved
-  on conflict (workspace_id, day) do update set
-    succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
-    canceled = u.canceled + excluded.canceled, credits = u.credits + excluded.credits,
-    latency_ms = u.latency_ms + excluded.latency_ms
+  insert into usage_day as u (workspace_id, day, "succeeded", "credits", "latency_ms") select workspace_id, day,
+    "succeeded", "credits", "latency_ms" from today
+  on conflict (workspace_id, day) do update set "succeeded" = "u"."succeeded" + "excluded"."succeeded",
+    "credits" = "u"."credits" + "excluded"."credits", "latency_ms" = "u"."latency_ms" + "excluded"."latency_ms"
+), usage_detail as (
+  insert into usage_detail as d (workspace_id, day, model_version, user_id, "succeeded", "credits", "latency_ms")
+  select workspace_id, day, model_version, created_by, "succeeded", "credits", "latency_ms" from today
+  on conflict (workspace_id, day, model_version,
+    user_id) do update set "succeeded" = "d"."succeeded" + "excluded"."succeeded",
+    "credits" = "d"."credits" + "excluded"."credits", "latency_ms" = "d"."latency_ms" + "excluded"."latency_ms"
 ), streamed as (
 insert into streamed_event (workspace_id, event, event_key, body)
-select workspace_id, $25::text, $26::text, $27::text from webhook_stream
- where workspace_id = $28::uuid and kept_until > now() and exists (select from moved)
+select workspace_id, $20::text, $21::text, $22::text from webhook_stream
+ where workspace_id = $23::uuid and kept_until > now() and exists (select from moved)
 on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $29 = any(event_types)
-           or $30 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $24 = any(event_types)
+           or $25 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $31 and deleted_at is null and exists (select from moved)
+   where workspace_id = $26 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $32::text and status = 'pending'
+  select id from live where target_href = $27::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $33::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $28::text)
   union all
-  select null, $34::text, $35::text, 'pending'
-   where $36::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $29::text, $30::text, 'pending'
+   where $31::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $37::uuid, $38::uuid, $39::int,
-       $40::uuid, $41::text, $42, id, target_url, target_host,
-       $43, $44::text, status,
+select $32::uuid, $33::uuid, $34::int,
+       $35::uuid, $36::text, $37, id, target_url, target_host,
+       $38, $39::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)
