@@ -130,14 +130,20 @@ const successes: readonly Case[] = [
   {
     // More tasks than page numbers reach.
     name: 'a list of 20,000 tasks is read to its end',
-    faults: [{ on: 'list', do: 'pages', count: 200, times: 200 }],
+    faults: [{ on: 'list', do: 'pages', count: 200, tasksPerPage: 100, times: 200 }],
     call: { name: 'listTasks', status: 'failed' },
     expected: { ...nothing, count: 20_000, requests: { list: 200 } },
   },
   {
+    name: 'a list of 10,000 pages is read to its end',
+    faults: [{ on: 'list', do: 'pages', count: 10_000, tasksPerPage: 1, times: 10_000 }],
+    call: { name: 'listTasks', status: 'failed' },
+    expected: { ...nothing, count: 10_000, requests: { list: 10_000 } },
+  },
+  {
     name: 'a list of 50 pages is read to its end',
     core: true,
-    faults: [{ on: 'list', do: 'pages', count: 50, times: 50 }],
+    faults: [{ on: 'list', do: 'pages', count: 50, tasksPerPage: 100, times: 50 }],
     call: { name: 'listTasks', status: 'failed' },
     expected: { ...nothing, count: 5_000, requests: { list: 50 } },
   },

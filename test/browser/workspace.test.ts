@@ -25,6 +25,17 @@ describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
     await available(page).getByText('107', { exact: true }).waitFor()
   })
 
+  it('creates the key that `matte login --console` asks for', async () => {
+    const page = await console.openSignedIn()
+    await page.goto(`${console.url}/keys?create=matte+on+laptop`)
+    const dialog = page.getByRole('dialog', { name: 'Create key' })
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('matte on laptop')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor()
+    await page.getByRole('row', { name: 'matte on laptop' }).waitFor()
+    expect(new URL(page.url()).search).toBe('')
+  })
+
   it('has an API key that works until it is rolled, and its successor until it is revoked', async () => {
     const statusWith = async (key: string) => {
       const headers = { 'x-api-key': key }

@@ -49,4 +49,28 @@ class Main {
     run: ['java', 'Main'],
     probe: ['javac', '-version'],
   })
+
+  testLanguage('in C#', {
+    fence: 'csharp',
+    snippet: { file: 'Webhooks.cs' },
+    files: {
+      'Main.cs': `
+using System;
+using System.IO;
+
+static class Program
+{
+    static void Main(string[] args)
+    {
+        var body = new MemoryStream();
+        Console.OpenStandardInput().CopyTo(body);
+        Console.WriteLine(Webhooks.IsGenuine(args[0], body.ToArray(), args[1]) ? "genuine" : "forged");
+    }
+}
+`,
+    },
+    build: ['mcs', '-out:verify.exe', 'Main.cs', 'Webhooks.cs'],
+    run: ['mono', 'verify.exe'],
+    probe: ['mcs', '--version'],
+  })
 })

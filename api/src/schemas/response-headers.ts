@@ -57,10 +57,18 @@ const general = [
   'Preference-Applied',
 ] as const satisfies readonly HeaderName[]
 
-/** Headers that the document lists at a response. General ones would be a fifth of the document; 429 needs the limits. */
+const ofDeprecatedPaths = ['Deprecation', 'Link', 'Sunset'] as const satisfies readonly HeaderName[]
+
+/**
+ * Headers that the document lists at a response. General ones would be a fifth of the document; 429 needs the limits.
+ * Errors list none of their path's deprecation, so all paths share them.
+ */
 export function listedHeadersOf(kind: ResponseKind): ReadonlyMap<HeaderName, boolean> {
-  const unlisted: readonly HeaderName[] = kind.status === 429 ? ['Cache-Control'] : general
-  const isListed = (name: HeaderName) => !unlisted.includes(name) && (name !== 'Link' || kind.deprecated)
+  const unlisted: readonly HeaderName[] = [
+    ...(kind.status === 429 ? (['Cache-Control'] as const) : general),
+    ...(kind.status >= 400 ? ofDeprecatedPaths : []),
+  ]
+  const isListed = (name: HeaderName) => !unlisted.includes(name)
   return new Map([...headersOf(kind)].filter(([name]) => isListed(name)))
 }
 
@@ -69,8 +77,21 @@ const errorLink = {
   ...text('On errors: the page that explains the code.', '</docs/errors/NOT_FOUND>; rel="help"'),
 }
 
+const deprecation = (['Deprecation', 'Sunset'] as const).map((name) => {
+  const { description, ...header } = answerHeaders[name]
+  return {
+    name,
+    description: `On deprecated paths: ${description.charAt(0).toLowerCase()}${description.slice(1)}`,
+    ...header,
+  }
+})
+
 /** Rows of the introduction's table. */
-export const generalHeaders = () => [...general.map((name) => ({ name, ...answerHeaders[name] })), errorLink]
+export const generalHeaders = () => [
+  ...general.map((name) => ({ name, ...answerHeaders[name] })),
+  errorLink,
+  ...deprecation,
+]
 
 export type ResponseKind = {
   readonly status: number

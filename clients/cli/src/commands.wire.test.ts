@@ -36,6 +36,20 @@ describe('profiles', timeout, () => {
     expect((await runCli(['usage'], { cwd })).code).toBe(3)
   })
 
+  it('names the page of the console that creates a key, and takes the key', async () => {
+    const { code, stderr } = await login(testKey, '--console')
+    const form = /\S+\/keys\?\S+/.exec(stderr)?.[0] ?? ''
+    expect({ code, origin: new URL(form).origin }).toEqual({ code: 0, origin: service.origin })
+    expect(new URL(form).searchParams.get('create')).toMatch(/^matte on ./)
+    expect((await runCli(['usage'], { cwd })).code).toBe(0)
+  })
+
+  it('says that the service has no console', async () => {
+    service.hasConsole = false
+    const { code, stderr } = await login(testKey, '--console')
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('has no console') })
+  })
+
   it('stores no key that the service rejects', async () => {
     const { code, stderr } = await login('service_live_wrong')
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('The API key is invalid.') })

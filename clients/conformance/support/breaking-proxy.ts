@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import type { AddressInfo, Server } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { answerPage } from './page-source.ts'
+import { answerPage, type Pages } from './page-source.ts'
 
 /** Requests of the interface by what they do. */
 export const routes = ['presign', 'upload', 'create', 'read', 'list', 'cancel', 'download', 'other'] as const
@@ -38,8 +38,8 @@ export type Action =
   | { readonly do: 'stall' }
   /** Forwards the request twice and answers with the second answer. */
   | { readonly do: 'repeat' }
-  /** Answers a list with so many pages of a hundred tasks. */
-  | { readonly do: 'pages'; readonly count: number }
+  /** Answers a list with so many pages. */
+  | ({ readonly do: 'pages' } & Pages)
   /** Calls `onStop`, and never answers. With `after` the service has processed the request by then. */
   | { readonly do: 'stop'; readonly when: 'before' | 'after' }
 
@@ -116,7 +116,7 @@ export async function startBreakingProxy({ upstream, faults = [], onStop }: Opti
         return send(outgoing, { status: fault.status, headers: { location }, body: Buffer.alloc(0) })
       }
       case 'pages':
-        return send(outgoing, answerPage(asked.path, fault.count))
+        return send(outgoing, answerPage(asked.path, fault))
       case 'stop':
         if (fault.when === 'after') await forward()
         return onStop?.()

@@ -1,9 +1,9 @@
-// Pages of a list that is longer than any database of a test: a hundred tasks on each, by page number or by cursor.
+// Pages of a list that is longer than any database of a test, by page number or by cursor.
 import type { IncomingHttpHeaders } from 'node:http'
 
-const tasksPerPage = 100
+export type Pages = { readonly count: number; readonly tasksPerPage: number }
 
-export function answerPage(path: string, count: number) {
+export function answerPage(path: string, { count, tasksPerPage }: Pages) {
   const { searchParams } = new URL(path, 'http://proxy')
   const page = Number(searchParams.get('cursor') ?? searchParams.get('page') ?? '1')
   const data = {

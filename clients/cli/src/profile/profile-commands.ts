@@ -17,6 +17,7 @@ import {
   withProfile,
   writeConfig,
 } from './config-file.ts'
+import { findKeyForm, openBrowser } from './console.ts'
 import { readBaseUrl } from './credential.ts'
 import { isLoopbackHost } from './loopback.ts'
 import { askLine, readPipedLine } from './read-secret.ts'
@@ -26,12 +27,14 @@ type Options = {
   readonly quiet?: boolean
   readonly profile?: string
   readonly baseUrl?: string
+  readonly console?: boolean
 }
 
 export function addProfileCommands(program: Command): void {
   withOutput(program.command('login').description('check an API key with the service, and store it'))
     .option('--profile <name>', 'name to store it by', defaultProfile)
     .option('--base-url <url>', 'address of the service (default: MATTE_BASE_URL, or a prompt)')
+    .option('--console', 'open the page of the service that creates a key')
     .addHelpText('after', '\nA script pipes the key: matte login --base-url URL < key-file')
     .action(login)
   withOutput(program.command('logout').description('forget the key of a profile; it stays valid until it is revoked'))
@@ -41,7 +44,7 @@ export function addProfileCommands(program: Command): void {
   withOutput(profiles.command('use').description('make a profile the default')).argument('<name>').action(useProfile)
 }
 
-async function login({ profile = defaultProfile, baseUrl, ...options }: Options): Promise<void> {
+async function login({ profile = defaultProfile, baseUrl, console: byConsole, ...options }: Options): Promise<void> {
   if (!/^[\w][\w.-]{0,63}$/.test(profile)) {
     throw usageError(`${profile} is no name for a profile.`, 'Use letters, digits, dots, dashes and underscores.')
   }
@@ -52,6 +55,7 @@ async function login({ profile = defaultProfile, baseUrl, ...options }: Options)
   const { protocol, hostname } = new URL(service)
   if (protocol === 'http:' && !isLoopbackHost(hostname))
     out.note(`Warning: ${service} is not encrypted; others on the network can read the key.`)
+  if (byConsole) await showKeyForm(service, out)
   const apiKey = (
     process.stdin.isTTY ? await askLine({ prompt: 'API key: ', echo: false }) : await readPipedLine()
   ).trim()
@@ -60,6 +64,12 @@ async function login({ profile = defaultProfile, baseUrl, ...options }: Options)
   const key = await checkKey(createClient({ apiKey, baseUrl: service }, 1), apiKey)
   await writeConfig(path, withProfile(config, profile, { apiKey, baseUrl: service }))
   printLogin({ profile, baseUrl: service, path, key }, out)
+}
+
+async function showKeyForm(service: string, out: Output): Promise<void> {
+  const form = await findKeyForm(service)
+  out.note(`Create a key on this page, and paste it here: ${form}`)
+  if (process.stdin.isTTY) openBrowser(form)
 }
 
 async function askBaseUrl(config: Config, profile: string): Promise<string> {

@@ -32,6 +32,8 @@ export type FakeService = {
   readonly creations: { readonly imageUrl: string; readonly output?: object }[]
   /** Refuses calls for which it returns a refusal. */
   refuse: (method: string, path: string) => Refusal | undefined
+  /** Serves the page that creates keys. */
+  hasConsole: boolean
   /** Awaited before a creation is answered. */
   beforeCreation: () => Promise<void>
   /** Answers `GET …/webhooks/stream`. */
@@ -54,6 +56,7 @@ export async function startFakeService(): Promise<FakeService> {
     const method = request.method ?? ''
     requests.push(`${method} ${pathname}`)
     const body = await buffer(request).catch(() => Buffer.alloc(0))
+    if (pathname === '/keys' && service.hasConsole) return void response.setHeader('content-type', 'text/html').end()
     if (pathname.startsWith('/store/')) return void response.end()
     if (pathname.startsWith('/results/')) return void response.setHeader('content-type', 'image/png').end(png)
     const path = pathname.slice(root.length)
@@ -144,6 +147,7 @@ export async function startFakeService(): Promise<FakeService> {
     requests,
     creations,
     refuse: () => undefined,
+    hasConsole: true,
     beforeCreation: async () => undefined,
     stream: (_request, response) => void response.end(),
     stop: async () => {

@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { App } from 'matte-client/app'
 import { useState } from 'react'
 import { useApp } from '../../session/use-session.ts'
@@ -27,10 +28,17 @@ export function KeysPage() {
   const app = useApp()
   const text = useText(keysText)
   const queries = useQueryClient()
-  const [dialog, setDialog] = useState<'create' | { readonly roll: App.ApiKey } | { readonly revoke: App.ApiKey }>()
+  const { create: proposedName } = useSearch({ from: '/_member/keys' })
+  const navigate = useNavigate()
+  const [dialog, setDialog] = useState<
+    'create' | { readonly roll: App.ApiKey } | { readonly revoke: App.ApiKey } | undefined
+  >(proposedName === undefined ? undefined : 'create')
   const [shown, setShown] = useState<string>()
   const keys = useQuery({ queryKey, queryFn: () => app.list('/app/developer/api-keys').all() })
-  const close = (): void => setDialog(undefined)
+  const close = (): void => {
+    setDialog(undefined)
+    if (proposedName !== undefined) void navigate({ to: '/keys', search: {}, replace: true })
+  }
   const changed = (key?: string): void => {
     setShown(key)
     void queries.invalidateQueries({ queryKey })
@@ -72,7 +80,7 @@ export function KeysPage() {
           }
         </Loaded>
       </Card>
-      {dialog === 'create' && <CreateKeyDialog onClose={close} onCreated={changed} />}
+      {dialog === 'create' && <CreateKeyDialog proposedName={proposedName} onClose={close} onCreated={changed} />}
       {typeof dialog === 'object' && 'roll' in dialog && (
         <RollKeyDialog apiKey={dialog.roll} onClose={close} onRolled={changed} />
       )}
@@ -154,13 +162,17 @@ const scopes = [
   'usage:read',
 ] as const satisfies readonly App.Scope[]
 
-type CreateKeyProps = { readonly onClose: () => void; readonly onCreated: (key: string | undefined) => void }
+type CreateKeyProps = {
+  readonly proposedName: string | undefined
+  readonly onClose: () => void
+  readonly onCreated: (key: string | undefined) => void
+}
 
-function CreateKeyDialog({ onClose, onCreated }: CreateKeyProps) {
+function CreateKeyDialog({ proposedName, onClose, onCreated }: CreateKeyProps) {
   const app = useApp()
   const text = useText(keysText)
   const ui = useText(uiText)
-  const [name, setName] = useState('')
+  const [name, setName] = useState(proposedName ?? '')
   const [chosen, setChosen] = useState<readonly App.Scope[]>(scopes.filter((scope) => scope !== 'webhooks:listen'))
   const [expires, setExpires] = useState('')
   const keys = useRequestKey()

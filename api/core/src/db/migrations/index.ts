@@ -42,6 +42,7 @@ import { up as poolRecords } from './0041-pool-records.ts'
 import { up as operatorCredential } from './0042-operator-credential.ts'
 import { up as usageDetail } from './0043-usage-detail.ts'
 import { up as registrationLocale } from './0044-registration-locale.ts'
+import { up as unnumberedEvents } from './0045-unnumbered-events.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -88,4 +89,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0042-operator-credential': { up: operatorCredential },
   '0043-usage-detail': { up: usageDetail },
   '0044-registration-locale': { up: registrationLocale },
+  '0045-unnumbered-events': { up: unnumberedEvents },
 }

@@ -75,17 +75,22 @@ export function numberEvents(db: Db, workspaceIds: readonly string[]): Promise<n
     await sql`
       select from webhook_stream where workspace_id = any(${ids}::uuid[])
        order by workspace_id for no key update`.execute(tx)
-    // A separate statement, which sees the positions of earlier lock holders.
+    // A separate statement, which sees the positions of earlier lock holders. One subquery per workspace and the array
+    // of ids make PostgreSQL use an index, even if its statistics are those of a burst of events without a position.
     const { rows } = await sql<{ count: number }>`
       with oldest as materialized (
-        select id, workspace_id, created_at from streamed_event
-         where workspace_id = any(${ids}::uuid[]) and position is null order by created_at, id limit ${numberedMax}
+        select e.* from unnest(${ids}::uuid[]) as w (id) cross join lateral (
+          select id, workspace_id, created_at from streamed_event
+           where workspace_id = w.id and position is null order by created_at, id limit ${numberedMax}
+        ) e
+        limit ${numberedMax}
       ), fresh as materialized (
         select id, workspace_id, row_number() over (partition by workspace_id order by created_at, id) as number
           from oldest
       ), numbered as (
         update streamed_event e set position = s.position + fresh.number
-          from fresh join webhook_stream s on s.workspace_id = fresh.workspace_id where e.id = fresh.id
+          from fresh join webhook_stream s on s.workspace_id = fresh.workspace_id
+         where e.id = any(array(select id from fresh)) and e.id = fresh.id
         returning e.workspace_id, e.position
       ), moved as (
         update webhook_stream s set position = n.last
