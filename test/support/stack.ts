@@ -23,6 +23,8 @@ export type ServerName = 'postgres' | 'nats' | 'store' | 'triton'
 export type StackOptions = {
   /** Servers that belong to this test, which may stop, kill or wipe them. */
   readonly own?: readonly ServerName[]
+  /** Starts the test's own PostgreSQL if it is more than one server. */
+  readonly startPostgres?: (dir: string) => Promise<OwnServer>
   /** Additional settings of the test's own PostgreSQL. */
   readonly postgresSettings?: Readonly<Record<string, string>>
   /** Additional variables of a process. */
@@ -101,7 +103,7 @@ export function useStack(options: StackOptions = {}): Stack {
 type Running = { readonly stack: Stack; end(failed: boolean): Promise<void> }
 
 async function startStack(options: StackOptions) {
-  const { own = [], postgresSettings, env = {}, processes = ['api', 'worker', 'dispatcher'] } = options
+  const { own = [], env = {}, processes = ['api', 'worker', 'dispatcher'] } = options
   const dir = join(inject('runDir'), `stack-${randomBytes(4).toString('hex')}`)
   mkdirSync(dir, { recursive: true, mode: 0o755 })
   const ends: (() => unknown)[] = []
@@ -112,7 +114,7 @@ async function startStack(options: StackOptions) {
     for (const endIt of ends.reverse()) await endIt()
   }
   try {
-    const servers = await startOwnServers(own, dir, postgresSettings)
+    const servers = await startOwnServers(own, dir, options)
     ends.push(() => Promise.all([...servers.values()].map((server) => server.stop())))
     const stack = await buildStack(servers, env, { dir, running, ends })
     await Promise.all(processes.map((name) => stack.start(name)))
@@ -126,11 +128,11 @@ async function startStack(options: StackOptions) {
 async function startOwnServers(
   own: readonly ServerName[],
   dir: string,
-  postgresSettings: StackOptions['postgresSettings'],
+  { startPostgres, postgresSettings }: StackOptions,
 ): Promise<Map<ServerName, OwnServer>> {
   const place = { dir, say: (line: string) => void process.stdout.write(`[servers] ${line}\n`) }
   const start: Record<ServerName, () => Promise<OwnServer>> = {
-    postgres: () => ownPostgres(place, undefined, postgresSettings),
+    postgres: () => startPostgres?.(dir) ?? ownPostgres(place, undefined, postgresSettings),
     nats: () => ownNats(place),
     store: () => ownStore(place, storeKeys),
     triton: () => ownTriton(place),
