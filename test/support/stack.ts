@@ -47,6 +47,8 @@ export type Stack = {
   env(name: ProcessName): Env
   /** A running process: the latest by this name. */
   process(name: ProcessName): TestProcess
+  /** All running processes by this name. */
+  processes(name: ProcessName): readonly TestProcess[]
   /** Starts another process, such as a second controller. `env` may be a function of the default settings. */
   start(name: ProcessName, env?: Env | ((env: Env) => Env)): Promise<TestProcess>
 }
@@ -96,6 +98,7 @@ export function useStack(options: StackOptions = {}): Stack {
     server: (name) => there().server(name),
     env: (name) => there().env(name),
     process: (name) => there().process(name),
+    processes: (name) => there().processes(name),
     start: (name, env) => there().start(name, env),
   }
 }
@@ -190,6 +193,7 @@ async function buildStack(
       return server
     },
     process: alive,
+    processes: (name) => running.filter((each) => each.name === name && each.isAlive()),
     start: async (name, more = {}) => {
       const usual = envOf(name)
       const changes = typeof more === 'function' ? more(usual) : more
