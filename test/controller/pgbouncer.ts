@@ -20,7 +20,7 @@ export function isPgbouncerMissing(matching: string): boolean {
   return missing
 }
 
-export type Pooler = Pick<RunningServer, 'stop'> & {
+export type Pooler = Pick<RunningServer, 'stop' | 'pid'> & {
   /** The same database, through the pooler. */
   through(url: string): string
 }
@@ -29,11 +29,16 @@ type PoolerOptions = {
   readonly mode: 'session' | 'transaction'
   /** Connections to PostgreSQL per database and user. */
   readonly poolSize: number
+  /** Connections to PostgreSQL per database; default: no limit. */
+  readonly databaseMax?: number
+  /** Superuser URL of the server; default: the shared one. */
+  readonly serverUrl?: string
 }
 
 /** Starts PgBouncer on a free port; it refuses to run as root. */
-export async function startPgbouncer({ mode, poolSize }: PoolerOptions): Promise<Pooler> {
-  const server = new URL(inject('databaseUrl'))
+export async function startPgbouncer(options: PoolerOptions): Promise<Pooler> {
+  const { mode, poolSize, databaseMax = 0, serverUrl = inject('databaseUrl') } = options
+  const server = new URL(serverUrl)
   const [port = 0] = await freePorts(1)
   const dir = join(inject('runDir'), `pgbouncer-${randomBytes(4).toString('hex')}`)
   mkdirSync(dir, { recursive: true })
@@ -54,7 +59,8 @@ auth_type = scram-sha-256
 auth_file = ${users}
 pool_mode = ${mode}
 default_pool_size = ${poolSize}
-max_client_conn = 200
+max_db_connections = ${databaseMax}
+max_client_conn = 500
 `,
   )
   const user = await unprivilegedUser()
@@ -74,7 +80,7 @@ max_client_conn = 200
     lifetime: 'attached',
     stopSignal: 'SIGINT',
   })
-  return { through, stop: () => running.stop() }
+  return { through, pid: running.pid, stop: () => running.stop() }
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -23,6 +23,8 @@ export type ServerName = 'postgres' | 'nats' | 'store' | 'triton'
 export type StackOptions = {
   /** Servers that belong to this test, which may stop, kill or wipe them. */
   readonly own?: readonly ServerName[]
+  /** Starts the test's own PostgreSQL if it is more than one server. */
+  readonly startPostgres?: (dir: string) => Promise<OwnServer>
   /** Additional settings of the test's own PostgreSQL. */
   readonly postgresSettings?: Readonly<Record<string, string>>
   /** Additional variables of a process. */
@@ -45,6 +47,8 @@ export type Stack = {
   env(name: ProcessName): Env
   /** A running process: the latest by this name. */
   process(name: ProcessName): TestProcess
+  /** All running processes by this name. */
+  processes(name: ProcessName): readonly TestProcess[]
   /** Starts another process, such as a second controller. `env` may be a function of the default settings. */
   start(name: ProcessName, env?: Env | ((env: Env) => Env)): Promise<TestProcess>
 }
@@ -94,6 +98,7 @@ export function useStack(options: StackOptions = {}): Stack {
     server: (name) => there().server(name),
     env: (name) => there().env(name),
     process: (name) => there().process(name),
+    processes: (name) => there().processes(name),
     start: (name, env) => there().start(name, env),
   }
 }
@@ -101,7 +106,7 @@ export function useStack(options: StackOptions = {}): Stack {
 type Running = { readonly stack: Stack; end(failed: boolean): Promise<void> }
 
 async function startStack(options: StackOptions) {
-  const { own = [], postgresSettings, env = {}, processes = ['api', 'worker', 'dispatcher'] } = options
+  const { own = [], env = {}, processes = ['api', 'worker', 'dispatcher'] } = options
   const dir = join(inject('runDir'), `stack-${randomBytes(4).toString('hex')}`)
   mkdirSync(dir, { recursive: true, mode: 0o755 })
   const ends: (() => unknown)[] = []
@@ -112,7 +117,7 @@ async function startStack(options: StackOptions) {
     for (const endIt of ends.reverse()) await endIt()
   }
   try {
-    const servers = await startOwnServers(own, dir, postgresSettings)
+    const servers = await startOwnServers(own, dir, options)
     ends.push(() => Promise.all([...servers.values()].map((server) => server.stop())))
     const stack = await buildStack(servers, env, { dir, running, ends })
     await Promise.all(processes.map((name) => stack.start(name)))
@@ -126,11 +131,11 @@ async function startStack(options: StackOptions) {
 async function startOwnServers(
   own: readonly ServerName[],
   dir: string,
-  postgresSettings: StackOptions['postgresSettings'],
+  { startPostgres, postgresSettings }: StackOptions,
 ): Promise<Map<ServerName, OwnServer>> {
   const place = { dir, say: (line: string) => void process.stdout.write(`[servers] ${line}\n`) }
   const start: Record<ServerName, () => Promise<OwnServer>> = {
-    postgres: () => ownPostgres(place, undefined, postgresSettings),
+    postgres: () => startPostgres?.(dir) ?? ownPostgres(place, undefined, postgresSettings),
     nats: () => ownNats(place),
     store: () => ownStore(place, storeKeys),
     triton: () => ownTriton(place),
@@ -188,6 +193,7 @@ async function buildStack(
       return server
     },
     process: alive,
+    processes: (name) => running.filter((each) => each.name === name && each.isAlive()),
     start: async (name, more = {}) => {
       const usual = envOf(name)
       const changes = typeof more === 'function' ? more(usual) : more

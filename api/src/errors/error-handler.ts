@@ -1,6 +1,6 @@
 // Maps errors to HTTP responses. A MatteError is sent as it is; errors of the framework become INVALID_PARAMS (D3); any
 // other error is logged and answered with a fixed text.
-import { isDatabaseUnavailable } from '@matte/core/db/database'
+import { isDatabaseUnavailable } from '@matte/core/db/database-errors'
 import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
 import { type ErrorCode, MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'

@@ -1,7 +1,7 @@
 // Limits failed credentials per minute and client address over all replicas (D6). Only failures are refused, never a
 // valid key, because many callers may share an address. Keys from a refused address are looked up two at a time, which
 // bounds the load of a flood.
-import { isDatabaseUnavailable } from '@matte/core/db/database'
+import { isDatabaseUnavailable } from '@matte/core/db/database-errors'
 import type { MatteError } from '@matte/core/error'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import pLimit from 'p-limit'

@@ -6,6 +6,7 @@ import type { Connection } from '../database-settings.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
 import type { Service } from '../runtime/service.ts'
+import { hasTooManyConnections, isDatabaseUnavailable } from './database-errors.ts'
 import { observeDatabase, unobserved } from './database-metrics.ts'
 import { failFastPool } from './fail-fast-pool.ts'
 import { refuseSharedSession } from './shared-sessions.ts'
@@ -153,24 +154,6 @@ function createPool(options: DatabaseOptions, url: string, poolOptions: pg.PoolC
   )
   return pool
 }
-
-/** Whether the connection or a starting or stopping server caused the error, so a retry may succeed. */
-export function isDatabaseUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
-  if (/^(08|57P0)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/.test(code))
-    return true
-  if (hasTooManyConnections(error)) return true
-  return unavailableMessages.test(error.message)
-}
-
-const unavailableMessages =
-  /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|query read timeout/i
-
-const hasTooManyConnections = (error: unknown): boolean =>
-  error instanceof Error &&
-  'code' in error &&
-  (error.code === '53300' || error.code === '53400' || /no more connections allowed/.test(error.message)) // PgBouncer
 
 export const isNullViolation = (error: unknown, column: string): boolean =>
   error instanceof pg.DatabaseError && error.code === '23502' && error.column === column

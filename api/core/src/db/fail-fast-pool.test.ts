@@ -89,6 +89,33 @@ describe('failFastPool', () => {
     expect(sent).toEqual(['update a', 'update a', 'begin', 'update b'])
   })
 
+  it('leaves a server that accepts no writes, with all connections of its time', async () => {
+    const { fake, pool, pass } = given()
+    const [released, discarded]: [unknown[], unknown[]] = [[], []]
+    const query = async ({ text }: { text: string }) => {
+      if (text === 'write') throw Object.assign(new Error('read-only transaction'), { code: '25006' })
+      return { rows: [] }
+    }
+    const writes = { ...fake.client, query, release: (discard: unknown) => void released.push(discard) }
+    const reads = { ...fake.client, query, release: (discard: unknown) => void discarded.push(discard) }
+    for (const each of [writes, reads]) {
+      fake.answerWith(() => Promise.resolve(each))
+      await pool.connect() // both are in the pool
+    }
+    pass(5_000)
+    fake.answerWith(() => Promise.resolve(writes))
+    const client = await pool.connect()
+    await expect(client.query('write', [])).rejects.toMatchObject({ code: '25006' })
+    client.release()
+    expect(released).toEqual([true])
+    // The other one is discarded before its next use; a new connection follows.
+    let asked = 0
+    const answers = [reads, { ...fake.client, query }]
+    fake.answerWith(() => Promise.resolve(answers[asked++]))
+    await pool.connect()
+    expect([asked, discarded]).toEqual([2, [true]])
+  })
+
   it('fails at once while the database is unavailable, and lets one caller retry', async () => {
     const { fake, pool, pass } = given()
     fake.answerWith(() => Promise.reject(new Refused()))

@@ -2,11 +2,13 @@
 // - Database unavailable: callers fail at once, and one caller every 250 ms retries.
 // - Database busy: a caller that waits 3 s for a connection gets DatabaseBusy, because this is no outage.
 // - No response (stuck-connections.ts): the connection is closed, because ROLLBACK would wait behind the statement.
+// - Read-only server: after a failover the connection may still lead to the former primary, so it is closed.
 // - Repeated statements are prepared (statement-names.ts); after a deadlock, single statements are retried once.
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Clock } from '../runtime/clock.ts'
+import { isReadOnlyServer } from './database-errors.ts'
 import type { DatabaseObserver } from './database-metrics.ts'
 import { connectWithFallback } from './pool-fallback.ts'
 import { type StatementNames, statementNames } from './statement-names.ts'
@@ -121,14 +123,17 @@ const countUnserved =
 function createGuard(shared: Shared): (client: pg.PoolClient) => Guarded {
   const guarded = new WeakMap<pg.PoolClient, Guarded>()
   return (client) => {
-    const known = guarded.get(client) ?? { client: guardClient(client, shared), madeAtMs: shared.clock.monotonicMs() }
-    guarded.set(client, known)
-    return known
+    const known = guarded.get(client)
+    if (known !== undefined) return known
+    const madeAtMs = shared.clock.monotonicMs()
+    const made = { client: guardClient(client, { ...shared, madeAtMs }), madeAtMs }
+    guarded.set(client, made)
+    return made
   }
 }
 
-function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient {
-  const { names, withBegin, stuck } = shared
+function guardClient(client: pg.PoolClient, shared: Shared & { readonly madeAtMs: number }): PostgresPoolClient {
+  const { names, withBegin, stuck, madeAtMs } = shared
   const statement = { pid: processOf(client), drop: () => void endAtOnce(client) }
   const observe = observeStatements(shared)
   let unfit = false
@@ -145,7 +150,9 @@ function guardClient(client: pg.PoolClient, shared: Shared): PostgresPoolClient 
       failure = error
       const stale = isStale(error)
       const silent = error instanceof Error && error.message === 'Query read timeout'
-      unfit ||= stale || silent
+      const readOnly = isReadOnlyServer(error)
+      unfit ||= stale || silent || readOnly
+      if (readOnly) stuck.leaveServer(madeAtMs)
       if (silent) statement.drop()
       if (stale) names.renew()
       if (inTransaction || !(stale || isDeadlock(error))) throw error // the transaction has failed

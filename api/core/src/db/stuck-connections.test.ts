@@ -40,6 +40,15 @@ describe('stuckConnections', () => {
     expect([dropped, stuck.isStale(0), stuck.isStale(3_100)]).toEqual([[1], true, false])
   })
 
+  it('marks older connections stale on leaving a server, unless the new ones lead to the same', async () => {
+    const { stuck, pass } = given(async () => new Set())
+    await pass(5_000)
+    stuck.leaveServer(4_500)
+    expect(stuck.isStale(0)).toBe(false)
+    stuck.leaveServer(0)
+    expect([stuck.isStale(4_999), stuck.isStale(5_000)]).toEqual([true, false])
+  })
+
   it('keeps a connection that got its response meanwhile', async () => {
     const misses: (() => void)[] = []
     const { send, pass, dropped } = given(async () => {

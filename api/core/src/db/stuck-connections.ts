@@ -9,6 +9,8 @@ const silentMs = 2_000
 /** Two misses are needed, because a response may be on its way at the first. */
 const checkEveryMs = 1_000
 const missesUntilStuck = 2
+/** A younger connection already used the current route, so a new one would lead to the same server. */
+const settledMs = 1_000
 
 type Statement = {
   readonly pid: number
@@ -54,6 +56,11 @@ export function stuckConnections({
       const running = { ...statement, sinceMs: clock.monotonicMs(), misses: 0 }
       all.add(running)
       return () => void all.delete(running)
+    },
+    /** The server of a connection accepts no writes: connections of its time are not reused. */
+    leaveServer: (madeAtMs: number): void => {
+      const nowMs = clock.monotonicMs()
+      if (nowMs - madeAtMs >= settledMs) staleBeforeMs = nowMs
     },
     isStale: (madeAtMs: number): boolean => madeAtMs < staleBeforeMs,
     close: () => clearInterval(timer),

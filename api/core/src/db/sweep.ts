@@ -1,6 +1,6 @@
 // Error handling of sweeps: a failing part, row or workspace does not stop the others. The sweep skips it and reports
 // it at the end.
-import { isDatabaseUnavailable } from './database.ts'
+import { isDatabaseUnavailable } from './database-errors.ts'
 
 type Aside = Map<string, unknown>
 

@@ -2,7 +2,7 @@
 // new reason to keep it, and the steps of rollouts. Nothing here delays or fails a reconcile pass: records wait in a
 // bounded queue. During an outage of the database decisions and steps wait, and samples are dropped. A former leader's
 // records are fenced by the database (record-pool.ts).
-import { isDatabaseUnavailable } from '@matte/core/db/database'
+import { isDatabaseUnavailable } from '@matte/core/db/database-errors'
 import type { PoolRecord } from '@matte/core/pool/record-pool'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
 import { pause } from '@matte/core/runtime/service'

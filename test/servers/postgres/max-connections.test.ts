@@ -1,0 +1,68 @@
+// Other programs take every connection of the server, up to `max_connections`.
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { urlAs } from '../../support/roles.ts'
+import { useStack } from '../../support/stack.ts'
+import { until } from '../../support/until.ts'
+import { type LoadedService, loadService } from './loaded-service.ts'
+
+const timeout = 400_000 // a bound against hanging
+
+describe('a PostgreSQL at max_connections', () => {
+  const stack = useStack({ own: ['postgres'], postgresSettings: { max_connections: '40' }, processes: [] })
+  const holders: pg.Client[] = []
+  let service: LoadedService
+  beforeAll(async () => {
+    service = await loadService(stack)
+  })
+  afterAll(async () => {
+    await release()
+    await service?.close()
+  })
+
+  const release = () => Promise.all(holders.splice(0).map((client) => client.end().catch(() => undefined)))
+
+  /** Opens connections until the server has none left. */
+  async function takeAll(): Promise<void> {
+    const connectionString = urlAs('api', stack.env('api').DATABASE_URL ?? '')
+    for (;;) {
+      const client = new pg.Client({ connectionString, application_name: 'holder' })
+      client.on('error', () => undefined)
+      try {
+        await client.connect()
+        holders.push(client)
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === '53300') return
+        throw error
+      }
+    }
+  }
+  /** Ends the sessions of Matte; returns how many it has afterwards. The test uses a reserved connection. */
+  async function endSessions(): Promise<number> {
+    const own = sql`usename <> 'matte' and application_name <> 'holder' and datname = current_database()`
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity where ${own}`.execute(stack.db)
+    await takeAll()
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity where ${own}`.execute(stack.db)
+    return rows[0]?.count ?? 0
+  }
+
+  it('serves with the connections that the processes have', { timeout }, async () => {
+    await service.untilMore(20)
+    await takeAll()
+    await service.untilAccepted('the service accepts with a full server')
+    await service.untilMore(30)
+  })
+
+  it('answers with errors that callers repeat while it has none, and goes on', { timeout }, async () => {
+    await until('no process has a connection', async () => (await endSessions()) === 0)
+    const before = service.refused()
+    await until('callers get errors', () => service.refused() > before + 10)
+    await release()
+    await service.untilAccepted('the service accepts again')
+    await service.untilMore(30)
+    await service.end()
+    await service.expectAgreement()
+  })
+})
