@@ -11,7 +11,7 @@ installed := node_modules/.installed
 version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down console logs demo admin model-add model-fetch-isnet check unit int gen docs verify house
-.PHONY: test test-faults test-cluster test-clients test-browser test-all smoke e2e e2e-full sim sim-full bench quality memory soak
+.PHONY: test test-faults test-servers test-cluster test-clients test-browser test-all smoke e2e e2e-full sim sim-full bench quality memory soak
 .PHONY: images clients chart sbom dashboards mails screenshots
 
 help: ## print this list
@@ -79,6 +79,9 @@ test: $(installed) ## types, lint, unit, scaling rule, chart, and integration ag
 test-faults: $(installed) ## kills, outages, overload, hostile files, costs, old data, PostgreSQL 15: half an hour
 	@node test/run.ts faults
 
+test-servers: $(installed) ## highly available servers that lose a member under load: PostgreSQL, PgBouncer, NATS, store
+	@node test/run.ts servers
+
 test-clients: $(installed) ## the clients of both languages and the command line against a running service
 	@node test/run.ts clients
 
@@ -89,7 +92,7 @@ test-cluster: $(installed) ## image, chart, installations and the operator on th
 	@node test/run.ts cluster
 
 test-all: $(installed) ## all tests above with one summary, before a release
-	@node test/run.ts check sim render int faults cluster
+	@node test/run.ts check sim render int faults servers cluster
 
 smoke: $(installed) ## install the chart on the cluster of the kube context, process a photo, scale a pool
 	@node test/run.ts smoke

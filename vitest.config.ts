@@ -105,6 +105,11 @@ export default defineConfig({
       },
       {
         extends: true,
+        // Highly available servers: standbys, poolers and clusters that lose a member under load.
+        test: { ...onServers, name: 'servers', include: ['test/servers/**/*.test.ts'] },
+      },
+      {
+        extends: true,
         // The operator against an API server.
         test: { ...onServers, name: 'kube', include: ['test/kube/**/*.test.ts'] },
       },
