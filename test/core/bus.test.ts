@@ -202,7 +202,7 @@ describe('a consumer', () => {
     const server = await ownNats({ dir, say: () => undefined }, { memoryMegabytes: 0 })
     const prefix = newPrefix()
     const storage = await withNats(server.url, async (connection) => {
-      await ensureStream(connection, prefix, 'nudges')
+      await ensureStream(connection, { prefix, replicas: 1, logger }, 'nudges')
       return (await (await jetstreamManager(connection)).streams.info(streamName(prefix, 'nudges'))).config.storage
     }).finally(async () => {
       await server.stop()
