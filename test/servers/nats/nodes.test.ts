@@ -1,5 +1,9 @@
 // A cluster of three NATS servers that loses servers, leaders, routes and its quorum while callers create tasks. Matte
 // goes on by its timers, and by nudges again once the stream has a leader.
+import { openBus } from '@matte/core/bus/bus'
+import { consume } from '@matte/core/bus/consume'
+import { publishDeadLetter } from '@matte/core/bus/publish'
+import { durables, streamName } from '@matte/core/bus/streams'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { generateApiKey } from '@matte/core/workspace/api-key'
@@ -7,6 +11,7 @@ import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../support/client.ts'
 import { type Fake, startFake } from '../../support/fake-triton.ts'
@@ -22,6 +27,8 @@ import { expectNothingLost, type Load, readWaits, startLoad, type Waits } from '
 const withoutQuorumMs = Number(process.env.NATS_WITHOUT_QUORUM_MS ?? 60_000)
 /** Tasks of each calm phase. */
 const many = 30
+/** One caller alone shows the timer: no other task's end makes the worker look again. */
+const callers = Number(process.env.NATS_CALLERS ?? 3)
 
 const prefix = newPrefix()
 const nudges = `${prefix}-nudges`
@@ -75,7 +82,7 @@ describe('a NATS cluster of three', { timeout: withoutQuorumMs + 300_000 }, () =
     await stack.start('worker', { ...env, MODELS_STATIC: JSON.stringify(models), CLAIM_EVERY_MS: '1000' })
     await stack.start('dispatcher', env)
     const imageUrl = await createClient(api.url, key.key).upload(lemur())
-    load = startLoad({ origin: api.url, apiKey: key.key, imageUrl, callbackUrl: receiver.url })
+    load = startLoad({ origin: api.url, apiKey: key.key, imageUrl, callbackUrl: receiver.url }, callers)
     await load.untilMore(3)
   })
   afterAll(async () => {
@@ -96,6 +103,36 @@ describe('a NATS cluster of three', { timeout: withoutQuorumMs + 300_000 }, () =
       expect(info.cluster?.replicas).toHaveLength(2)
     }
     await during('calm', () => load.untilMore(many))
+  })
+
+  it('changes the copies of existing streams and their durables with the setting, up and down', async () => {
+    const other = newPrefix()
+    const logger = pino({ level: 'silent' })
+    const names = (['nudges', 'dead-letters'] as const).map((name) => streamName(other, name))
+    for (const replicas of [1, 3, 1]) {
+      const bus = openBus({ url: cluster.url, prefix: other, replicas, logger, name: 'test' })
+      const durable = durables.taskNudges(other)
+      const consumer = consume({ bus, durable, logger, wake: () => undefined })
+      await bus.start()
+      await until('the bus is connected', () => bus.connection())
+      await consumer.start()
+      await publishDeadLetter(bus, { modelVersion: 'u2netp', body: {}, id: String(replicas) })
+      await until(`everything has ${replicas} copies`, () =>
+        cluster.ask(async (connection) => {
+          const manager = await jetstreamManager(connection)
+          const streams = await Promise.all(names.map((name) => manager.streams.info(name)))
+          const clusters = [...streams, await manager.consumers.info(streamName(other, 'nudges'), durable.name)]
+          return (
+            streams.every(({ config }) => config.num_replicas === replicas) &&
+            clusters.every((info) => (info.cluster?.replicas ?? []).length === replicas - 1)
+          )
+        }),
+      )
+      await consumer.stop()
+      await bus.stop()
+    }
+    const { state } = await cluster.untilCurrent(streamName(other, 'dead-letters'))
+    expect(state.messages).toBe(3)
   })
 
   it('goes on while the leading server is killed, and with it again', async () => {
