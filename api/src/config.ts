@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
 import { auditSettings } from '@matte/core/retention/settings'
+import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   ConfigError,
   choice,
@@ -176,16 +177,8 @@ export const configSchema = {
     min: 1,
     max: 1_000,
   }),
-  natsUrl: parsed(
-    'NATS_URL',
-    { description: 'nats:// or tls:// URLs separated by commas, such as nats://user:password@host:4222', secret: true },
-    checkNatsUrls,
-  ),
-  natsStreamPrefix: parsed(
-    'NATS_STREAM_PREFIX',
-    { description: 'prefix of stream names; must differ between installations on one NATS server', default: 'matte' },
-    parseStreamPrefix,
-  ),
+  ...busSettings,
+  ...authoritySettings,
   s3Endpoint: parsed(
     'S3_ENDPOINT',
     { description: 'origin of the object store as this process reaches it, such as http://127.0.0.1:8333' },
@@ -401,11 +394,6 @@ function parseBucketName(value: string): string {
     throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')
   if (/^(api|v1|files)/.test(value)) throw new Error('must not begin with api, v1 or files')
   if (['assets', 'docs'].includes(value)) throw new Error('must not be assets or docs: the API serves these paths')
-  return value
-}
-
-function parseStreamPrefix(value: string): string {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new Error('must be 1 to 64 of A-Z a-z 0-9 _ -')
   return value
 }
 

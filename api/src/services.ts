@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { createNudge } from '@matte/core/bus/nudge'
+import { busOf } from '@matte/core/bus-settings'
 import { connectionOf } from '@matte/core/database-settings'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
@@ -129,11 +130,11 @@ function listeningLoops({ config, ...deps }: StreamDeps) {
 }
 
 function openEdges(config: Config, metrics: EdgeMetrics, logger: Logger) {
-  const { databasePoolMax: poolMax, natsUrl, natsStreamPrefix: prefix } = config
+  const { databasePoolMax: poolMax } = config
   return {
     database: openDatabase({ ...connectionOf(config), poolMax, logger, metrics, applicationName: 'matte-api' }),
     bucket: openStore(config, metrics, logger),
-    bus: openBus({ url: natsUrl, prefix, logger, metrics, name: 'matte-api' }),
+    bus: openBus({ ...busOf(config), logger, metrics, name: 'matte-api' }),
   }
 }
 

@@ -1,7 +1,8 @@
-import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
 import { defaultLicencePolicy, parseLicencePolicy } from '@matte/core/model/licence-policy'
 import { auditSettings } from '@matte/core/retention/settings'
+import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   ConfigError,
   choice,
@@ -30,12 +31,8 @@ export const schema = {
     min: 2,
     description: 'maximum database connections of this process; docs/operations/scale.md adds them up',
   }),
-  natsUrl: parsed(
-    'NATS_URL',
-    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
-    checkNatsUrls,
-  ),
-  natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
+  ...busSettings,
+  ...authoritySettings,
   s3Endpoint: secret('S3_ENDPOINT', { description: 'URL of the object store for this process' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
@@ -77,8 +74,8 @@ export const schema = {
     {
       default: [],
       description:
-        'models served without Kubernetes: [{"name","tritonModel","addresses":["host:port"],"default","licence"}]; ' +
-        'needed unless TRITON_POOLS is on',
+        'models served without Kubernetes: ' +
+        '[{"name","tritonModel","addresses":["host:port"],"default","licence","tls"}]; needed unless TRITON_POOLS is on',
     },
     checkModels,
   ),
@@ -205,11 +202,16 @@ function checkModels(value: unknown): readonly StaticModel[] {
     }
     const wrong = addresses.find((address) => !/^[^\s/]+:\d{1,5}$/.test(String(address)))
     if (wrong !== undefined) throw new Error(`entry ${index} has an address that is not host:port`)
-    const { licence } = entry
+    const { licence, tls = false } = entry
+    if (typeof tls !== 'boolean') throw new Error(`entry ${index} has a tls that is not true or false`)
     if (licence !== undefined && typeof licence !== 'string')
       throw new Error(`entry ${index} has a licence that is not a string`)
-    return { name, tritonModel, addresses, default: entry.default === true, ...(licence && { licence }) }
+    const more = { ...(licence && { licence }), ...(tls && { tls }) }
+    return { name, tritonModel, addresses, default: entry.default === true, ...more }
   })
+  const plain = new Set(models.flatMap((model) => (model.tls ? [] : model.addresses)))
+  const both = models.find((model) => model.tls && model.addresses.some((address) => plain.has(address)))
+  if (both !== undefined) throw new Error(`${both.name} has tls and shares an address with a model without`)
   if (models.filter((model) => model.default).length > 1) throw new Error('may have one default only')
   return models
 }

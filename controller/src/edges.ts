@@ -1,4 +1,5 @@
 import { openBus } from '@matte/core/bus/bus'
+import { busOf } from '@matte/core/bus-settings'
 import { connectionOf } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
@@ -6,8 +7,9 @@ import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Logger } from 'pino'
 import type { OperatorConfig } from './operator-config.ts'
 
-type EdgeConfig = Pick<OperatorConfig, 'databasePoolMax' | 'natsUrl' | 'natsStreamPrefix'> &
-  Parameters<typeof connectionOf>[0]
+type EdgeConfig = Pick<OperatorConfig, 'databasePoolMax'> &
+  Parameters<typeof connectionOf>[0] &
+  Parameters<typeof busOf>[0]
 
 type EdgeOptions = {
   readonly process: 'worker' | 'operator'
@@ -27,6 +29,6 @@ export function openEdges({ process, config, more, logger }: EdgeOptions) {
     logger,
     metrics: edges,
   })
-  const bus = openBus({ url: config.natsUrl, prefix: config.natsStreamPrefix, name, logger, metrics: edges })
+  const bus = openBus({ ...busOf(config), name, logger, metrics: edges })
   return { database, db: database.db, bus, registry, edges, logger }
 }

@@ -1,5 +1,6 @@
 // Entry point of the worker and the operator. Neither loads the code of the other: the worker changes nothing in the
 // cluster, and the operator decodes no image.
+import { trustAuthorities } from '@matte/core/runtime/authorities'
 import { ConfigError } from '@matte/core/runtime/env'
 import { runMain, runServices } from '@matte/core/runtime/main'
 import { readConfig } from './config.ts'
@@ -9,12 +10,14 @@ type Process = Parameters<typeof runServices>[0]
 
 async function worker(): Promise<Process> {
   const config = readConfig(process.env)
+  trustAuthorities(config.trustedCaFile)
   const { buildServices } = await import('./worker-services.ts')
   return { ...(await buildServices(config)), stopWithinMs: config.stopWithinMs }
 }
 
 async function operator(): Promise<Process> {
   const config = readOperatorConfig(process.env)
+  trustAuthorities(config.trustedCaFile)
   const { buildServices } = await import('./operator-services.ts')
   return { ...(await buildServices(config)), stopWithinMs: config.stopWithinMs }
 }

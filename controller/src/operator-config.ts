@@ -1,5 +1,7 @@
 // Settings of the operator. It has none of the object store, so the process holds no key of the store.
+import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
+import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   ConfigError,
   choice,
@@ -16,8 +18,8 @@ import { releaseOf, schema as worker } from './config.ts'
 export const operatorSchema = {
   ...databaseSettings,
   databasePoolMax: worker.databasePoolMax,
-  natsUrl: worker.natsUrl,
-  natsStreamPrefix: worker.natsStreamPrefix,
+  ...busSettings,
+  ...authoritySettings,
   kubeNamespace: worker.kubeNamespace,
   kubeNamespaces: worker.kubeNamespaces,
   poolRelease: worker.poolRelease,

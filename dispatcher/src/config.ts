@@ -1,5 +1,6 @@
-import { checkNatsUrls } from '@matte/core/bus/nats-urls'
+import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
+import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   choice,
   type Env,
@@ -7,7 +8,6 @@ import {
   type Infer,
   int,
   optionalSecret,
-  parsed,
   parseEnv,
   type Setting,
   secret,
@@ -42,12 +42,8 @@ export const schema = {
     min: 2,
     description: 'maximum database connections of this process; docs/operations/scale.md adds them up',
   }),
-  natsUrl: parsed(
-    'NATS_URL',
-    { description: 'nats:// or tls:// URLs joined by commas, such as nats://user:password@host:4222', secret: true },
-    checkNatsUrls,
-  ),
-  natsStreamPrefix: text('NATS_STREAM_PREFIX', { default: 'matte', description: 'first token of every subject' }),
+  ...busSettings,
+  ...authoritySettings,
   masterKeys,
   retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {
     description: 'seconds in one minute of the retry schedule',

@@ -3,6 +3,7 @@
 import { type Bus, openBus } from '@matte/core/bus/bus'
 import { consume } from '@matte/core/bus/consume'
 import { durables } from '@matte/core/bus/streams'
+import { busOf } from '@matte/core/bus-settings'
 import { connectionOf } from '@matte/core/database-settings'
 import { type Db, openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
@@ -58,7 +59,7 @@ export async function buildServices(config: Config): Promise<Services> {
   })
   const { db } = database
   const settings = settingsCache(db, logger)
-  const bus = openBus({ url: config.natsUrl, prefix, logger, metrics, name: 'matte-dispatcher' })
+  const bus = openBus({ ...busOf(config), logger, metrics, name: 'matte-dispatcher' })
   const { deniedNetworks, egressProxy: proxy } = config
   const http = createHttpClient({ deniedNetworks, proxy, timeoutMs: config.timeoutSeconds * 1_000 })
   const due = buildDueLoop(config, { db, http, settings, registry, logger })

@@ -202,7 +202,7 @@ describe('a consumer', () => {
     const server = await ownNats({ dir, say: () => undefined }, { memoryMegabytes: 0 })
     const prefix = newPrefix()
     const storage = await withNats(server.url, async (connection) => {
-      await ensureStream(connection, prefix, 'nudges')
+      await ensureStream(connection, { prefix, replicas: 1, logger }, 'nudges')
       return (await (await jetstreamManager(connection)).streams.info(streamName(prefix, 'nudges'))).config.storage
     }).finally(async () => {
       await server.stop()
@@ -210,6 +210,20 @@ describe('a consumer', () => {
     })
     expect(storage).toBe('file')
   })
+})
+
+it('keeps a stream as it is while the server has no room for the copies of the setting', async () => {
+  const prefix = newPrefix()
+  prefixes.push(prefix)
+  const warnings: string[] = []
+  const loud = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
+  const info = await withNats(inject('natsUrl'), async (connection) => {
+    await ensureStream(connection, { prefix, replicas: 1, logger }, 'nudges')
+    await ensureStream(connection, { prefix, replicas: 3, logger: loud }, 'nudges')
+    return (await jetstreamManager(connection)).streams.info(streamName(prefix, 'nudges'))
+  })
+  expect(info.config.num_replicas).toBe(1)
+  expect(warnings.join()).toContain('stream was not updated')
 })
 
 describe('a change notification', () => {

@@ -25,6 +25,8 @@ import { until } from './until.ts'
 export const deafBus: Bus = {
   name: 'bus',
   prefix: 'none',
+  replicas: 1,
+  logger: pino({ level: 'silent' }),
   connection: () => undefined,
   start: () => undefined,
   stop: () => undefined,

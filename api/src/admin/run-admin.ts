@@ -4,6 +4,7 @@ import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { auditSettings } from '@matte/core/retention/settings'
+import { authoritySettings, trustAuthorities } from '@matte/core/runtime/authorities'
 import {
   ConfigError,
   choice,
@@ -36,6 +37,7 @@ const roleSettings = {
 
 const configSchema = {
   ...databaseSettings,
+  ...authoritySettings,
   plans: json('PLANS', { description: 'changes to the plans, as the API has them', default: defaultPlans }, parsePlans),
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production disables features that are for trials only',
@@ -82,6 +84,7 @@ async function answer(asked: AskedCommand, env: Env, stderr: Output): Promise<st
 
 async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<Readonly<Record<string, unknown>>> {
   const config = parseEnv(configSchema, env)
+  trustAuthorities(config.trustedCaFile)
   const logger = createLogger('admin', 'warn', { write: (line) => void stderr.write(line) })
   const database = openDatabase({ ...connectionOf(config), poolMax: 2, logger, applicationName: 'matte-admin' })
   const { db } = database

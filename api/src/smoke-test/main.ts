@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { connectionOf, databaseSettings } from '@matte/core/database-settings'
+import { authoritySettings, trustAuthorities } from '@matte/core/runtime/authorities'
 import { int, optionalSecret, optionalText, parseEnv, text } from '@matte/core/runtime/env'
 import { runMain } from '@matte/core/runtime/main'
 import { openCluster, rejectOnMissingImage } from './missing-images.ts'
@@ -19,6 +20,7 @@ const schema = {
   }),
   apiKey: optionalSecret('MATTE_API_KEY', { description: 'key of the workspace; or --key' }),
   ...databaseSettings,
+  ...authoritySettings,
   databaseUrl: optionalSecret(databaseSettings.databaseUrl.variable, { description: 'needed with RECEIVER_HOST' }),
   receiverHost: optionalText('RECEIVER_HOST', {
     description: 'host under which the dispatcher reaches this pod: also checks a webhook',
@@ -83,6 +85,7 @@ async function whileImagesAreFound<T>(namespace: string, release: string, work: 
 
 await runMain(async () => {
   const config = parseEnv(schema, process.env)
+  trustAuthorities(config.trustedCaFile)
   const { values } = parseArgs({
     options: {
       key: { type: 'string', default: config.apiKey ?? '' },

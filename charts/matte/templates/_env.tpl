@@ -7,8 +7,15 @@
 {{- define "matte.env.common" -}}
 - { name: MATTE_ENV, value: production }
 - { name: HOST, value: {{ ternary "::" "0.0.0.0" .Values.ipv6 | quote }} }
+{{- include "matte.env.authorities" . }}
 {{- with .Values.plans }}
 - { name: PLANS, value: {{ toJson . | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- define "matte.env.authorities" -}}
+{{- if or .Values.trustedAuthorities.configMap .Values.trustedAuthorities.secret }}
+- { name: TRUSTED_CA_FILE, value: /etc/matte/authorities/ca.crt }
 {{- end }}
 {{- end -}}
 
@@ -86,6 +93,14 @@
 {{- define "matte.env.nats" -}}
 {{- $own := .Values.nats.existingSecret -}}
 {{- include "matte.fromSecret" (dict "name" "NATS_URL" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "NATS_URL" (ne $own.name ""))) }}
+- { name: NATS_REPLICAS, value: {{ .Values.nats.replicas | quote }} }
+{{- if .Values.nats.credsSecret.name }}
+- { name: NATS_CREDS_FILE, value: /etc/matte/nats-creds/user.creds }
+{{- end }}
+{{- if .Values.nats.certificateSecret.name }}
+- { name: NATS_CERT_FILE, value: /etc/matte/nats-certificate/tls.crt }
+- { name: NATS_KEY_FILE, value: /etc/matte/nats-certificate/tls.key }
+{{- end }}
 - { name: NATS_STREAM_PREFIX, value: {{ .Values.nats.streamPrefix | default (printf "%s-%s" .Release.Namespace (include "matte.fullname" .) | trunc 64) | quote }} }
 {{- end -}}
 

@@ -45,6 +45,49 @@ envFrom:
 {{- end }}
 {{- end -}}
 
+{{- /* Files of Secrets and ConfigMaps that a process reads: dict "root" $, "nats" true for a process that uses NATS. */ -}}
+{{- define "matte.fileMounts" -}}
+{{- with .root.Values.trustedAuthorities }}
+{{- if or .configMap .secret }}
+- { name: authorities, mountPath: /etc/matte/authorities, readOnly: true }
+{{- end }}
+{{- end }}
+{{- if and .nats .root.Values.nats.credsSecret.name }}
+- { name: nats-creds, mountPath: /etc/matte/nats-creds, readOnly: true }
+{{- end }}
+{{- if and .nats .root.Values.nats.certificateSecret.name }}
+- { name: nats-certificate, mountPath: /etc/matte/nats-certificate, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- define "matte.fileVolumes" -}}
+{{- with .root.Values.trustedAuthorities }}
+{{- if .configMap }}
+- name: authorities
+  configMap: { name: {{ .configMap | quote }}, items: [{ key: {{ .key | quote }}, path: ca.crt }] }
+{{- else if .secret }}
+- name: authorities
+  secret: { secretName: {{ .secret | quote }}, items: [{ key: {{ .key | quote }}, path: ca.crt }] }
+{{- end }}
+{{- end }}
+{{- if .nats }}
+{{- with .root.Values.nats.credsSecret }}
+{{- if .name }}
+- name: nats-creds
+  secret: { secretName: {{ .name | quote }}, items: [{ key: {{ .key | quote }}, path: user.creds }] }
+{{- end }}
+{{- end }}
+{{- with .root.Values.nats.certificateSecret }}
+{{- if .name }}
+- name: nats-certificate
+  secret:
+    secretName: {{ .name | quote }}
+    items: [{ key: {{ .certKey | quote }}, path: tls.crt }, { key: {{ .keyKey | quote }}, path: tls.key }]
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- /* Scheduling of pods: dict "root" $ "component" "api" "pod" .Values.api.pod */ -}}
 {{- define "matte.scheduling" -}}
 {{- with .pod.priorityClassName }}
@@ -181,6 +224,9 @@ spec:
             {{- include "matte.containerSecurity" . | nindent 12 }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
+            {{- with include "matte.fileMounts" (dict "root" $root "nats" true) | trim }}
+            {{- . | nindent 12 }}
+            {{- end }}
             {{- if and .store (include "matte.projectedIdentity" $root) }}
             - { name: store-identity, mountPath: /var/run/secrets/matte.dev/store, readOnly: true }
             {{- end }}
@@ -192,6 +238,9 @@ spec:
         {{- end }}
       volumes:
         - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+        {{- with include "matte.fileVolumes" (dict "root" $root "nats" true) | trim }}
+        {{- . | nindent 8 }}
+        {{- end }}
         {{- if and .store (include "matte.projectedIdentity" $root) }}
         - name: store-identity
           projected:

@@ -39,8 +39,9 @@ export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, 
     return log.warn('claim was lost; work stopped')
   }
   try {
-    if (stopped || isUnavailable(error) || (await isOutage(store, error))) {
-      const isGivenBack = (await giveBackClaim(db, task, 0)) !== undefined
+    const isThrottled = error instanceof StorageError && error.throttled
+    if (stopped || isUnavailable(error) || isThrottled || (await isOutage(store, error))) {
+      const isGivenBack = (await giveBackClaim(db, task, isThrottled ? throttledMs() : 0)) !== undefined
       metrics.attemptEnded(isGivenBack ? 'given_back' : 'lost')
       if (!isGivenBack) return log.warn({ err: error }, 'claim was lost; nothing given back')
       return log.info({ err: error, stopped }, 'task given back')
@@ -59,6 +60,9 @@ export async function recordFailure(deps: RecordFailureDeps, task: ClaimedTask, 
     log.error({ err: notRecorded, cause: error }, 'task outcome not recorded')
   }
 }
+
+/** Pause before a throttled store is asked again, spread over two seconds. */
+const throttledMs = (): number => 1_000 + Math.random() * 2_000
 
 /** A store that answers the probe but rejects one task is up: that attempt counts, so the task ends eventually. */
 const isOutage = async (store: RecordFailureDeps['store'], error: unknown): Promise<boolean> =>

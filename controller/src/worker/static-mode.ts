@@ -30,6 +30,8 @@ export type StaticModel = {
   readonly tritonModel: string
   readonly addresses: readonly string[]
   readonly default: boolean
+  /** Whether its addresses speak TLS. */
+  readonly tls?: boolean
   /** SPDX, if the model's own entry names none. */
   readonly licence?: string | undefined
 }
@@ -51,7 +53,8 @@ const pauses = { usableMs: 1_000, missingMs: 1_000 }
 
 export function staticPods(options: StaticPodsOptions): PodSource {
   const { models, Stub, logger, metrics, channels = 1, licences } = options
-  const connect = (address: string) => connectTriton(Stub, address, { channels })
+  const secured = new Set(models.flatMap(({ tls, addresses }) => (tls ? addresses : [])))
+  const connect = (address: string) => connectTriton(Stub, address, { channels, tls: secured.has(address) })
   const list = createPodList({ connect, pauses, logger, metrics, licences })
   list.set(staticMembers(models))
   return { ...list, name: 'static-pods' }

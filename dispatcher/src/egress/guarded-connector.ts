@@ -3,6 +3,7 @@
 // option because undici calls no lookup for a host that is an IP address.
 
 import { connect as connectTcp, isIPv6, type LookupFunction, type Socket } from 'node:net'
+import { foreignTrust } from '@matte/core/runtime/authorities'
 import { orAborted } from '@matte/core/runtime/race'
 import { buildConnector } from 'undici'
 import type { EgressProxy } from '../settings/egress-proxy.ts'
@@ -32,7 +33,9 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
   const { connectTimeoutMs, ca } = options
   // HTTP/1.1 only: with HTTP/2, one hanging handshake would hold every request to its origin. The limit below covers
   // all phases, so the connector needs no timeout.
-  const startTls = buildConnector({ allowH2: false, timeout: 0, ...(ca !== undefined && { ca }) })
+  const secureContext = foreignTrust()
+  const trust = ca === undefined ? secureContext && { secureContext } : { ca }
+  const startTls = buildConnector({ allowH2: false, timeout: 0, ...trust })
 
   async function establish(target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
     const { hostname, port, protocol } = target

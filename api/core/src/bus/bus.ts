@@ -1,5 +1,6 @@
 // NATS connection, made in the background and retried forever, because no process depends on it.
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { readFileSync } from 'node:fs'
+import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Logger } from 'pino'
 import { repeat } from '../runtime/loop.ts'
 import type { EdgeMetrics } from '../runtime/metrics/edge-metrics.ts'
@@ -7,9 +8,17 @@ import type { Service } from '../runtime/service.ts'
 import { busMetrics } from './bus-metrics.ts'
 import { readNatsUrls } from './nats-urls.ts'
 
-type BusOptions = {
+/** Servers of NATS, and how this installation uses them (bus-settings.ts). */
+export type BusAccess = {
   readonly url: string
   readonly prefix: string
+  /** Copies of each stream; 1 by default. */
+  readonly replicas?: number
+  readonly credsFile?: string
+  readonly clientCertificate?: { readonly certFile: string; readonly keyFile: string }
+}
+
+type BusOptions = BusAccess & {
   readonly logger: Logger
   readonly name: string
   readonly metrics?: EdgeMetrics
@@ -17,12 +26,14 @@ type BusOptions = {
 
 export type Bus = Service & {
   readonly prefix: string
+  readonly replicas: number
+  readonly logger: Logger
   connection(): NatsConnection | undefined
 }
 
 const reconnectMs = 500
 
-export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus {
+export function openBus({ prefix, replicas = 1, logger, name, metrics, ...access }: BusOptions): Bus {
   let live: NatsConnection | undefined
   const state = observeBus(metrics)
   let reported = false
@@ -30,7 +41,7 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
   async function connectAndWatch(signal: AbortSignal): Promise<number> {
     try {
       live = await connect({
-        ...readNatsUrls(url),
+        ...readAccess(access),
         name,
         maxReconnectAttempts: -1, // the default gives up after 20 s
         reconnectTimeWait: reconnectMs,
@@ -72,6 +83,8 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
   return {
     name: connecting.name,
     prefix,
+    replicas,
+    logger,
     start: connecting.start,
     stop: async () => {
       const stopped = connecting.stop()
@@ -79,6 +92,26 @@ export function openBus({ url, prefix, logger, name, metrics }: BusOptions): Bus
       await stopped
     },
     connection: () => (live?.isClosed() ? undefined : live),
+  }
+}
+
+/** Files are read at each connection, so renewed ones need no restart. */
+function readAccess({ url, credsFile, clientCertificate }: Omit<BusAccess, 'prefix'>): NodeConnectionOptions {
+  return {
+    ...readNatsUrls(url),
+    ...(clientCertificate !== undefined && { tls: clientCertificate }),
+    ...(credsFile !== undefined && { authenticator: credsAuthenticator(latest(credsFile)) }),
+  }
+}
+
+/** Contents of a file; its last readable contents while a volume replaces it. */
+function latest(file: string): () => Uint8Array {
+  let contents = readFileSync(file)
+  return () => {
+    try {
+      contents = readFileSync(file)
+    } catch {}
+    return contents
   }
 }
 

@@ -49,7 +49,7 @@ export function consume({ bus, durable, logger, ready, wake }: ConsumeOptions): 
   async function pullWhileConnected(signal: AbortSignal): Promise<number> {
     const connection = bus.connection()
     try {
-      if (connection) await pullFrom(await ensureConsumer(connection, bus.prefix, durable), signal)
+      if (connection) await pullFrom(await ensureConsumer(connection, bus, durable), signal)
     } catch (error) {
       if (!signal.aborted) logger.warn({ err: error, durable: durable.name }, 'pulling nudges failed')
     }
@@ -59,10 +59,10 @@ export function consume({ bus, durable, logger, ready, wake }: ConsumeOptions): 
   return repeat({ name: `nudges-${durable.name}`, pass: pullWhileConnected })
 }
 
-async function ensureConsumer(connection: NatsConnection, prefix: string, durable: Durable): Promise<Consumer> {
-  await ensureStream(connection, prefix, 'nudges')
+async function ensureConsumer(connection: NatsConnection, owner: StreamOwner, durable: Durable): Promise<Consumer> {
+  await ensureStream(connection, owner, 'nudges')
   const manager = await jetstreamManager(connection)
-  const stream = streamName(prefix, 'nudges')
+  const stream = streamName(owner.prefix, 'nudges')
   await manager.consumers.add(stream, {
     durable_name: durable.name,
     filter_subject: durable.filter,
@@ -72,13 +72,19 @@ async function ensureConsumer(connection: NatsConnection, prefix: string, durabl
   return jetstream(connection).consumers.get(stream, durable.name)
 }
 
+type StreamOwner = Pick<Bus, 'prefix' | 'replicas' | 'logger'>
+
 /** Creates or updates the stream; uses files if the server grants streams no memory, the default of NATS' chart. */
-export async function ensureStream(connection: NatsConnection, prefix: string, name: StreamName): Promise<void> {
+export async function ensureStream(connection: NatsConnection, owner: StreamOwner, name: StreamName): Promise<void> {
   const manager = await jetstreamManager(connection)
-  const { storage, ...config } = streamConfig(prefix, name)
+  const { storage, ...config } = streamConfig(owner, name)
   const known = await manager.streams.info(config.name).catch(() => undefined)
   if (known) {
-    await manager.streams.update(config.name, config)
+    await manager.streams.update(config.name, config).catch((error: unknown) => {
+      // Such as three copies on two servers: the stream works with its former settings until there are three.
+      if (!(error instanceof JetStreamApiError)) throw error
+      owner.logger.warn({ err: error, stream: config.name }, 'stream was not updated')
+    })
     return
   }
   await manager.streams.add({ ...config, storage }).catch(async (error: unknown) => {

@@ -9,7 +9,7 @@ type StoredMessage = { readonly modelVersion: string; readonly body: unknown; re
 export async function publishDeadLetter(bus: Bus, { modelVersion, body, id }: StoredMessage): Promise<void> {
   const connection = bus.connection()
   if (connection === undefined) throw new Error('bus not connected')
-  await ensureStream(connection, bus.prefix, 'dead-letters')
+  await ensureStream(connection, bus, 'dead-letters')
   await jetstream(connection).publish(subjects.deadLetter(bus.prefix, modelVersion), JSON.stringify(body), {
     msgID: id,
   })

@@ -24,10 +24,15 @@ export const streamName = (prefix: string, name: StreamName): string => `${prefi
 
 type StreamBasics = Pick<StreamConfig, 'name' | 'storage'>
 
-export function streamConfig(prefix: string, name: StreamName): Partial<StreamConfig> & StreamBasics {
+type StreamOwner = { readonly prefix: string; readonly replicas: number }
+
+/** Durables inherit the copies of their stream. */
+export function streamConfig(owner: StreamOwner, name: StreamName): Partial<StreamConfig> & StreamBasics {
+  const { prefix, replicas: num_replicas } = owner
   if (name === 'nudges') {
     return {
       name: streamName(prefix, name),
+      num_replicas,
       subjects: [`${prefix}.task.>`, `${prefix}.delivery`, `${prefix}.fetch`],
       retention: RetentionPolicy.Workqueue,
       // A lost nudge costs a timer interval; file storage doubles the server's work.
@@ -40,6 +45,7 @@ export function streamConfig(prefix: string, name: StreamName): Partial<StreamCo
   }
   return {
     name: streamName(prefix, name),
+    num_replicas,
     subjects: [`${prefix}.dead.>`],
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { pause } from '../runtime/service.ts'
 import { createRequestSigner, type StorePlace } from './signature-v4.ts'
-import { getErrorOf, StorageError, storeUnavailable } from './storage-error.ts'
+import { getErrorOf, isThrottling, StorageError, storeThrottled, storeUnavailable } from './storage-error.ts'
 import { credentialsOf, type KeysOrCredentials, keysFor, refusesKeys, withLastKeys } from './store-credentials.ts'
 
 type ObjectRequest = {
@@ -47,7 +47,7 @@ export function createObjectClient(options: StorePlace & KeysOrCredentials): Obj
     const code = /<Code>(\w+)<\/Code>/.exec(said)?.[1]
     if (refusesKeys(code)) credentials.refused(keys)
     if (said.includes('RequestTimeTooSkewed')) offsetMs = Date.parse(answer.headers.date ?? '') - Date.now() || 0
-    if (method !== 'GET') throw storeUnavailable(said)
+    if (method !== 'GET') throw isThrottling(answer.status, code) ? storeThrottled(said) : storeUnavailable(said)
     throw getErrorOf({ status: answer.status, code }, said)
   }
 

@@ -2,9 +2,12 @@
 export class StorageError extends Error {
   override name = 'StorageError'
   readonly kind: 'missing' | 'changed' | 'range' | 'unavailable'
-  constructor(kind: StorageError['kind'], message: string, cause?: unknown) {
+  /** The store asks for fewer requests; it is up. */
+  readonly throttled: boolean
+  constructor(kind: StorageError['kind'], message: string, cause?: unknown, throttled = false) {
     super(message, { cause })
     this.kind = kind
+    this.throttled = throttled
   }
 }
 
@@ -16,8 +19,17 @@ export function getErrorOf(
   if (status === 404 && code === 'NoSuchKey') return objectMissing(cause)
   if (status === 412) return new StorageError('changed', 'object has another ETag', cause)
   if (status === 416) return new StorageError('range', 'object has no such range', cause)
-  return storeUnavailable(cause)
+  return isThrottling(status, code) ? storeThrottled(cause) : storeUnavailable(cause)
 }
+
+/** Codes of S3, MinIO, Ceph and Google for "fewer requests, please". */
+const throttlingCodes = /^(SlowDown|TooManyRequests|RequestLimitExceeded|Throttl|ServerBusy)/
+
+export const isThrottling = (status: number | undefined, code: string | undefined): boolean =>
+  status === 429 || (status === 503 && throttlingCodes.test(code ?? ''))
+
+export const storeThrottled = (cause: unknown): StorageError =>
+  new StorageError('unavailable', 'object store throttles requests', cause, true)
 
 export const objectMissing = (cause: unknown): StorageError => new StorageError('missing', 'object not found', cause)
 
