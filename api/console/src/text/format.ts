@@ -23,6 +23,7 @@ export function createFormat(locale: string, timeZone?: string) {
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const relativeShort = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'narrow' })
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   return {
@@ -35,11 +36,9 @@ export function createFormat(locale: string, timeZone?: string) {
     day: (iso: string) => day.format(new Date(iso)),
     time: (iso: string) => time.format(new Date(iso)),
     /** Such as `5 minutes ago`. */
-    relative: (iso: string, nowMs: number) => {
-      const seconds = (Date.parse(iso) - nowMs) / 1_000
-      const [size, unit] = units.find(([size]) => Math.abs(seconds) >= size) ?? [1, 'second']
-      return relative.format(Math.round(seconds / size), unit)
-    },
+    relative: (iso: string, nowMs: number) => ago(relative, iso, nowMs),
+    /** Such as `5m ago`, for narrow places. */
+    relativeShort: (iso: string, nowMs: number) => ago(relativeShort, iso, nowMs),
     bytes: (bytes: number) => {
       const power = Math.min(byteUnits.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
       const options = { style: 'unit', unit: byteUnits[power], unitDisplay: 'short', maximumFractionDigits: 1 } as const
@@ -57,6 +56,12 @@ export function createFormat(locale: string, timeZone?: string) {
     },
     list: (items: readonly string[]) => new Intl.ListFormat(locale).format(items),
   }
+}
+
+function ago(format: Intl.RelativeTimeFormat, iso: string, nowMs: number): string {
+  const seconds = (Date.parse(iso) - nowMs) / 1_000
+  const [size, unit] = units.find(([size]) => Math.abs(seconds) >= size) ?? [1, 'second']
+  return format.format(Math.round(seconds / size), unit)
 }
 
 export type Format = ReturnType<typeof createFormat>
