@@ -1,5 +1,5 @@
 // Creates the workspace `local` on plan `internal` and writes its key to `.local/env`, unless the key there still
-// works.
+// works. Webhooks of a new installation may go to receivers on this machine.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './install/run-command.ts'
@@ -37,10 +37,17 @@ async function opens(baseUrl: string, apiKey: string): Promise<boolean> {
   return response.status !== 401
 }
 
+/** Everything listens on the loopback interface, so only programs of this machine can ask for these webhooks. */
+const localReceivers = '127.0.0.1:* localhost:*'
+
 async function createWorkspace(env: NodeJS.ProcessEnv, say: Say): Promise<string> {
-  const admin = join(rootDir, 'api/src/admin/main.ts')
-  const args = [admin, 'workspace', 'create', '--name', 'local', '--plan', 'internal', '--json']
-  const output = await sayWhile(say, 'creating the workspace "local"', () => runCommand(nodePath, args, { env }))
+  const admin = (...args: string[]) => runCommand(nodePath, [join(rootDir, 'api/src/admin/main.ts'), ...args], { env })
+  const [output] = await sayWhile(say, 'creating the workspace "local"', () =>
+    Promise.all([
+      admin('workspace', 'create', '--name', 'local', '--plan', 'internal', '--json'),
+      admin('setting', 'set', 'webhooks.allowedTargets', localReceivers),
+    ]),
+  )
   const { apiKey } = JSON.parse(output) as { apiKey?: unknown }
   if (typeof apiKey !== 'string') throw new Error('matte-admin workspace create printed no apiKey')
   return apiKey

@@ -8,6 +8,7 @@ import { rootDir } from '@matte/local/paths'
 import { measureAccept } from './accept.ts'
 import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
+import { measureConsole } from './console/console.ts'
 import { measureGpu } from './gpu/gpu.ts'
 import { measureModel } from './model.ts'
 import { measurePixels } from './pixels.ts'
@@ -35,6 +36,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   pixels: () => measurePixels({ rounds, say }),
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
+  console: () => measureConsole({ rounds, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
   streams: () => measureStreams({ dir: values.dir, say }),
 }

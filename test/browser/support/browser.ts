@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest'
 import { reportSkip } from '../../support/report/skips.ts'
-
-export const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+import { chromiumPath } from './chromium.ts'
 
 /** False, with a reported reason, on a machine without a browser. */
 export function hasBrowser(matching: string): boolean {

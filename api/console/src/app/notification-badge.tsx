@@ -1,20 +1,40 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
+import { useTaskChanges } from '../session/task-changes.ts'
 import { useApp } from '../session/use-session.ts'
 import { useFormat } from '../text/format.ts'
 import { useText } from '../text/text.ts'
 import styles from './notification-badge.module.css'
 import { shellText } from './shell-text.ts'
 
-const everyMs = 30_000
+const queryKey = ['notifications', 'unread']
+const endings: ReadonlySet<string> = new Set(['succeeded', 'failed', 'canceled'])
 
-/** Unread notifications; the count is read again every 30 s and after a notification is read. */
+const everyMs = 30_000
+/** A notification is made by another process, a moment after the change that it is about. */
+const afterChangeMs = 2_000
+
+/**
+ * Unread notifications. The service has no stream of them, so the count is read again when a task has ended, when the
+ * window gets the focus, after a notification is read, and every 30 s for all other events.
+ */
 export function NotificationBadge() {
   const app = useApp()
   const text = useText(shellText)
   const format = useFormat()
+  const queries = useQueryClient()
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useTaskChanges(({ event_type: type }) => {
+    if (!endings.has(type)) return
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      void queries.invalidateQueries({ queryKey })
+    }, afterChangeMs)
+  })
+  useEffect(() => () => clearTimeout(timer.current), [])
   const { data } = useQuery({
-    queryKey: ['notifications', 'unread'],
+    queryKey,
     queryFn: ({ signal }) => app.request('GET', '/app/notifications/unread-count', { signal }),
     refetchInterval: everyMs,
   })

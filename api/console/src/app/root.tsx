@@ -3,6 +3,7 @@ import { lazy, Suspense, useState } from 'react'
 import { I18nProvider } from 'react-aria-components'
 import { identityOf, type Session } from '../session/session.ts'
 import { useSession } from '../session/use-session.ts'
+import { TimeZoneContext, timeZoneOf } from '../text/format.ts'
 import { LocaleContext } from '../text/text.ts'
 import { chooseLocale, usePageLocale } from './page-locale.ts'
 import { Shell } from './shell.tsx'
@@ -17,14 +18,16 @@ export function Root() {
   return (
     <LocaleContext value={locale}>
       <I18nProvider locale={locale}>
-        <Shell locale={locale} onLocale={chooseLocale}>
-          {/* What was typed or chosen in one workspace does not stay in the next. */}
-          <Outlet key={generation} />
-        </Shell>
-        <Suspense fallback={null}>
-          {session.kind === 'member' && session.isExpired && <ExpiredDialog session={session} />}
-          <Toasts />
-        </Suspense>
+        <TimeZoneContext value={timeZoneOf(session)}>
+          <Shell locale={locale} onLocale={chooseLocale}>
+            {/* What was typed or chosen in one workspace does not stay in the next. */}
+            <Outlet key={generation} />
+          </Shell>
+          <Suspense fallback={null}>
+            {session.kind === 'member' && session.isExpired && <ExpiredDialog session={session} />}
+            <Toasts />
+          </Suspense>
+        </TimeZoneContext>
       </I18nProvider>
     </LocaleContext>
   )

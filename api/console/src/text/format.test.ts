@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createFormat } from './format.ts'
+import type { Session } from '../session/session.ts'
+import { createFormat, timeZoneOf } from './format.ts'
 
 describe('formats', () => {
   const [en, de] = [createFormat('en'), createFormat('de')]
@@ -23,5 +24,21 @@ describe('formats', () => {
     expect(en.money(500, 'JPY')).toBe('¥500')
     expect(de.bytes(1_500_000)).toMatch(/^1,5.MB$/)
     expect(en.relative('2026-11-24T10:00:00Z', Date.parse('2026-11-24T10:05:00Z'))).toBe('5 minutes ago')
+  })
+
+  it('write times in the zone of the profile, and days of the service as they are', () => {
+    const [tokyo, lima] = [createFormat('en', 'Asia/Tokyo'), createFormat('en', 'America/Lima')]
+    expect(tokyo.date('2026-11-16T20:00:00Z')).toBe('Nov 17, 2026')
+    expect(lima.dateTime('2026-11-16T02:00:00Z')).toMatch(/^Nov 15, 2026, 9:00:00.PM$/)
+    expect([tokyo, lima].map((format) => format.day('2026-11-16'))).toEqual(['Nov 16, 2026', 'Nov 16, 2026'])
+  })
+
+  it.each([
+    ['Asia/Tokyo', 'Asia/Tokyo'],
+    ['UTC', undefined],
+    ['Moon/Sea_of_Tranquility', undefined],
+  ])('take %s of the profile as %s', (timeZone, taken) => {
+    expect(timeZoneOf({ kind: 'member', user: { timeZone }, workspaceId: 'w', role: 'owner' } as Session)).toBe(taken)
+    expect(timeZoneOf({ kind: 'key' })).toBeUndefined()
   })
 })

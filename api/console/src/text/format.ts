@@ -1,5 +1,6 @@
-// Numbers, times and sizes in the language of the page.
-import { useMemo } from 'react'
+// Numbers, times and sizes in the language of the page, and in the time zone of the person.
+import { createContext, useContext, useMemo } from 'react'
+import type { Session } from '../session/session.ts'
 import { useLocale } from './text.ts'
 
 const units = [
@@ -15,11 +16,14 @@ const durationUnits = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'min'], sec
 
 const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
 
-export function createFormat(locale: string) {
-  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
-  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
-  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+/** Without a time zone, times are in the browser's. */
+export function createFormat(locale: string, timeZone?: string) {
+  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone })
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const relativeShort = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'narrow' })
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   return {
@@ -28,13 +32,13 @@ export function createFormat(locale: string) {
     percent: (fraction: number) => percent.format(fraction),
     dateTime: (iso: string) => dateTime.format(new Date(iso)),
     date: (iso: string) => date.format(new Date(iso)),
+    /** Day of the service's calendar, which is in UTC: `2026-11-16`, or the start of a period. */
+    day: (iso: string) => day.format(new Date(iso)),
     time: (iso: string) => time.format(new Date(iso)),
     /** Such as `5 minutes ago`. */
-    relative: (iso: string, nowMs: number) => {
-      const seconds = (Date.parse(iso) - nowMs) / 1_000
-      const [size, unit] = units.find(([size]) => Math.abs(seconds) >= size) ?? [1, 'second']
-      return relative.format(Math.round(seconds / size), unit)
-    },
+    relative: (iso: string, nowMs: number) => ago(relative, iso, nowMs),
+    /** Such as `5m ago`, for narrow places. */
+    relativeShort: (iso: string, nowMs: number) => ago(relativeShort, iso, nowMs),
     bytes: (bytes: number) => {
       const power = Math.min(byteUnits.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
       const options = { style: 'unit', unit: byteUnits[power], unitDisplay: 'short', maximumFractionDigits: 1 } as const
@@ -54,9 +58,31 @@ export function createFormat(locale: string) {
   }
 }
 
+function ago(format: Intl.RelativeTimeFormat, iso: string, nowMs: number): string {
+  const seconds = (Date.parse(iso) - nowMs) / 1_000
+  const [size, unit] = units.find(([size]) => Math.abs(seconds) >= size) ?? [1, 'second']
+  return format.format(Math.round(seconds / size), unit)
+}
+
 export type Format = ReturnType<typeof createFormat>
+
+export const TimeZoneContext = createContext<string | undefined>(undefined)
+
+/**
+ * The time zone of the profile. Undefined: that of the browser, also if the profile has `UTC`, which every account starts
+ * with, or a zone that this browser does not know.
+ */
+export function timeZoneOf(session: Session): string | undefined {
+  if (session.kind !== 'member' || session.user.timeZone === 'UTC') return undefined
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: session.user.timeZone }).resolvedOptions().timeZone
+  } catch {
+    return undefined
+  }
+}
 
 export function useFormat(): Format {
   const locale = useLocale()
-  return useMemo(() => createFormat(locale), [locale])
+  const timeZone = useContext(TimeZoneContext)
+  return useMemo(() => createFormat(locale, timeZone), [locale, timeZone])
 }

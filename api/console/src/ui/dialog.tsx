@@ -20,6 +20,7 @@ type DialogProps = {
 export const Dialog = ({ title, isOpen, onClose, children, isAlert = false, isWide = false }: DialogProps) => (
   <ModalOverlay
     className={styles.overlay}
+    data-modal
     isOpen={isOpen}
     onOpenChange={(open) => !open && onClose()}
     isDismissable={!isAlert}

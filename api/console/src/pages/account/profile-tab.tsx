@@ -69,6 +69,7 @@ function ProfileCard({ user }: UserProps) {
           />
           <SelectField
             label={text.timeZone}
+            hint={text.timeZoneHint}
             value={timeZone}
             onChange={setTimeZone}
             choices={listTimeZones(user.timeZone)}

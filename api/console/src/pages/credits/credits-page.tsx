@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { settingsQuery } from '../../app/settings.ts'
 import { useApp, useSession } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
-import { useText } from '../../text/text.ts'
+import { useLocale, useText } from '../../text/text.ts'
 import { Button, LinkButton } from '../../ui/button.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -176,6 +176,7 @@ function Ledger() {
   const app = useApp()
   const text = useText(creditsText)
   const format = useFormat()
+  const locale = useLocale()
   const [type, setType] = useState<LedgerType | ''>('')
   const sign = (amount: number): string => (amount > 0 ? `+${format.number(amount)}` : format.number(amount))
   return (
@@ -218,7 +219,7 @@ function Ledger() {
                     description
                   ) : (
                     <Link to="/tasks/$taskId" params={{ taskId }}>
-                      {description}
+                      {locale === 'en' ? description : text.task}
                     </Link>
                   ),
               },

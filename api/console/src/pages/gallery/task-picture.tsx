@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { Task } from 'matte-client'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useService } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { galleryText } from './gallery-text.ts'
@@ -36,18 +36,36 @@ function Result({ task, url, isLarge }: ResultProps) {
     putTask(queries, fresh)
     if (fresh.resultUrl !== null) setShownUrl(fresh.resultUrl)
   }
+  const image = useRef<HTMLImageElement>(null)
+  const isNear = useIsNear(image, isLarge)
   if (failures > 1) return <p className={styles.note}>{text.broken}</p>
   return (
     <img
-      src={shownUrl}
+      ref={image}
+      src={isNear ? shownUrl : undefined}
       alt={text.resultOf(sourceName(task))}
-      loading={isLarge ? 'eager' : 'lazy'}
       decoding="async"
       draggable={false}
       {...(task.width !== null && task.height !== null && { width: task.width, height: task.height })}
       onError={() => void renew().catch(() => setFailures(2))}
     />
   )
+}
+
+/** Results are whole images, and a browser's own lazy loading would fetch those of the next three screens. */
+function useIsNear(image: { readonly current: Element | null }, isAlways: boolean): boolean {
+  const [isNear, setIsNear] = useState(isAlways)
+  useEffect(() => {
+    const element = image.current
+    if (isNear || element === null) return
+    const look = (entries: readonly IntersectionObserverEntry[]): void => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setIsNear(true)
+    }
+    const observer = new IntersectionObserver(look, { rootMargin: '0px 0px 25%' })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [image, isNear])
+  return isNear
 }
 
 const signs: Readonly<Record<Task['status'], string>> = {

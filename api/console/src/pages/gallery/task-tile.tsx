@@ -58,7 +58,7 @@ export const TaskTile = memo(function TaskTile(props: TileProps) {
       <span className={styles.meta}>
         <TaskBadge status={task.status} />
         <time dateTime={task.createdAt} title={format.dateTime(task.createdAt)}>
-          {format.relative(task.createdAt, Date.now())}
+          {format.relativeShort(task.createdAt, Date.now())}
         </time>
       </span>
       <input

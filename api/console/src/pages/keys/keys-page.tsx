@@ -115,6 +115,8 @@ function KeyTable({ keys, onRoll, onRevoke }: KeyTableProps) {
     const isOver = Date.parse(expiresAt) <= Date.now()
     return <Badge tone={isOver ? 'bad' : 'warn'}>{text.endsAt(format.dateTime(expiresAt))}</Badge>
   }
+  const nameScopes = (given: readonly App.Scope[]): string =>
+    scopes.every((scope) => given.includes(scope)) ? text.allScopes : given.join(', ')
   return (
     <Table
       label={text.title}
@@ -123,7 +125,7 @@ function KeyTable({ keys, onRoll, onRevoke }: KeyTableProps) {
       columns={[
         { name: text.name, cell: ({ name }) => name },
         { name: text.key, cell: ({ prefix, lastFour }) => <code>{`${prefix}…${lastFour}`}</code> },
-        { name: text.scopes, cell: ({ scopes }) => scopes.join(', ') },
+        { name: text.scopes, cell: ({ scopes }) => nameScopes(scopes) },
         {
           name: text.lastUsed,
           cell: ({ lastUsedAt }) => (lastUsedAt === null ? text.never : format.relative(lastUsedAt, Date.now())),

@@ -13,6 +13,7 @@ export const keysText = defineText({
     name: 'Name',
     nameHint: 'Where the key is used, such as “shop backend”.',
     scopes: 'Scopes',
+    allScopes: 'All scopes',
     scopeHints: {
       'uploads:write': 'upload images',
       'tasks:read': 'read tasks and results',
@@ -57,6 +58,7 @@ export const keysText = defineText({
     name: 'Name',
     nameHint: 'Wo der Schlüssel benutzt wird, etwa „Shop-Backend“.',
     scopes: 'Rechte',
+    allScopes: 'Alle Rechte',
     scopeHints: {
       'uploads:write': 'Bilder hochladen',
       'tasks:read': 'Aufgaben und Ergebnisse lesen',

@@ -19,7 +19,7 @@ export const notificationsText = defineText({
   de: {
     title: 'Mitteilungen',
     lede: 'Aus allen Ihren Arbeitsbereichen, 90 Tage lang.',
-    settings: 'Auswählen, worüber Sie informiert werden',
+    settings: 'Mitteilungen auswählen',
     all: 'Alle',
     unread: 'Ungelesen',
     show: 'Anzeigen',

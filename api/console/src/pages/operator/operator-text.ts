@@ -3,7 +3,7 @@ import { defineText } from '../../text/text.ts'
 export const operatorText = defineText({
   en: {
     signInTitle: 'For operators',
-    signInLede: 'Open this page with a link of `matte-admin console-link`, or enter the operator token.',
+    signInLede: 'Open this page with a link of “matte-admin console-link”, or enter the operator token.',
     linkHint: 'The link opens the operators’ pages of this installation for eight hours, to read only.',
     token: 'Operator token',
     tokenHint: 'OPERATOR_TOKEN, in the Secret of the chart. The page keeps it in memory only.',
@@ -114,7 +114,7 @@ export const operatorText = defineText({
   de: {
     signInTitle: 'Für Betreiber',
     signInLede:
-      'Öffnen Sie diese Seite mit einem Link von `matte-admin console-link` oder geben Sie das Betreiber-Token ein.',
+      'Öffnen Sie diese Seite mit einem Link von „matte-admin console-link“ oder geben Sie das Betreiber-Token ein.',
     linkHint: 'Der Link öffnet die Betreiberseiten dieser Installation für acht Stunden, nur zum Lesen.',
     token: 'Betreiber-Token',
     tokenHint: 'OPERATOR_TOKEN im Secret des Charts. Die Seite hält es nur im Speicher.',

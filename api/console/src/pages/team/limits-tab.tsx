@@ -42,7 +42,7 @@ export function LimitsTab({ team: { id: teamId } }: TeamProps) {
                 { name: text.held, value: format.number(data.held) },
                 {
                   name: text.period,
-                  value: `${format.date(data.period.start)} ${text.until(format.date(data.period.end))}`,
+                  value: `${format.day(data.period.start)} ${text.until(format.day(data.period.end))}`,
                 },
               ]}
             />

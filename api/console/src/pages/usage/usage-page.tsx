@@ -48,7 +48,7 @@ function Totals({ usage }: { readonly usage: Usage }) {
   const format = useFormat()
   const { monthlyQuota: quota } = usage
   const facts = [
-    { name: text.period, value: `${format.date(usage.period.start)} – ${format.date(usage.period.end)}` },
+    { name: text.period, value: `${format.day(usage.period.start)} – ${format.day(usage.period.end)}` },
     { name: text.tasks, value: format.number(usage.totalTasks) },
     { name: text.succeeded, value: format.number(usage.succeededTasks) },
     { name: text.failed, value: `${format.number(usage.failedTasks)} (${format.percent(usage.errorRate)})` },
@@ -70,7 +70,7 @@ function Totals({ usage }: { readonly usage: Usage }) {
 function Days({ usage: { daily } }: { readonly usage: Usage }) {
   const text = useText(usageText)
   const format = useFormat()
-  const labels = daily.map(({ date }) => format.date(`${date}T00:00:00`))
+  const labels = daily.map(({ date }) => format.day(date))
   const of = (name: keyof Omit<Usage['daily'][number], 'date'>) => daily.map((day) => day[name])
   return (
     <Grid>

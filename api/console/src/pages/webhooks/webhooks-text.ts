@@ -15,7 +15,8 @@ export const webhooksText = defineText({
     noneHint:
       'Create one to learn of results without polling. To receive events on your machine, run matte webhooks listen.',
     address: 'Address',
-    addressHint: 'http or https. Addresses of private networks are refused.',
+    addressHint:
+      'http or https. Private addresses need the operator’s permission; for your machine, run matte webhooks listen.',
     description: 'Note',
     events: 'Events',
     allEvents: 'All events',
@@ -124,7 +125,8 @@ export const webhooksText = defineText({
     noneHint:
       'Legen Sie einen an, um Ergebnisse ohne Nachfragen zu erfahren. Auf Ihrem Rechner empfängt matte webhooks listen.',
     address: 'Adresse',
-    addressHint: 'http oder https. Adressen privater Netze werden abgelehnt.',
+    addressHint:
+      'http oder https. Private Adressen muss der Betreiber erlauben; für Ihren Rechner gibt es matte webhooks listen.',
     description: 'Notiz',
     events: 'Ereignisse',
     allEvents: 'Alle Ereignisse',
