@@ -13,6 +13,7 @@ import { measureModel } from './model.ts'
 import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
 import { formatRows, isMet, type Row } from './row.ts'
+import { measureScalers } from './scalers/scalers.ts'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -21,6 +22,8 @@ const { values, positionals } = parseArgs({
     // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
     report: { type: 'boolean', default: false },
+    cells: { type: 'string', default: 'step:3,bursts:3,bursts:20,step:20' },
+    scalers: { type: 'string', default: 'matte,keda-jetstream,keda-prometheus,hpa-queue' },
   },
   allowPositionals: true,
 })
@@ -37,13 +40,15 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
   streams: () => measureStreams({ dir: values.dir, say }),
+  scalers: () => measureScalers({ cells: values.cells, names: values.scalers, rounds, dir: values.dir, say }),
 }
+/** These need a GPU or a cluster, so they run only by name. */
+const namedOnly = ['gpu', 'scalers']
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`
 say(`machine: ${cores}, ${gib} GiB, Linux ${release()}, Node ${process.version}`)
-// Without the GPU rows by default.
-const names = positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => name !== 'gpu')
+const names = positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => !namedOnly.includes(name))
 const rows: Row[] = []
 for (const name of names) {
   const measure = sets[name]
