@@ -14,6 +14,7 @@ import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
 import { formatRows, isMet, type Row } from './row.ts'
 import { measureScalers } from './scalers/scalers.ts'
+import { measureWake } from './scalers/wake.ts'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -22,8 +23,10 @@ const { values, positionals } = parseArgs({
     // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
     report: { type: 'boolean', default: false },
-    cells: { type: 'string', default: 'step:3,bursts:3,bursts:20,step:20' },
-    scalers: { type: 'string', default: 'matte,keda-jetstream,keda-prometheus,hpa-queue' },
+    loads: { type: 'string', default: 'step,bursts' },
+    starts: { type: 'string', default: '3,20' },
+    scalers: { type: 'string', default: 'matte,keda-jetstream,keda-prometheus' },
+    seed: { type: 'string', default: '1' },
   },
   allowPositionals: true,
 })
@@ -40,10 +43,14 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
   streams: () => measureStreams({ dir: values.dir, say }),
-  scalers: () => measureScalers({ cells: values.cells, names: values.scalers, rounds, dir: values.dir, say }),
+  scalers: () => {
+    const { loads, starts, scalers: names, dir } = values
+    return measureScalers({ loads, starts, names, rounds, seed: Number(values.seed), dir, say })
+  },
+  wake: () => measureWake({ rounds, dir: values.dir, say }),
 }
 /** These need a GPU or a cluster, so they run only by name. */
-const namedOnly = ['gpu', 'scalers']
+const namedOnly = ['gpu', 'scalers', 'wake']
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`

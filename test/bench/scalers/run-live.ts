@@ -35,20 +35,23 @@ export type Measured = {
   readonly startSeconds: number
 }
 
+/** A scaler and the seconds that its pods take to start. */
+export type Lane = { readonly name: ContestantName; readonly startSeconds: number }
+
 export type LiveRun = {
   readonly trace: Trace
-  readonly startSeconds: number
-  readonly names: readonly ContestantName[]
+  readonly lanes: readonly Lane[]
   /** Makes the names of its objects unique. */
   readonly id: string
 }
 
-type Runner = {
-  readonly name: ContestantName
+type Runner = Lane & {
   readonly pool: string
   readonly caller: Caller
   readonly sender: Sender
 }
+
+export type LaneResult = Lane & { readonly measured: Measured }
 
 /** Seconds of a pod's start besides Triton's: scheduling, container, probes. */
 const otherStartSeconds = 2
@@ -60,7 +63,7 @@ const autoscalers: Resource<KubeObject & { status?: { conditions?: { type: strin
   kind: 'HorizontalPodAutoscaler',
 }
 
-export async function runLive(live: LiveWorld, run: LiveRun): Promise<ReadonlyMap<ContestantName, Measured>> {
+export async function runLive(live: LiveWorld, run: LiveRun): Promise<LaneResult[]> {
   const ends: (() => Promise<unknown>)[] = []
   try {
     return await measure(live, run, ends)
@@ -69,17 +72,17 @@ export async function runLive(live: LiveWorld, run: LiveRun): Promise<ReadonlyMa
   }
 }
 
-async function measure(live: LiveWorld, run: LiveRun, ends: (() => Promise<unknown>)[]) {
+async function measure(live: LiveWorld, run: LiveRun, ends: (() => Promise<unknown>)[]): Promise<LaneResult[]> {
   const { world, cluster } = live
   const origin = `http://127.0.0.1:${world.port}`
   const runners: Runner[] = []
-  for (const [index, name] of run.names.entries()) {
-    const pool = `${name}-${run.id}`
-    await applyPool(live, pool, name, run.startSeconds)
+  for (const [index, lane] of run.lanes.entries()) {
+    const pool = `${lane.name}-${lane.startSeconds}-${run.id}`
+    await applyPool(live, pool, lane)
     const caller = await live.caller(index)
     const sender = createSender(origin, caller, pool)
     ends.push(() => sender.close())
-    runners.push({ name, pool, caller, sender })
+    runners.push({ ...lane, pool, caller, sender })
   }
   const operator = await live.startOperator()
   ends.push(() => operator.stop())
@@ -90,7 +93,7 @@ async function measure(live: LiveWorld, run: LiveRun, ends: (() => Promise<unkno
   ends.push(() => prometheus.stop())
   const watch = watchPods(cluster.kube)
   ends.push(() => watch.stop())
-  for (const runner of runners) await startScaler(live, runner, { run, prometheusUrl: prometheus.url, ends })
+  for (const runner of runners) await startScaler(live, runner, prometheus.url, ends)
 
   const first = await Promise.all(runners.map((runner) => wake(live, runner)))
   await until('every autoscaler has its metric', () => haveMetrics(live, runners), { timeoutMs: 120_000, everyMs: 500 })
@@ -102,20 +105,17 @@ async function measure(live: LiveWorld, run: LiveRun, ends: (() => Promise<unkno
   const records = watch.records().map((record) => ({ ...record }))
   const ended = begun + run.trace.seconds * 1_000
   await until('every task has ended', async () => (await countOpen(live)) === 0, { timeoutMs: 300_000, everyMs: 500 })
-  const results = await Promise.all(
-    runners.map(async ({ name, pool, caller }, index) => {
+  return Promise.all(
+    runners.map(async ({ name, startSeconds, pool, caller }, index) => {
       const requests = await readRequests(live, caller, begun)
       const ofPool = records.filter((record) => record.pool === pool)
-      return [
-        name,
-        { ...requests, ...summarize(ofPool, begun, ended), wakeSeconds: first[index] ?? Number.NaN },
-      ] as const
+      const measured = { ...requests, ...summarize(ofPool, begun, ended), wakeSeconds: first[index] ?? Number.NaN }
+      return { name, startSeconds, measured }
     }),
   )
-  return new Map<ContestantName, Measured>(results)
 }
 
-async function applyPool({ cluster }: LiveWorld, pool: string, name: ContestantName, startSeconds: number) {
+async function applyPool({ cluster }: LiveWorld, pool: string, { name, startSeconds }: Lane) {
   const spec: PoolSpecInput = {
     ...smallPool,
     default: false,
@@ -140,15 +140,12 @@ async function applyPool({ cluster }: LiveWorld, pool: string, name: ContestantN
   await apply({ podPatch })
 }
 
-type ScalerOptions = {
-  readonly run: LiveRun
-  readonly prometheusUrl: string
-  readonly ends: (() => Promise<unknown>)[]
-}
-
-async function startScaler(live: LiveWorld, runner: Runner, { run, prometheusUrl, ends }: ScalerOptions) {
-  const { world, cluster } = live
-  const { name, pool, caller } = runner
+async function startScaler(
+  { world, cluster }: LiveWorld,
+  { name, pool, caller, startSeconds }: Runner,
+  prometheusUrl: string,
+  ends: (() => Promise<unknown>)[],
+): Promise<void> {
   if (contestants[name].scaledObject === undefined) return
   const { workspaceId } = caller
   const mirror = await startQueueMirror(world.env.NATS_URL ?? '', { db: world.db, workspaceId, name: pool })
@@ -159,7 +156,7 @@ async function startScaler(live: LiveWorld, runner: Runner, { run, prometheusUrl
     prometheusUrl,
     natsMonitor: `127.0.0.1:${world.natsMonitorPort}`,
     mirror,
-    startSeconds: run.startSeconds,
+    startSeconds,
   })
   await cluster.kube.create(scaledObjects, object as never)
   ends.push(async () => {

@@ -1,46 +1,50 @@
 // `make bench ARGS=scalers`: Matte, KEDA and a HorizontalPodAutoscaler side by side in the cluster of the kube context,
 // under the simulator's loads, beside the simulator's own answer for the same requests.
 import type { Say } from '@matte/local/say'
-import { type TraceName, traceNames } from '../../sim/trace.ts'
+import { traceNames } from '../../sim/trace.ts'
 import type { Row } from '../row.ts'
 import { type ContestantName, contestantNames } from './contestants.ts'
 import { makeLiveTrace } from './live-trace.ts'
 import { createLiveWorld } from './live-world.ts'
-import { type Measured, runLive } from './run-live.ts'
+import { type Lane, type Measured, runLive } from './run-live.ts'
 import { simulate } from './simulate.ts'
 
 export type ScalersOptions = {
-  /** Such as `step:3,bursts:20`: load and seconds of a pod's start. */
-  readonly cells: string
+  /** Names of loads, separated by commas; one run each. */
+  readonly loads: string
+  /** Seconds of a pod's start, separated by commas; all run at the same time. */
+  readonly starts: string
+  /** Names of scalers, separated by commas. */
   readonly names: string
+  /** Rounds have the seeds 1, 2, …; `seed` is the first one. */
   readonly rounds: number
+  readonly seed: number
   readonly dir: string
   readonly say: Say
 }
 
-type Cell = { readonly load: TraceName; readonly startSeconds: number }
 type Totals = { requests: number; missed: number; podSeconds: number }
 
 export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
-  const { rounds, say } = options
-  const cells = parseCells(options.cells)
-  const names = parseNames(options.names)
+  const { rounds, seed: first, say } = options
+  const loads = parseList('loads', options.loads, traceNames)
+  const names = parseList('scalers', options.names, contestantNames)
+  const lanes = parseStarts(options.starts).flatMap((startSeconds) => names.map((name) => ({ name, startSeconds })))
   const live = await createLiveWorld({ parent: options.dir, say, withKeda: names.some((name) => name !== 'matte') })
   const rows: Row[] = []
   try {
     say(head)
-    for (const [index, { load, startSeconds }] of cells.entries()) {
-      const totals = new Map<ContestantName, Totals>()
-      for (let seed = 1; seed <= rounds; seed++) {
+    for (const load of loads) {
+      const totals = new Map<string, Totals>()
+      for (let seed = first; seed < first + rounds; seed++) {
         const trace = makeLiveTrace(load, seed)
-        const measured = await runLive(live, { trace, startSeconds, names, id: `${index}-${seed}` })
-        for (const [name, result] of measured) {
-          const simulated = simulate(name, trace, result.startSeconds)
-          say(formatResult(`${load} D=${startSeconds} #${seed}`, name, result, simulated))
-          add(totals, name, result)
+        for (const { name, startSeconds, measured } of await runLive(live, { trace, lanes, id: `${load}-${seed}` })) {
+          const simulated = simulate(name, trace, measured.startSeconds)
+          say(formatResult(`${load} D=${startSeconds} #${seed}`, name, measured, simulated))
+          add(totals, laneKey({ name, startSeconds }), measured)
         }
       }
-      rows.push(...compare(`${load}, D = ${startSeconds} s`, totals))
+      rows.push(...lanes.flatMap((lane) => compare(load, lane, totals)))
     }
   } finally {
     await live.remove()
@@ -48,52 +52,49 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
   return rows
 }
 
-function parseCells(text: string): Cell[] {
-  return text.split(',').map((cell) => {
-    const [name, seconds] = cell.split(':')
-    const load = traceNames.find((one) => one === name)
-    const startSeconds = Number(seconds)
-    if (load !== undefined && startSeconds >= 3) return { load, startSeconds }
-    throw new Error(`--cells ${cell}: give a load (${traceNames.join(', ')}) and at least 3 seconds, such as step:3`)
-  })
-}
-
-function parseNames(text: string): ContestantName[] {
+function parseList<T extends string>(option: string, text: string, known: readonly T[]): T[] {
   return text.split(',').map((name) => {
-    const known = contestantNames.find((one) => one === name)
-    if (known !== undefined) return known
-    throw new Error(`--scalers ${name}: there are ${contestantNames.join(', ')}`)
+    const found = known.find((one) => one === name)
+    if (found !== undefined) return found
+    throw new Error(`--${option} ${name}: there are ${known.join(', ')}`)
   })
 }
 
-function add(totals: Map<ContestantName, Totals>, name: ContestantName, { requests, missed, podSeconds }: Measured) {
-  const total = totals.get(name) ?? { requests: 0, missed: 0, podSeconds: 0 }
+function parseStarts(text: string): number[] {
+  const starts = text.split(',').map(Number)
+  if (starts.every((seconds) => seconds >= 3 && seconds <= 600)) return starts
+  throw new Error(`--starts ${text}: give seconds from 3 to 600, such as 3,20`)
+}
+
+const laneKey = ({ name, startSeconds }: Lane): string => `${name} ${startSeconds}`
+
+function add(totals: Map<string, Totals>, key: string, { requests, missed, podSeconds }: Measured): void {
+  const total = totals.get(key) ?? { requests: 0, missed: 0, podSeconds: 0 }
   total.requests += requests
   total.missed += missed
   total.podSeconds += podSeconds
-  totals.set(name, total)
+  totals.set(key, total)
 }
 
-/** Matte's misses and pod-seconds over those of each other scaler. */
-function compare(cell: string, totals: ReadonlyMap<ContestantName, Totals>): Row[] {
-  const ours = totals.get('matte')
-  if (ours === undefined) return []
-  return [...totals].flatMap(([name, theirs]) => {
-    if (name === 'matte') return []
-    return [
-      {
-        name: `${cell}: misses, Matte's ÷ those of ${name}`,
-        ratio: ours.missed === theirs.missed ? 1 : ours.missed / theirs.missed,
-        target: { atMost: 1 },
-        detail: `${ours.missed} and ${theirs.missed} of ${ours.requests} requests`,
-      },
-      {
-        name: `${cell}: pod-seconds, Matte's ÷ those of ${name}`,
-        ratio: ours.podSeconds / theirs.podSeconds,
-        detail: `${ours.podSeconds.toFixed(0)} and ${theirs.podSeconds.toFixed(0)}`,
-      },
-    ]
-  })
+/** Matte's misses and pod-seconds over those of another scaler with the same start of pods. */
+function compare(load: string, { name, startSeconds }: Lane, totals: ReadonlyMap<string, Totals>): Row[] {
+  const ours = totals.get(laneKey({ name: 'matte', startSeconds }))
+  const theirs = totals.get(laneKey({ name, startSeconds }))
+  if (name === 'matte' || ours === undefined || theirs === undefined) return []
+  const cell = `${load}, D = ${startSeconds} s`
+  return [
+    {
+      name: `${cell}: misses, Matte's ÷ those of ${name}`,
+      ratio: ours.missed === theirs.missed ? 1 : ours.missed / theirs.missed,
+      target: { atMost: 1 },
+      detail: `${ours.missed} and ${theirs.missed} of ${ours.requests} requests`,
+    },
+    {
+      name: `${cell}: pod-seconds, Matte's ÷ those of ${name}`,
+      ratio: ours.podSeconds / theirs.podSeconds,
+      detail: `${ours.podSeconds.toFixed(0)} and ${theirs.podSeconds.toFixed(0)}`,
+    },
+  ]
 }
 
 const columns = [
