@@ -14,6 +14,8 @@ import { measureModel } from './model.ts'
 import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
 import { formatRows, isMet, type Row } from './row.ts'
+import { measureScalers } from './scalers/scalers.ts'
+import { measureWake } from './scalers/wake.ts'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -22,6 +24,10 @@ const { values, positionals } = parseArgs({
     // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
     report: { type: 'boolean', default: false },
+    loads: { type: 'string', default: 'step,bursts' },
+    starts: { type: 'string', default: '3,20' },
+    scalers: { type: 'string', default: 'matte,keda-jetstream,keda-prometheus' },
+    seed: { type: 'string', default: '1' },
   },
   allowPositionals: true,
 })
@@ -39,13 +45,19 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   console: () => measureConsole({ rounds, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
   streams: () => measureStreams({ dir: values.dir, say }),
+  scalers: () => {
+    const { loads, starts, scalers: names, dir } = values
+    return measureScalers({ loads, starts, names, rounds, seed: Number(values.seed), dir, say })
+  },
+  wake: () => measureWake({ rounds, dir: values.dir, say }),
 }
+/** These need a GPU or a cluster, so they run only by name. */
+const namedOnly = ['gpu', 'scalers', 'wake']
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`
 say(`machine: ${cores}, ${gib} GiB, Linux ${release()}, Node ${process.version}`)
-// Without the GPU rows by default.
-const names = positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => name !== 'gpu')
+const names = positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => !namedOnly.includes(name))
 const rows: Row[] = []
 for (const name of names) {
   const measure = sets[name]

@@ -9,9 +9,10 @@ import { until } from '../support/until.ts'
 import { isLeading } from './support/controllers.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
-import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
+import { reasonOf, useOperator } from './support/operator.ts'
 import { inSeconds, print } from './support/scenario.ts'
 import { findApiServer, type OwnApiServer, startOwnApiServer } from './support/second-api-server.ts'
+import { withEnvironment } from './support/small-pool.ts'
 
 const name = 'restarts'
 /** Tasks per second. */

@@ -10,8 +10,9 @@ import { listSilent, namespace, panelQueries } from '../dashboards/panels.ts'
 import { findMissingPrometheus, type Prometheus, startPrometheus } from '../dashboards/prometheus.ts'
 import { until } from '../support/until.ts'
 import { type Load, startLoad } from './support/load.ts'
-import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
+import { reasonOf, useOperator } from './support/operator.ts'
 import { print } from './support/scenario.ts'
+import { withEnvironment } from './support/small-pool.ts'
 
 const name = 'u2netp'
 const spec: Partial<PoolSpecInput> = {

@@ -8,8 +8,9 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 import { type Gpus, oneGpu, useGpus } from './support/gpus.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
-import { isReady, reasonOf, useOperator, withEnvironment } from './support/operator.ts'
+import { isReady, reasonOf, useOperator } from './support/operator.ts'
 import { inSeconds, print } from './support/scenario.ts'
+import { withEnvironment } from './support/small-pool.ts'
 
 const name = 'full'
 const gate = { readySeconds: 30, minRequests: 3, maxLatencyRatio: 100 } as const

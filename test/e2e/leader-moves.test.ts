@@ -9,8 +9,9 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 import { type Controller, freeLease, killController, startProxied, untilOneLeads } from './support/controllers.ts'
 import { expectNothingLost, type Load, startLoad } from './support/load.ts'
-import { useOperator, withEnvironment } from './support/operator.ts'
+import { useOperator } from './support/operator.ts'
 import { inSeconds, median, print } from './support/scenario.ts'
+import { withEnvironment } from './support/small-pool.ts'
 
 const name = 'moves'
 const stabilizationWindowSeconds = 10

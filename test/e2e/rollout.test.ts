@@ -8,8 +8,9 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 import { type Controller, freeLease, killController, startProxied } from './support/controllers.ts'
 import { countSucceeded, expectNothingLost, type Load, startLoad } from './support/load.ts'
-import { reasonOf, useOperator, withEnvironment } from './support/operator.ts'
+import { reasonOf, useOperator } from './support/operator.ts'
 import { print } from './support/scenario.ts'
+import { withEnvironment } from './support/small-pool.ts'
 
 const name = 'canary'
 const replicas = 4

@@ -11,8 +11,9 @@ import { until } from '../support/until.ts'
 import { tritonImage } from './support/images.ts'
 import { expectNothingLost, type Load, startLoad, untilNoneOpen } from './support/load.ts'
 import { readMetrics } from './support/metrics.ts'
-import { type Operator, useOperator, withEnvironment } from './support/operator.ts'
+import { type Operator, useOperator } from './support/operator.ts'
 import { inSeconds, median, print } from './support/scenario.ts'
+import { withEnvironment } from './support/small-pool.ts'
 
 const name = 'u2netp'
 /** Target time from the response to POST until more pods are requested. */

@@ -9,9 +9,10 @@ import type { TestProcess } from '../support/processes.ts'
 import { reportSkip } from '../support/report/skips.ts'
 import { until } from '../support/until.ts'
 import { type Metrics, readMetrics } from './support/metrics.ts'
-import { smallPool, useOperator } from './support/operator.ts'
+import { useOperator } from './support/operator.ts'
 import { inSeconds, print } from './support/scenario.ts'
 import { findKwok, type SimulatedNodes, startNodes } from './support/simulated-nodes.ts'
+import { smallPool } from './support/small-pool.ts'
 
 /** 20 in `make e2e`, 100 in `make e2e-full`. */
 const poolCount = Number(process.env.E2E_POOLS ?? 20)

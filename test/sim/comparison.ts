@@ -14,7 +14,7 @@ export const scalers = {
   'KEDA lag 10 (default)': keda(10),
   'KEDA lag 2 (tuned)': keda(2),
   'HPA CPU 70 %': hpaCpu,
-  'HPA by wantedPods': hpaByWantedPods,
+  'HPA by wantedPods': hpaByWantedPods(),
   'Knative KPA': knative,
   Matte: matte(),
 } as const

@@ -19,6 +19,8 @@ import { freePorts } from './free-ports.ts'
 export type Behaviour = {
   /** Time of one request in an instance, in milliseconds. */
   readonly serviceMs: number
+  /** Each request takes up to this share more or less, evenly distributed, 0 to 1. */
+  readonly serviceSpread: number
   /** Share of inferences that fail, 0 to 1, evenly spread. */
   readonly errorRate: number
   /** Accepts inferences and never responds to them; all other calls work. */
@@ -83,6 +85,7 @@ type Done = grpc.sendUnaryData<unknown>
 
 const calm: Behaviour = {
   serviceMs: 20,
+  serviceSpread: 0,
   errorRate: 0,
   stalls: false,
   freezes: false,
@@ -140,7 +143,8 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
       }
       await instances.use(async () => {
         // Triton also checks for cancellation before it begins.
-        if (!stream.cancelled) await pause(behaviour.serviceMs)
+        const { serviceMs, serviceSpread } = behaviour
+        if (!stream.cancelled) await pause(serviceMs * (1 + serviceSpread * (2 * Math.random() - 1)))
       })
       errorsOwed += behaviour.errorRate
       if (errorsOwed >= 1) {

@@ -45,6 +45,7 @@ export type World = {
   readonly api: TestProcess
   readonly port: number
   readonly callers: readonly Caller[]
+  readonly natsMonitorPort: number
   remove(): Promise<void>
 }
 
@@ -60,7 +61,7 @@ export async function createWorld(parent: string, more: Record<string, string> =
     for (const stop of stops.splice(0).reverse()) await stop()
   }
   try {
-    const env = await startServers(dir, (server) => stops.push(() => server.stop()))
+    const { env, natsMonitorPort } = await startServers(dir, (server) => stops.push(() => server.stop()))
     const bucket = openBucket({
       internalEndpoint: env.S3_ENDPOINT,
       publicEndpoint: env.S3_ENDPOINT,
@@ -82,7 +83,8 @@ export async function createWorld(parent: string, more: Record<string, string> =
     for (let i = 0; i < workspaces; i++) callers.push(await createCaller(db, bucket))
     const api = await startTestProcess('api', dir, { ...env, ...more })
     stops.push(() => api.stop())
-    return { dir, databaseUrl: url, db, bucket, env, api, port: Number(new URL(api.url).port), callers, remove }
+    const port = Number(new URL(api.url).port)
+    return { dir, databaseUrl: url, db, bucket, env, api, port, callers, natsMonitorPort, remove }
   } catch (error) {
     await remove()
     throw error
@@ -122,7 +124,7 @@ async function startServers(dir: string, started: (server: RunningServer) => voi
     credentials,
   })
   started(store)
-  return {
+  const env = {
     DATABASE_URL: postgres.url,
     DATABASE_POOL_MAX: String(poolMax),
     NATS_URL: nats.url,
@@ -132,6 +134,7 @@ async function startServers(dir: string, started: (server: RunningServer) => voi
     MASTER_KEYS: `bench:${Buffer.alloc(32, 1).toString('base64')}`,
     PLANS: JSON.stringify({ bench: benchPlan }),
   }
+  return { env, natsMonitorPort: monitor }
 }
 
 /** A PNG of one pixel: the store read is the same for both sides. */

@@ -3,13 +3,12 @@
 import { deployments, type KubeClient, pods } from '@matte/controller/operator/kube/client'
 import type { Deployment, Pod } from '@matte/controller/operator/kube/objects'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
-import { buildPodTemplate } from '@matte/controller/operator/specs/pod-template'
 import { afterAll, beforeAll } from 'vitest'
 import type { ProcessName, TestProcess } from '../../support/processes.ts'
 import { type Stack, useStack } from '../../support/stack.ts'
 import { until } from '../../support/until.ts'
 import { type Cluster, openCluster } from './cluster.ts'
-import { fakeImage } from './images.ts'
+import { kubeEnv, smallPool } from './small-pool.ts'
 
 export type Operator = {
   readonly stack: Stack
@@ -31,33 +30,6 @@ export type Operator = {
   podsOf(name: string): Promise<Pod[]>
   deploymentsOf(name: string): Promise<Deployment[]>
 }
-
-/** Rolls out and drains in seconds. */
-export const smallPool: PoolSpecInput = {
-  default: true,
-  image: fakeImage,
-  imagePullPolicy: 'IfNotPresent',
-  models: [
-    {
-      name: 'u2netp',
-      modelVersion: 'u2netp',
-      default: true,
-      licence: 'Apache-2.0',
-      source: { imagePath: '/models' },
-    },
-  ],
-  resources: { requests: { cpu: '20m', memory: '64Mi' } },
-  drain: { routeStopSeconds: 2, exitTimeoutSeconds: 5, graceSeconds: 13 },
-}
-
-/** A minimal kubeconfig: the user's may refer to programs and files. */
-const kubeEnv = (): Record<string, string> =>
-  Object.fromEntries(
-    ['KUBECONFIG', 'HOME', 'PATH'].flatMap((name) => {
-      const value = process.env[name]
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
 
 export function useOperator(processes: readonly ProcessName[] = ['api', 'dispatcher']): Operator {
   let cluster: Cluster | undefined
@@ -119,16 +91,6 @@ export function useOperator(processes: readonly ProcessName[] = ['api', 'dispatc
     podsOf: async (name) => (await there().kube.list(pods, ofPool(name))).items,
     deploymentsOf: async (name) => (await there().kube.list(deployments, ofPool(name))).items,
   }
-}
-
-/**
- * A pod patch that sets these variables in the pool's container. A merge patch replaces lists, so the containers are
- * repeated.
- */
-export function withEnvironment(pool: TritonPool, variables: Readonly<Record<string, string>>) {
-  const { containers } = buildPodTemplate(pool).spec as { containers: { env?: object[] }[] }
-  const env = Object.entries(variables).map(([name, value]) => ({ name, value }))
-  return { spec: { containers: containers.map((one) => ({ ...one, env: [...(one.env ?? []), ...env] })) } }
 }
 
 /** Reason of a condition, if it has this status. */

@@ -1,4 +1,4 @@
-import { hpaScaler } from './hpa.ts'
+import { type HpaRules, hpaScaler } from './hpa.ts'
 import type { MakeScaler } from './scaler.ts'
 
 /**
@@ -8,9 +8,9 @@ import type { MakeScaler } from './scaler.ts'
  * only at zero. The default threshold is 10; 2 is about as low as a slow model allows.
  */
 export const keda =
-  (lagThreshold: number): MakeScaler =>
+  (lagThreshold: number, behaviour: Omit<HpaRules, 'phase'> = {}): MakeScaler =>
   (setting, { phase }) =>
-    hpaScaler(setting, { phase }, ({ waiting, busy, desired }) => {
+    hpaScaler(setting, { phase, ...behaviour }, ({ waiting, busy, desired }) => {
       const lag = waiting + busy
       return { replicas: Math.ceil(lag / lagThreshold), ratio: lag / (lagThreshold * desired) }
     })

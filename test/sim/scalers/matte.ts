@@ -60,25 +60,34 @@ export const matte =
     }
   }
 
+type WantedPodsRules = {
+  /** Prometheus reads the metric in this interval, half of it before the scaler. */
+  readonly scrapeSeconds?: number
+  /** Most pods added by one decision. */
+  readonly podsMax?: number
+}
+
 /**
  * A HorizontalPodAutoscaler, or KEDA with at least one pod, on Matte's metric of wanted pods: the objects of
- * charts/matte/examples/external-scaler. Prometheus reads the metric every 15 s, half a period before the scaler.
+ * charts/matte/examples/external-scaler.
  */
-export const hpaByWantedPods: MakeScaler = (setting, { phase }) => {
-  const { minReplicas, maxReplicas } = setting
-  const read = inputReader(setting, { ...defaults, minReplicas, maxReplicas })
-  const scrapedAt = Math.floor(((phase + 0.5) % 1) * periodSeconds)
-  const rules = {
-    phase,
-    stabilizationSeconds: Math.ceil((60 + 1.5 * setting.startSeconds) / periodSeconds) * periodSeconds,
-    upTo: (desired: number) => desired + 12,
+export const hpaByWantedPods =
+  ({ scrapeSeconds = periodSeconds, podsMax = 12 }: WantedPodsRules = {}): MakeScaler =>
+  (setting, { phase }) => {
+    const { minReplicas, maxReplicas } = setting
+    const read = inputReader(setting, { ...defaults, minReplicas, maxReplicas })
+    const scrapedAt = Math.floor(((phase + 0.5) % 1) * scrapeSeconds)
+    const rules = {
+      phase,
+      stabilizationSeconds: Math.ceil((60 + 1.5 * setting.startSeconds) / periodSeconds) * periodSeconds,
+      upTo: (desired: number) => desired + podsMax,
+    }
+    let wanted: number | undefined
+    const scaler = hpaScaler(setting, rules, ({ desired }) =>
+      wanted === undefined ? undefined : { replicas: wanted, ratio: wanted / desired },
+    )
+    return (view) => {
+      if (view.now % scrapeSeconds === scrapedAt) wanted = followOwner(read(view), view.desired).inputs.wantedPods
+      return scaler(view)
+    }
   }
-  let wanted: number | undefined
-  const scaler = hpaScaler(setting, rules, ({ desired }) =>
-    wanted === undefined ? undefined : { replicas: wanted, ratio: wanted / desired },
-  )
-  return (view) => {
-    if (view.now % periodSeconds === scrapedAt) wanted = followOwner(read(view), view.desired).inputs.wantedPods
-    return scaler(view)
-  }
-}

@@ -20,19 +20,21 @@ export type Definition = {
 
 /** All definitions of KEDA, or the reason why they are unavailable. */
 export function findKedaDefinitions(): readonly Definition[] | string {
-  const dir = process.env.KEDA_CRDS ?? fetchModule()
+  const module = process.env.KEDA_CRDS === undefined ? fetchKedaModule() : undefined
+  const dir = process.env.KEDA_CRDS ?? (module && join(module, 'config/crd/bases'))
   if (dir === undefined) return `Go cannot fetch ${kedaModule}; KEDA_CRDS may name a folder with KEDA's definitions`
   if (!existsSync(dir)) return `${dir} is not there`
   const files = readdirSync(dir).filter((name) => name.endsWith('.yaml'))
   return files.map((name) => parse(readFileSync(join(dir, name), 'utf8')) as Definition)
 }
 
-function fetchModule(): string | undefined {
+/** The folder of its source in Go's module cache; undefined if Go or its proxy is unavailable. */
+export function fetchKedaModule(): string | undefined {
   try {
     const args = ['mod', 'download', '-json', kedaModule]
     const { Dir } = JSON.parse(execFileSync('go', args, { encoding: 'utf8', stdio: 'pipe', timeout: 120_000 }))
-    return join(String(Dir), 'config/crd/bases')
+    return String(Dir)
   } catch {
-    return undefined // Go or its proxy is unavailable
+    return undefined
   }
 }
