@@ -9,6 +9,7 @@ import { measureAccept } from './accept.ts'
 import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
 import { measureGpu } from './gpu/gpu.ts'
+import { measureGrowth } from './growth/growth.ts'
 import { measureModel } from './model.ts'
 import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
@@ -20,6 +21,10 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '8' },
     // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
+    // For `growth`: numbers of tasks and workspaces, and the folder that keeps the databases.
+    sizes: { type: 'string', default: '10k,1m,5m' },
+    workspaces: { type: 'string', default: '1,1k,100k' },
+    keep: { type: 'string', default: '/var/tmp/matte-growth' },
     report: { type: 'boolean', default: false },
   },
   allowPositionals: true,
@@ -29,6 +34,15 @@ const seconds = Number(values.seconds)
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
+/** `10k,1m` as numbers. */
+function readCounts(text: string): number[] {
+  return text.split(',').map((part) => {
+    const [, digits, unit = ''] = /^(\d+)([km]?)$/.exec(part) ?? []
+    if (digits === undefined) throw new Error(`not a number such as 10k or 1m: ${part}`)
+    return Number(digits) * { '': 1, k: 1_000, m: 1_000_000 }[unit as '' | 'k' | 'm']
+  })
+}
+
 const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   model: () => measureModel({ rounds, seconds, say }),
   rembg: () => measureRembg({ rounds, seconds, say }),
@@ -36,14 +50,20 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
+  growth: () =>
+    measureGrowth({
+      ...{ sizes: readCounts(values.sizes), workspaces: readCounts(values.workspaces) },
+      ...{ dir: values.keep, rounds, say },
+    }),
   streams: () => measureStreams({ dir: values.dir, say }),
 }
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`
 say(`machine: ${cores}, ${gib} GiB, Linux ${release()}, Node ${process.version}`)
-// Without the GPU rows by default.
-const names = positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => name !== 'gpu')
+// Without rows that need a GPU, or an hour, by default.
+const names =
+  positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => !['gpu', 'growth'].includes(name))
 const rows: Row[] = []
 for (const name of names) {
   const measure = sets[name]
