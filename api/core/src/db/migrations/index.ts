@@ -40,7 +40,7 @@ import { up as webhookRecords } from './0039-webhook-records.ts'
 import { up as doors } from './0040-doors.ts'
 import { up as poolRecords } from './0041-pool-records.ts'
 import { up as operatorCredential } from './0042-operator-credential.ts'
-import { up as retentionDue } from './0047-retention-due.ts'
+import { up as growth } from './0047-growth.ts'
 import { up as growthIndexes } from './0048-growth-indexes.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
@@ -86,6 +86,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0040-doors': { up: doors },
   '0041-pool-records': { up: poolRecords },
   '0042-operator-credential': { up: operatorCredential },
-  '0047-retention-due': { up: retentionDue },
+  '0047-growth': { up: growth },
   '0048-growth-indexes': { up: growthIndexes },
 }
