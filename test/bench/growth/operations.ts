@@ -18,6 +18,7 @@ import { eraseAccount } from '@matte/people/identity/account/erase-account'
 import { sql } from 'kysely'
 import { memoryBucket } from '../../support/memory-bucket.ts'
 import { addLeavers, measured } from './fill.ts'
+import { delivered, onePixelPng, success } from './outcomes.ts'
 import { benchPlan, masterKeys, plans } from './plan.ts'
 
 /** Calls of each operation in a round. */
@@ -44,10 +45,15 @@ export type Subject = {
   readonly deepEntry: ListPosition
 }
 
-export async function findSubject(db: Db, url: string): Promise<Subject> {
-  const { rows: found } = await sql<{ id: string }>`
+export async function findMeasured(db: Db): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
     select id from workspace where id = ${sql.raw(measured)}`.execute(db)
-  const workspaceId = found[0]?.id ?? ''
+  if (rows[0] === undefined) throw new Error('the database has no measured workspace')
+  return rows[0].id
+}
+
+export async function findSubject(db: Db, url: string): Promise<Subject> {
+  const workspaceId = await findMeasured(db)
   const { rows: ids } = await sql<{ id: string }>`
     select id from (select id from task where workspace_id = ${workspaceId} order by created_at limit 20000) t
      order by hashtext(id::text) limit 500`.execute(db)
@@ -167,28 +173,3 @@ export async function* operationsOf(subject: Subject): AsyncGenerator<Operation>
   yield { name: 'retention sweep of 60 tasks', bounded: true, calls: [sweep] }
   yield { name: 'retention sweep, nothing to do', bounded: true, calls: [() => deleteOldTasks(db, plans, {})] }
 }
-
-const success = (task: ClaimedTask) =>
-  ({
-    status: 'succeeded',
-    resultKey: `results/2026/01/${task.id}/${task.run}-${task.claim}.png`,
-    resultFormat: 'png',
-    resultSizeBytes: 100,
-    width: 1,
-    height: 1,
-    foreground: null,
-  }) as const
-
-const delivered = {
-  statusCode: 200,
-  error: null,
-  responseBody: '{"ok":true}',
-  durationMs: 20,
-  endedAgoMs: 0,
-  policy: { maxRetries: 12, retryUnitMs: 60_000 },
-}
-
-const onePixelPng = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==',
-  'base64',
-)

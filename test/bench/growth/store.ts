@@ -74,12 +74,18 @@ async function createCell(server: Server, cell: Cell, say: Say): Promise<void> {
   const name = databaseOf(cell)
   const unfinished = `${name}_new`
   const begun = performance.now()
-  await asAdmin(server, `create database ${unfinished} template template0`)
-  await migrate(server.url(unfinished))
+  await createEmpty(server, unfinished)
   say(`${name}: writing`)
   await fill(server.url(unfinished), cell, (line) => say(`${name}: ${line}`))
   await asAdmin(server, `alter database ${unfinished} rename to ${name}`)
   say(`${name}: ready after ${((performance.now() - begun) / 1000).toFixed(0)} s`)
+}
+
+/** Replaces the database by an empty, migrated one. */
+export async function createEmpty(server: Server, name: string): Promise<void> {
+  await dropDatabase(server, name)
+  await asAdmin(server, `create database ${name} template template0`)
+  await migrate(server.url(name))
 }
 
 async function migrate(url: string): Promise<void> {
