@@ -1,3 +1,4 @@
+import type { ListTotal } from '@matte/core/db/page'
 import { describe, expect, it } from 'vitest'
 import { parseDay, readListQuery, readPage } from './paging.ts'
 
@@ -53,9 +54,43 @@ describe('a cursor', () => {
     expect(page).toBe(5)
   })
 
+  const nextOf = async (total: ListTotal, after?: string) => {
+    const rows = [{ id: position.id }, { id: 'one more' }]
+    const query = { page: 1, pageSize: 1, ...(after !== undefined && { cursor: after }) }
+    const counted: (ListTotal | undefined)[] = []
+    const page = await readPage(readListQuery(query), {
+      read: async (range) => {
+        counted.push(range.total)
+        return [rows, range.total ?? total] as const
+      },
+      micros: () => position.createdAtMicros,
+      view: ({ id }) => id,
+    })
+    return { page, known: counted[0] }
+  }
+
+  it('of a list longer than the bound spares the next pages the count', async () => {
+    const long = { total: 10_000, isMinimum: true }
+    const first = await nextOf(long)
+    expect(first.known).toBeUndefined()
+    const second = await nextOf({ total: 1, isMinimum: false }, first.page.nextCursor ?? '')
+    expect(second.known).toEqual(long)
+    expect(second.page).toMatchObject({ page: 2, total: 10_000, totalIsMinimum: true, totalPages: 10_000 })
+    expect((await nextOf(long, second.page.nextCursor ?? '')).known).toEqual(long)
+  })
+
+  it('of a counted list has it counted again', async () => {
+    const first = await nextOf({ total: 10_000, isMinimum: false })
+    const second = await nextOf({ total: 9_999, isMinimum: false }, first.page.nextCursor ?? '')
+    expect(second.known).toBeUndefined()
+    expect(second.page.total).toBe(9_999)
+  })
+
   it.each([
     '',
     '.',
+    Buffer.from(`1.${position.id}.1.short`).toString('base64url'),
+    Buffer.from(`1.${position.id}.1.long.long`).toString('base64url'),
     'AAAA',
     Buffer.from('1.2.3').toString('base64url'),
     Buffer.from(`x.${position.id}.1`).toString('base64url'),

@@ -1,5 +1,6 @@
-// Lists (D36). A cursor is opaque to callers: it holds the position of the last item and the number of the next page.
-import type { ListPosition, PageRequest as ListRange, ListTotal } from '@matte/core/db/page'
+// Lists (D36). A cursor is opaque to callers: it holds the position of the last item, the number of the next page, and
+// whether the list has more records than are counted, so the pages of a long list count nothing.
+import { type ListPosition, type PageRequest as ListRange, type ListTotal, longTotal } from '@matte/core/db/page'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { firstPage, pageSizeDefault } from './schemas/page.ts'
 import { isUuid } from './uuid.ts'
@@ -17,6 +18,7 @@ type PageRequest = {
   readonly pageSize: number
   readonly offset: number
   readonly after?: ListPosition
+  readonly total?: ListTotal
   readonly from?: Date
   readonly before?: Date
 }
@@ -47,6 +49,7 @@ export function readListQuery(query: ListQuery, isId = isUuid): PageRequest {
     // Past 2^53 a number is no longer exact; any list ends long before.
     offset: Math.min((page - 1) * pageSize, Number.MAX_SAFE_INTEGER),
     ...(position && { after: position }),
+    ...(position?.isLong && { total: longTotal }),
     ...(start && { from: start.from }),
     ...(end && { before: end.before }),
   }
@@ -72,10 +75,10 @@ type ListSource<Row, View> = {
 
 /** Reads one row more than the page shows, to learn whether another page follows. */
 export async function readPage<Row extends { readonly id: string }, View>(
-  { page, pageSize, offset, after }: PageRequest,
+  { page, pageSize, offset, after, total: known }: PageRequest,
   { read, micros, view }: ListSource<Row, View>,
 ): Promise<Page<View>> {
-  const [rows, { total, isMinimum }] = await read({ limit: pageSize + 1, offset, after })
+  const [rows, { total, isMinimum }] = await read({ limit: pageSize + 1, offset, after, total: known })
   const shown = rows.slice(0, pageSize)
   const last = rows.length > pageSize ? shown.at(-1) : undefined
   return {
@@ -85,7 +88,10 @@ export async function readPage<Row extends { readonly id: string }, View>(
     total,
     ...(isMinimum && { totalIsMinimum: true }),
     totalPages: Math.ceil(total / pageSize),
-    nextCursor: last === undefined ? null : encodeCursor({ createdAtMicros: micros(last), id: last.id }, page + 1),
+    nextCursor:
+      last === undefined
+        ? null
+        : encodeCursor({ createdAtMicros: micros(last), id: last.id, page: page + 1, isLong: isMinimum }),
   }
 }
 
@@ -114,13 +120,18 @@ export function parseDay(text: string): { from: Date; before: Date } | null {
   return { from, before: new Date(from.getTime() + (time === undefined ? dayMs : 1)) }
 }
 
-const encodeCursor = ({ createdAtMicros, id }: ListPosition, page: number): string =>
-  Buffer.from([createdAtMicros, id, page].join('.')).toString('base64url')
+type Cursor = ListPosition & { readonly page: number; readonly isLong: boolean }
 
-function decodeCursor(cursor: string, isId: (text: string) => boolean): (ListPosition & { page: number }) | null {
+const longMark = 'long'
+
+const encodeCursor = ({ createdAtMicros, id, page, isLong }: Cursor): string =>
+  Buffer.from([createdAtMicros, id, page, ...(isLong ? [longMark] : [])].join('.')).toString('base64url')
+
+function decodeCursor(cursor: string, isId: (text: string) => boolean): Cursor | null {
   const [createdAtMicros = '', id = '', page = '', ...rest] = Buffer.from(cursor, 'base64url')
     .toString('latin1')
     .split('.')
-  const valid = /^\d{1,17}$/.test(createdAtMicros) && isId(id) && /^\d{1,15}$/.test(page) && rest.length === 0
-  return valid ? { createdAtMicros, id, page: Number(page) } : null
+  const isLong = rest.length === 1 && rest[0] === longMark
+  const valid = /^\d{1,17}$/.test(createdAtMicros) && isId(id) && /^\d{1,15}$/.test(page)
+  return valid && (isLong || rest.length === 0) ? { createdAtMicros, id, page: Number(page), isLong } : null
 }

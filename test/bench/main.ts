@@ -10,6 +10,7 @@ import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
 import { measureConsole } from './console/console.ts'
 import { measureGpu } from './gpu/gpu.ts'
+import { measureGrowth } from './growth/growth.ts'
 import { measureModel } from './model.ts'
 import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
@@ -23,6 +24,10 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '8' },
     // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
+    // For `growth`: numbers of tasks and workspaces, and the folder that keeps the databases.
+    sizes: { type: 'string', default: '10k,1m,5m' },
+    workspaces: { type: 'string', default: '1,1k,100k' },
+    keep: { type: 'string', default: '/var/tmp/matte-growth' },
     report: { type: 'boolean', default: false },
     loads: { type: 'string', default: 'step,bursts' },
     starts: { type: 'string', default: '3,20' },
@@ -36,6 +41,15 @@ const seconds = Number(values.seconds)
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
+/** `10k,1m` as numbers. */
+function readCounts(text: string): number[] {
+  return text.split(',').map((part) => {
+    const [, digits, unit = ''] = /^(\d+)([km]?)$/.exec(part) ?? []
+    if (digits === undefined) throw new Error(`not a number such as 10k or 1m: ${part}`)
+    return Number(digits) * { '': 1, k: 1_000, m: 1_000_000 }[unit as '' | 'k' | 'm']
+  })
+}
+
 const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   model: () => measureModel({ rounds, seconds, say }),
   rembg: () => measureRembg({ rounds, seconds, say }),
@@ -44,6 +58,11 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   console: () => measureConsole({ rounds, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
+  growth: () =>
+    measureGrowth({
+      ...{ sizes: readCounts(values.sizes), workspaces: readCounts(values.workspaces) },
+      ...{ dir: values.keep, rounds, say },
+    }),
   streams: () => measureStreams({ dir: values.dir, say }),
   scalers: () => {
     const { loads, starts, scalers: names, dir } = values
@@ -51,8 +70,8 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   },
   wake: () => measureWake({ rounds, dir: values.dir, say }),
 }
-/** These need a GPU or a cluster, so they run only by name. */
-const namedOnly = ['gpu', 'scalers', 'wake']
+/** These need a GPU, a cluster or an hour, so they run only by name. */
+const namedOnly = ['gpu', 'growth', 'scalers', 'wake']
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { holdCreditsEach } from '../credit/hold-batch.ts'
 import type { Db } from '../db/database.ts'
 import type { Output } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
 import { createOnce, type OnceRequest } from '../idempotency/create-once.ts'
+import { orderedId } from '../ordered-id.ts'
 import type { Gate } from '../runtime/concurrency/fair-gate.ts'
 import { creditCost } from '../task/limits.ts'
 import { type RequestedOutput, resolveOutput } from '../task/output.ts'
@@ -116,7 +116,7 @@ export async function insertChildren(
   sources: readonly Source[],
 ): Promise<TaskRow[]> {
   // Ascending ids keep the order of the request, in the queue and in responses.
-  const ids = sources.map(() => randomUUID()).sort()
+  const ids = sources.map(orderedId).sort()
   const { rows } = await sql<TaskRow>`
     with wanted as (
       select * from unnest(${ids}::uuid[], ${sources.map((source) => source.uploadId)}::uuid[],

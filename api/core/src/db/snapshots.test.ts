@@ -75,7 +75,13 @@ const statements: Readonly<Record<string, Sending>> = {
   'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
   'retention/delete-old-tasks': {
     send: (db) => deleteOldTasks(db, plans),
-    answers: [[{ id: workspaceId, days: 30 }], [], [], lockedWorkspace, [], [old]],
+    answers: [
+      [
+        { id: 'other', days: 30, at: 'at', oldest: null, isOld: false },
+        { id: workspaceId, days: 30, at: 'at', oldest: 'oldest', isOld: true },
+      ],
+      ...[[], [], [], lockedWorkspace, [], [old]],
+    ],
   },
   'sample/find-violations': { send: (db) => Promise.all(invariantNames.map((name) => findViolations(db, name))) },
   'sample/read-samples': {

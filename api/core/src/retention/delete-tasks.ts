@@ -6,7 +6,6 @@ import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { resultPrefix } from '../storage/object-key.ts'
 import type { Plans } from '../workspace/plan.ts'
-import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { timeOf } from './release-uploads.ts'
 
 /** Objects outlive their row, because result links live for 7 days (D37). */
@@ -21,41 +20,90 @@ const recordsMax = 2_000
 /**
  * Deletes one batch of tasks in each of at most 100 workspaces; returns the number of tasks. Skips workspaces of
  * unknown plans. Deleted workspaces lose every ended task at once.
- * Each workspace's oldest row is found by index order: with EXISTS the planner scanned the table for workspaces without
- * tasks.
  */
 export async function deleteOldTasks(db: Db, plans: Plans, pass: SweepPass = {}) {
+  for (;;) {
+    const workspaces = await findDue(db, plans, pass)
+    const old = workspaces.filter(({ isOld }) => isOld)
+    const early = workspaces.filter(({ isOld }) => !isOld)
+    await sumEach(early, pass, (workspace) => postpone(db, workspace))
+    const isLast = workspaces.length < workspacesMax || pass.signal?.aborted
+    if (old.length > 0 || isLast) return sumEach(old, pass, (workspace) => deleteBatch(db, workspace, pass))
+  }
+}
+
+async function deleteBatch(db: Db, workspace: Workspace, pass: SweepPass): Promise<number> {
   const { now, limit = tasksMax } = pass
-  const at = timeOf(now)
-  const names = Object.keys(plans)
-  const days = names.map((name) => plans[name]?.retentionDays ?? 0)
-  const { rows: workspaces } = await sql<{ id: string; days: number }>`
-    select w.id, d.days
-      from workspace w
-      join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
-     cross join lateral (select case when w.deleted_at is null then p.days else 0 end as days) d
-     where w.id <> all(${idsAside(pass)}::uuid[]) and ((select completed_at from task
-             where workspace_id = w.id and completed_at is not null
-             order by completed_at limit 1) <= ${at} - d.days * interval '1 day'
-        or (select completed_at from delivery
-             where workspace_id = w.id and task_id is null and completed_at is not null
-             order by completed_at limit 1) <= ${at} - d.days * interval '1 day')
-     limit ${workspacesMax}`.execute(db)
-  return sumEach(workspaces, pass, async (workspace) => {
-    if (!(await deleteRecords(db, workspace, { ...pass, limit }))) return 0
-    return db.transaction().execute(async (tx) => {
-      await lockWorkspace(tx, workspace.id)
-      await deleteOldDeliveries(tx, workspace, { now, limit })
-      const tasks = await deleteBatchOfTasks(tx, workspace, { now, limit })
-      if (tasks.length === 0) return 0
-      await insertResultDeletions(tx, tasks, now)
-      await releaseUploads(tx, [...new Set(tasks.map((task) => task.uploadId))], now)
-      await deleteEmptyBatches(tx, [...new Set(tasks.flatMap((task) => task.batchId ?? []))])
-      await noteForAnnouncement(tx, workspace.id, tasks.length)
-      return tasks.length
-    })
+  if (!(await deleteRecords(db, workspace, { ...pass, limit }))) return 0
+  return db.transaction().execute(async (tx) => {
+    await moveToEnd(tx, workspace)
+    await deleteOldDeliveries(tx, workspace, { now, limit })
+    const tasks = await deleteBatchOfTasks(tx, workspace, { now, limit })
+    if (tasks.length === 0) return 0
+    await insertResultDeletions(tx, tasks, now)
+    await releaseUploads(tx, [...new Set(tasks.map((task) => task.uploadId))], now)
+    await deleteEmptyBatches(tx, [...new Set(tasks.flatMap((task) => task.batchId ?? []))])
+    await noteForAnnouncement(tx, workspace.id, tasks.length)
+    return tasks.length
   })
 }
+
+type Due = Workspace & {
+  /** Its `retention_at`, exactly. */
+  readonly at: string
+  /** End of its oldest ended task or delivery; null: it has none. */
+  readonly oldest: string | null
+  readonly isOld: boolean
+}
+
+/**
+ * Workspaces whose `retention_at` has come, longest ago first; a pass for another time looks at all workspaces. Each
+ * one's oldest row is found by index order: with EXISTS the planner scanned the table for workspaces without tasks.
+ */
+async function findDue(db: Db, plans: Plans, pass: SweepPass): Promise<Due[]> {
+  const at = timeOf(pass.now)
+  const names = Object.keys(plans)
+  const days = names.map((name) => plans[name]?.retentionDays ?? 0)
+  const bound = sql`limit ${workspacesMax}`
+  const isOld = sql<boolean>`coalesce(oldest <= ${at} - days * interval '1 day', false)`
+  const { rows } = await sql<Due>`
+    select id, days, retention_at::text as at, oldest::text as oldest, ${isOld} as "isOld"
+      from (select w.id, w.retention_at, case when w.deleted_at is null then p.days else 0 end as days
+              from workspace w
+              join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
+             where w.id <> all(${idsAside(pass)}::uuid[])
+                   ${pass.now === undefined ? sql`and w.retention_at <= now() order by w.retention_at ${bound}` : sql``}
+           ) w
+     cross join lateral (
+       select least((select completed_at from task where workspace_id = w.id and completed_at is not null
+                      order by completed_at limit 1),
+                    (select completed_at from delivery
+                      where workspace_id = w.id and task_id is null and completed_at is not null
+                      order by completed_at limit 1)) as oldest) o
+     ${pass.now === undefined ? sql`` : sql`where ${isOld} ${bound}`}`.execute(db)
+  return rows
+}
+
+/**
+ * Sets the next look at a workspace with nothing old: when its oldest row will be, and within a day, because PLANS may
+ * get a shorter retention. Tasks that end meanwhile are kept for seven days at least. A changed plan and a deletion
+ * reset `retention_at`, in which case this changes nothing.
+ */
+async function postpone(db: Db, { id, days, at, oldest }: Due): Promise<number> {
+  await sql`
+    update workspace
+       set retention_at = least(
+         ${oldest}::timestamptz + ${days}::int * interval '1 day',
+         -- The last tasks of a deleted workspace are deleted as soon as they end.
+         case when deleted_at is not null and queued + processing > 0 then now() + interval '1 minute'
+              else now() + (0.5 + random() / 2) * interval '1 day' end)
+     where id = ${id} and retention_at = ${at}::timestamptz`.execute(db)
+  return 0
+}
+
+/** Locks the workspace before its tasks (D39), and lets the others of the sweep go first. */
+const moveToEnd = (tx: Db, { id }: Workspace) =>
+  sql`update workspace set retention_at = now() where id = ${id}`.execute(tx)
 
 type Workspace = { readonly id: string; readonly days: number }
 

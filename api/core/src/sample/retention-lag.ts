@@ -23,7 +23,7 @@ export async function readRetentionLag(db: Db): Promise<Lag[]> {
   return rows
 }
 
-/** Finished tasks by their plan's retention; one look-up per workspace, as in the sweep. */
+/** Finished tasks by their plan's retention; one look-up per workspace that the sweep has to look at. */
 export async function readTaskRetentionLag(db: Db, plans: Plans): Promise<Lag[]> {
   const names = Object.keys(plans)
   const days = names.map((name) => plans[name]?.retentionDays ?? 0)
@@ -35,6 +35,7 @@ export async function readTaskRetentionLag(db: Db, plans: Plans): Promise<Lag[]>
       join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
      cross join lateral (
         select completed_at from task where workspace_id = w.id and completed_at is not null
-         order by completed_at limit 1) t`.execute(db)
+         order by completed_at limit 1) t
+     where w.retention_at <= now()`.execute(db)
   return rows
 }

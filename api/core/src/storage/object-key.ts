@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { orderedId } from '../ordered-id.ts'
 
 /** Key of a new upload (D20), with the last 100 characters `[A-Za-z0-9._-]` of the file name. */
 export function newUploadKey(fileName: string, at: Date): string {
@@ -6,7 +6,7 @@ export function newUploadKey(fileName: string, at: Date): string {
     .normalize('NFKD')
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .slice(-100)
-  return `private-uploads/${yearMonth(at)}/${randomUUID()}-${name}`
+  return `private-uploads/${yearMonth(at)}/${orderedId()}-${name}`
 }
 
 /** Name of the uploaded file, as far as the key keeps it. */

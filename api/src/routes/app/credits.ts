@@ -91,7 +91,7 @@ export const creditRoutes: FastifyPluginAsyncTypebox<CreditDeps> = async (app, {
       const { from, before, ...page } = readListQuery(query, isEntryId)
       const filter = { workspaceId, type: query.type, from, before }
       return readPage(page, {
-        read: (range) => Promise.all([listEntries(db, filter, range), countEntries(db, filter)]),
+        read: (range) => Promise.all([listEntries(db, filter, range), range.total ?? countEntries(db, filter)]),
         micros: (row) => row.created_at_micros,
         view: toLedgerEntryView,
       })

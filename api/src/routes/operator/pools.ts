@@ -141,7 +141,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<PoolDeps> = async (app, { db,
 
   const readDecisions = (query: Parameters<typeof readListQuery>[0], of: PoolName | undefined) =>
     readPage(readListQuery(query), {
-      read: (range) => Promise.all([listDecisions(db, of, range), countDecisions(db, of)]),
+      read: (range) => Promise.all([listDecisions(db, of, range), range.total ?? countDecisions(db, of)]),
       micros: (row) => row.at_micros,
       view: toDecisionView,
     })

@@ -112,7 +112,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   const listOptions = { schema: listSchema(list, responses), config: { access: list.access } }
   app.get(list.url, listOptions, async ({ query, caller: { workspaceId } }) =>
     readPage(readListQuery(query), {
-      read: (range) => Promise.all([listBatches(db, workspaceId, range), countBatches(db, workspaceId)]),
+      read: (range) => Promise.all([listBatches(db, workspaceId, range), range.total ?? countBatches(db, workspaceId)]),
       micros: (row) => row.created_at_micros,
       view: toBatchSummary,
     }),

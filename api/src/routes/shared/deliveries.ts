@@ -214,7 +214,7 @@ async function readDeliveries(db: Db, source: Source, query: Static<typeof deliv
   const { from, before, ...page } = readListQuery(paging)
   const filter = { ...source, status, event, from, before }
   return readPage(page, {
-    read: (range) => Promise.all([listDeliveries(db, filter, range), countDeliveries(db, filter)]),
+    read: (range) => Promise.all([listDeliveries(db, filter, range), range.total ?? countDeliveries(db, filter)]),
     micros: (row) => row.created_at_micros,
     view: toDeliveryView,
   })

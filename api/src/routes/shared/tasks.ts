@@ -128,7 +128,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     const { from, before, ...page } = readListQuery(query)
     const filter = { workspaceId: caller.workspaceId, status: query.status, from, before }
     return readPage(page, {
-      read: (range) => Promise.all([listTasks(db, filter, range), countTasks(db, filter)]),
+      read: (range) => Promise.all([listTasks(db, filter, range), range.total ?? countTasks(db, filter)]),
       micros: (row) => row.created_at_micros,
       view: (task) => toTaskView(task, links),
     })

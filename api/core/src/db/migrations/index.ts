@@ -43,6 +43,8 @@ import { up as operatorCredential } from './0042-operator-credential.ts'
 import { up as usageDetail } from './0043-usage-detail.ts'
 import { up as registrationLocale } from './0044-registration-locale.ts'
 import { up as unnumberedEvents } from './0045-unnumbered-events.ts'
+import { up as growth } from './0047-growth.ts'
+import { up as growthIndexes } from './0048-growth-indexes.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -90,4 +92,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0043-usage-detail': { up: usageDetail },
   '0044-registration-locale': { up: registrationLocale },
   '0045-unnumbered-events': { up: unnumberedEvents },
+  '0047-growth': { up: growth },
+  '0048-growth-indexes': { up: growthIndexes },
 }

@@ -151,9 +151,9 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
     worker: {
       select: [
         ...(['id', 'plan', 'deleted_at', 'low_balance_below', 'low_balance_armed'] as const),
-        ...(['open_singles', 'open_children', 'queued', 'processing', 'waiting'] as const),
+        ...(['open_singles', 'open_children', 'queued', 'processing', 'waiting', 'retention_at'] as const),
       ],
-      update: ['open_singles', 'open_children', 'queued', 'processing'],
+      update: ['open_singles', 'open_children', 'queued', 'processing', 'retention_at'],
     },
     operator: { select: ['id', 'plan', 'processing', 'waiting'] },
     dispatcher: { select: true, update: true },

@@ -28,6 +28,8 @@ export type WorkspaceTable = {
   created_by: Generated<string | null>
   /** Set for deleted teams, which keep ledger and invoices. */
   deleted_at: Generated<Date | null>
+  /** Next look of the retention sweep; reset when the plan changes or the workspace is deleted. */
+  retention_at: Generated<Date>
   /** Threshold set by members, if `low_balance_set`. */
   low_balance_threshold: Generated<number>
   low_balance_set: Generated<boolean>

@@ -33,7 +33,8 @@ select 'tasks' as what,
   join unnest($1::text[], $2::int[]) as p (plan, days) on p.plan = w.plan
  cross join lateral (
     select completed_at from task where workspace_id = w.id and completed_at is not null
-     order by completed_at limit 1) t;
+     order by completed_at limit 1) t
+ where w.retention_at <= now();
 
 prepare read_samples_5 as
 with free as materialized (

@@ -1,0 +1,66 @@
+// Pages that each operation reads, on 200,000 tasks of 5,000 workspaces and on 4,000 tasks of 50. An index grows by a
+// page of height, so an operation may read half as much again. One that reads a table, or looks at each workspace, would
+// read thousands of pages more.
+import { sql } from 'kysely'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { fill } from '../bench/growth/fill.ts'
+import { findSubject, operationsOf, type Subject } from '../bench/growth/operations.ts'
+import { connectTo, createTestDatabase } from '../support/database.ts'
+
+const small = { tasks: 4_000, workspaces: 50 }
+const large = { tasks: 200_000, workspaces: 5_000 }
+
+/** Rows of a page are on as many pages of a large table; see `detail` of the benchmark. */
+const fewPages = 60
+
+async function open(cell: typeof small): Promise<Subject> {
+  const database = await createTestDatabase()
+  await fill(database.url, cell, () => undefined)
+  // Autovacuum would count as well.
+  await sql`do $$ declare t regclass; begin
+    for t in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
+      execute format('alter table %s set (autovacuum_enabled = off)', t);
+    end loop; end $$`.execute(database.db)
+  // A single connection: another connection would report its reads later.
+  const own = connectTo(database.url, 1)
+  onTestFinished(async () => {
+    await own.stop()
+    await database.drop()
+  })
+  return findSubject(own.db, database.url)
+}
+
+async function readCount({ db }: Subject): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`.execute(db)
+  const { rows } = await sql<{ pages: number }>`
+    select sum(coalesce(heap_blks_hit + heap_blks_read, 0) + coalesce(idx_blks_hit + idx_blks_read, 0))::float8 as pages
+      from pg_statio_user_tables`.execute(db)
+  return rows[0]?.pages ?? Number.NaN
+}
+
+/** By operation: pages per call. */
+async function costsOf(subject: Subject): Promise<ReadonlyMap<string, number>> {
+  const costs = new Map<string, number>()
+  for (let round = 0; round < 2; round++) {
+    for await (const { name, bounded, calls } of operationsOf(subject)) {
+      const before = await readCount(subject)
+      for (const call of calls) await call()
+      const pages = ((await readCount(subject)) - before) / calls.length
+      // The first round is a warm-up: its sweep looks at every workspace once.
+      if (round > 0 && bounded) costs.set(name, pages)
+    }
+  }
+  return costs
+}
+
+describe('the pages that an operation reads', () => {
+  it('do not grow with the number of tasks and workspaces', async () => {
+    const [before, after] = [await costsOf(await open(small)), await costsOf(await open(large))]
+    expect(before.size).toBeGreaterThan(15)
+    const grown = [...before].flatMap(([name, pages]) => {
+      const now = after.get(name) ?? Number.NaN
+      return now <= 1.5 * pages + fewPages ? [] : [`${name}: ${pages.toFixed(0)} → ${now.toFixed(0)} pages`]
+    })
+    expect(grown).toEqual([])
+  }, 600_000)
+})
