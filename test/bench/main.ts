@@ -10,6 +10,7 @@ import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
 import { measureGpu } from './gpu/gpu.ts'
 import { measureModel } from './model.ts'
+import { measurePipelineParts } from './pipeline/pipeline.ts'
 import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
 import { formatRows, isMet, type Row } from './row.ts'
@@ -34,6 +35,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   rembg: () => measureRembg({ rounds, seconds, say }),
   pixels: () => measurePixels({ rounds, say }),
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
+  pipeline: () => measurePipelineParts({ rounds, seconds, dir: values.dir, say }),
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
   streams: () => measureStreams({ dir: values.dir, say }),
