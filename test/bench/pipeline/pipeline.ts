@@ -54,6 +54,9 @@ export async function measurePipelineParts({ rounds, seconds, dir, say }: Pipeli
     say(`\n${formatParts(all)}\n`)
     if (all[0]) say(formatStatements(all[0].costs))
     return all.flatMap(toRows)
+  } catch (error) {
+    say(service.showLogs())
+    throw error
   } finally {
     await service.remove()
   }

@@ -1,5 +1,5 @@
 // The whole service for the pipeline rows: durable servers, our processes, and a Triton that answers at once.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { type Db, openDatabase } from '@matte/core/db/database'
@@ -17,7 +17,7 @@ import { nodePath } from '@matte/local/servers/process'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { freePorts } from '../../support/free-ports.ts'
-import { startTestProcess } from '../../support/processes.ts'
+import { startTestProcess, type TestProcess } from '../../support/processes.ts'
 import { startServers } from '../accept/world.ts'
 
 /** Process ids of the parts of the service. */
@@ -29,6 +29,8 @@ export type Service = {
   readonly apiKey: string
   readonly db: Db
   readonly parts: Parts
+  /** Ends of the logs, for an error. */
+  showLogs(): string
   remove(): Promise<void>
 }
 
@@ -60,9 +62,11 @@ export async function startService(parent: string): Promise<Service> {
     const triton = await startTriton(dir)
     stops.push(() => triton.stop())
     const address = { name: 'service-v2', tritonModel: 'u2netp', addresses: [triton.url], default: true }
-    const common = { ...env, LOG_LEVEL: 'info', MODELS_STATIC: JSON.stringify([address]) }
+    const common = { ...env, MODELS_STATIC: JSON.stringify([address]) }
+    const processes: TestProcess[] = []
     const start = async (name: 'api' | 'worker' | 'dispatcher') => {
       const process = await startTestProcess(name, dir, common)
+      processes.push(process)
       stops.push(() => process.stop())
       return process
     }
@@ -79,12 +83,22 @@ export async function startService(parent: string): Promise<Service> {
       dispatcher: dispatcher.pid,
       triton: triton.pid,
     }
-    return { origin: api.url, apiKey, db, parts, remove }
+    const showLogs = (): string => [postgresErrors(dir), ...processes.map(showErrors)].join('\n')
+    return { origin: api.url, apiKey, db, parts, showLogs, remove }
   } catch (error) {
     await remove()
     throw error
   }
 }
+
+const showErrors = ({ name, log }: TestProcess): string =>
+  log()
+    .filter(({ level }) => level !== 'info')
+    .map((line) => `${name}: ${JSON.stringify(line)}`)
+    .join('\n')
+
+const postgresErrors = (dir: string): string => readFileSync(join(dir, 'postgres.log'), 'utf8').slice(-logEndMax)
+const logEndMax = 20_000
 
 function missing(name: string): never {
   throw new Error(`no server is named ${name}`)
