@@ -12,6 +12,7 @@ import { measureConsole } from './console/console.ts'
 import { measureGpu } from './gpu/gpu.ts'
 import { measureGrowth } from './growth/growth.ts'
 import { measureModel } from './model.ts'
+import { measurePipelineParts } from './pipeline/pipeline.ts'
 import { measurePixels } from './pixels.ts'
 import { measureRembg } from './rembg/rembg.ts'
 import { formatRows, isMet, type Row } from './row.ts'
@@ -55,6 +56,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   rembg: () => measureRembg({ rounds, seconds, say }),
   pixels: () => measurePixels({ rounds, say }),
   accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
+  pipeline: () => measurePipelineParts({ rounds, seconds, dir: values.dir, say }),
   app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
   console: () => measureConsole({ rounds, say }),
   gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),

@@ -91,7 +91,8 @@ export async function createWorld(parent: string, more: Record<string, string> =
   }
 }
 
-async function startServers(dir: string, started: (server: RunningServer) => void) {
+/** Durable servers, so commits cost a sync; returns the environment of the processes. */
+export async function startServers(dir: string, started: (server: RunningServer) => void) {
   const [postgresPort = 0, client = 0, monitor = 0] = await freePorts(3)
   const common = { lifetime: 'attached' } as const
   const password = 'bench'

@@ -24,20 +24,22 @@ export function buildColourField(
 ): ColourField {
   const halfSize = gridSize / 2
   const halfAlpha = halve(alpha, gridSize)
-  const rest = halfAlpha.map((opacity) => 1 - opacity)
-  const wideForeground = weightedMean(halfAlpha, halfSize, wideRadius)
-  const wideBackground = weightedMean(rest, halfSize, wideRadius)
-  const narrowForeground = weightedMean(halfAlpha, halfSize, narrowRadius)
-  const narrowBackground = weightedMean(rest, halfSize, narrowRadius)
+  const rest = halfAlpha.map(complement)
+  const wideForeground = weigh(halfAlpha, halfSize, wideRadius)
+  const wideBackground = weigh(rest, halfSize, wideRadius)
+  const narrowForeground = weigh(halfAlpha, halfSize, narrowRadius)
+  const narrowBackground = weigh(rest, halfSize, narrowRadius)
   const field = new Float32Array(gridSize * gridSize * 6)
   for (const [channel, plane] of colours.entries()) {
     const colour = halve(plane, gridSize)
-    const guess = explain(colour, halfAlpha, wideForeground(colour), wideBackground(colour))
-    spread(narrowForeground(guess), gridSize, near, field, channel)
-    spread(narrowBackground(colour), gridSize, near, field, channel + 3)
+    const guess = explain(colour, halfAlpha, weightedMean(wideForeground, colour), weightedMean(wideBackground, colour))
+    spread(weightedMean(narrowForeground, guess), gridSize, near, field, channel)
+    spread(weightedMean(narrowBackground, colour), gridSize, near, field, channel + 3)
   }
   return field
 }
+
+const complement = (opacity: number): number => 1 - opacity
 
 function halve(plane: Float32Array, gridSize: number): Float32Array {
   const halfSize = gridSize / 2
@@ -53,32 +55,44 @@ function halve(plane: Float32Array, gridSize: number): Float32Array {
   return half
 }
 
+const clamp = (position: number, size: number): number => Math.min(size - 1, Math.max(0, position))
+
 function spread(half: Float32Array, gridSize: number, near: Int32Array, field: ColourField, channel: number): void {
   const halfSize = gridSize / 2
-  const clamp = (position: number) => Math.min(halfSize - 1, Math.max(0, position))
   for (const cell of near) {
     const x = cell % gridSize
     const y = (cell - x) / gridSize
     const row = (y >> 1) * halfSize
-    const nextRow = clamp((y >> 1) + (y & 1 ? 1 : -1)) * halfSize
+    const nextRow = clamp((y >> 1) + (y & 1 ? 1 : -1), halfSize) * halfSize
     const column = x >> 1
-    const nextColumn = clamp(column + (x & 1 ? 1 : -1))
+    const nextColumn = clamp(column + (x & 1 ? 1 : -1), halfSize)
     const same = 3 * (half[row + column] as number) + (half[row + nextColumn] as number)
     const next = 3 * (half[nextRow + column] as number) + (half[nextRow + nextColumn] as number)
     field[cell * 6 + channel] = ((3 * same + next) * 255) / 16
   }
 }
 
-function weightedMean(weight: Float32Array, gridSize: number, radius: number) {
-  const meanWeight = boxMean(weight, gridSize, radius)
-  return (values: Float32Array): Float32Array => {
-    const mean = boxMean(values, gridSize, radius, weight)
-    for (let cell = 0; cell < mean.length; cell++) {
-      const sum = (mean[cell] as number) + ownShare * (values[cell] as number)
-      mean[cell] = sum / ((meanWeight[cell] as number) + ownShare)
-    }
-    return mean
+type Weights = {
+  readonly weight: Float32Array
+  readonly meanWeight: Float32Array
+  readonly gridSize: number
+  readonly radius: number
+}
+
+const weigh = (weight: Float32Array, gridSize: number, radius: number): Weights => ({
+  weight,
+  meanWeight: boxMean(weight, gridSize, radius),
+  gridSize,
+  radius,
+})
+
+function weightedMean({ weight, meanWeight, gridSize, radius }: Weights, values: Float32Array): Float32Array {
+  const mean = boxMean(values, gridSize, radius, weight)
+  for (let cell = 0; cell < mean.length; cell++) {
+    const sum = (mean[cell] as number) + ownShare * (values[cell] as number)
+    mean[cell] = sum / ((meanWeight[cell] as number) + ownShare)
   }
+  return mean
 }
 
 /** Moves the foreground towards the mixture equation's solution, in place. */

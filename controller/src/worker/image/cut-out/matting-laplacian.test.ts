@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { buildLaplacian, colourful, gridSize, solveDense } from './matting-laplacian.fixtures.ts'
-import { mattingLaplacian } from './matting-laplacian.ts'
-import { conjugateGradients } from './refine.ts'
+import { applyLaplacian, mattingLaplacian } from './matting-laplacian.ts'
+import { conjugateGradients, multiply } from './refine.ts'
 import { listCells } from './window-sums.ts'
 import { addRidge, colourCells, measureWindows } from './windows.ts'
 
@@ -14,7 +14,7 @@ const matrix = buildLaplacian(radius, epsilon)
 const laplacian = mattingLaplacian(windows, all, all)
 const apply = (values: Float64Array) => {
   const result = new Float64Array(values.length)
-  laplacian(values, result)
+  applyLaplacian(laplacian, values, result)
   return result
 }
 const dot = (a: ArrayLike<number>, b: ArrayLike<number>) =>
@@ -48,16 +48,10 @@ describe('the matting Laplacian', () => {
     const targets = colourCells(colourful, listCells(some, gridSize))
     const x = pattern(41)
     const own = new Float64Array(some.length)
-    mattingLaplacian(
-      windows,
-      targets,
-      targets,
-    )(
-      Float64Array.from(some, (cell) => x[cell] ?? Number.NaN),
-      own,
-    )
+    const xOfSome = Float64Array.from(some, (cell) => x[cell] ?? Number.NaN)
+    applyLaplacian(mattingLaplacian(windows, targets, targets), xOfSome, own)
     const whole = new Float64Array(some.length)
-    mattingLaplacian(windows, all, targets)(x, whole)
+    applyLaplacian(mattingLaplacian(windows, all, targets), x, whole)
     for (const [i, cell] of some.entries()) {
       const row = matrix[cell] ?? []
       const ofSome = [...some].reduce((sum, other) => sum + (row[other] ?? Number.NaN) * (x[other] ?? Number.NaN), 0)
@@ -69,13 +63,7 @@ describe('the matting Laplacian', () => {
 
 describe('conjugate gradients', () => {
   const weights = Float64Array.from(every, (cell) => (cell % 3 === 0 ? 0.3 : 0.01))
-  const system = {
-    multiply: (vector: Float64Array, product: Float64Array) => {
-      laplacian(vector, product)
-      for (const [i, weight] of weights.entries()) product[i] = (product[i] ?? 0) + weight * (vector[i] ?? Number.NaN)
-    },
-    preconditioner: weights.map((weight) => 1 / (weight + 0.5)),
-  }
+  const system = { laplacian, holds: weights, preconditioner: weights.map((weight) => 1 / (weight + 0.5)) }
   const b = pattern(53)
   const exact = solveDense(
     matrix.map((row, i) => row.map((value, j) => value + (i === j ? (weights[i] ?? Number.NaN) : 0))),
@@ -88,7 +76,7 @@ describe('conjugate gradients', () => {
     conjugateGradients(system, { x, residual }, steps)
     const off = x.map((value, i) => value - (exact[i] ?? Number.NaN))
     const product = new Float64Array(off.length)
-    system.multiply(off, product)
+    multiply(system, off, product)
     return { x, residual, error: dot(off, product) }
   }
 
@@ -103,7 +91,7 @@ describe('conjugate gradients', () => {
   it('leave the true residual', () => {
     const { x, residual } = solve(7)
     const product = new Float64Array(x.length)
-    system.multiply(x, product)
+    multiply(system, x, product)
     for (const [i, left] of residual.entries()) expect(left).toBeCloseTo((b[i] ?? 0) - (product[i] ?? 0), 9)
   })
 
@@ -112,6 +100,8 @@ describe('conjugate gradients', () => {
     conjugateGradients(system, { x, residual: new Float64Array(every.length) }, 10)
     expect([...new Set(x)]).toEqual([0.4])
     const nothing = new Float64Array(0)
-    conjugateGradients({ multiply: () => undefined, preconditioner: nothing }, { x: nothing, residual: nothing }, 10)
+    const none = colourCells(colourful, listCells(new Int32Array(0), gridSize))
+    const empty = { laplacian: mattingLaplacian(windows, none, none), holds: nothing, preconditioner: nothing }
+    conjugateGradients(empty, { x: nothing, residual: nothing }, 10)
   })
 })

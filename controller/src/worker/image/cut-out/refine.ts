@@ -1,8 +1,8 @@
 import { growCells, haze, type MaskCells } from './mask-cells.ts'
-import { mattingLaplacian } from './matting-laplacian.ts'
+import { applyLaplacian, type Laplacian, mattingLaplacian } from './matting-laplacian.ts'
 import type { CellColours } from './sample-cells.ts'
-import { type CellList, listCells, numbersPerCell, windowCounts, windowSums } from './window-sums.ts'
-import { addRidge, type ColouredCells, colourCells, fitWindows, measureWindows, type RidgeWindows } from './windows.ts'
+import { type CellList, listCells, numbersPerCell, sumWindows, windowCounts, windowSums } from './window-sums.ts'
+import { addRidge, type ColouredCells, colourCells, fitWindows, measureWindows, type RidgeWindows, windowFit } from './windows.ts'
 
 // Refines the coarse mask by the photo's edges, on the grid, near unsettled cells:
 // 1. A guided filter (He, Sun, Tang, ECCV 2010) moves the mask to the edges.
@@ -46,7 +46,7 @@ export function refine(cells: MaskCells, colours: CellColours): Refined {
   const windows = measureWindows(around, middles, radius)
 
   const models = new Float64Array(middles.cells.length * numbersPerCell)
-  fitWindows(addRidge(windows, guidedEpsilon), around)(gather(probability, around), models)
+  fitWindows(windowFit(addRidge(windows, guidedEpsilon), around), gather(probability, around), models)
   const guided = evaluate(averageModels(models, middles, unknown), unknown)
   scatter(guided, unknown, { margin: guidedMargin, plane: alpha })
 
@@ -57,13 +57,15 @@ export function refine(cells: MaskCells, colours: CellColours): Refined {
     plane: alpha,
   })
 
-  fitWindows(sharp, around)(gather(alpha, around), models)
+  fitWindows(windowFit(sharp, around), gather(alpha, around), models)
   return { alpha, coefficients: toCoefficients(alpha, unknown, averageModels(models, middles, unknown)) }
 }
 
 function holdsOf(probabilities: Float64Array): Float64Array {
-  return probabilities.map((probability) => holdLeast + holdSure * (2 * probability - 1) ** holdPower)
+  return probabilities.map(holdOf)
 }
+
+const holdOf = (probability: number): number => holdLeast + holdSure * (2 * probability - 1) ** holdPower
 
 type MatteOptions = {
   readonly around: ColouredCells
@@ -75,22 +77,17 @@ type MatteOptions = {
 /** Solves (L + H) x = H target for the unknown cells: L is the matting Laplacian, H the diagonal of `holds`. */
 function solveMatte(windows: RidgeWindows, { around, unknown, holds, target }: MatteOptions): Float64Array {
   const residual = new Float64Array(holds.length)
-  mattingLaplacian(windows, around, unknown)(gather(target, around), residual)
+  applyLaplacian(mattingLaplacian(windows, around, unknown), gather(target, around), residual)
   for (let i = 0; i < residual.length; i++) residual[i] = -(residual[i] as number)
   const laplacian = mattingLaplacian(windows, unknown, unknown)
-  const system = {
-    multiply: (vector: Float64Array, product: Float64Array) => {
-      laplacian(vector, product)
-      for (let i = 0; i < product.length; i++) {
-        product[i] = (product[i] as number) + (holds[i] as number) * (vector[i] as number)
-      }
-    },
-    preconditioner: holds.map((hold) => 1 / (hold + 0.5)),
-  }
+  const system = { laplacian, holds, preconditioner: holds.map(inverseOfDiagonal) }
   const x = gather(target, unknown)
   conjugateGradients(system, { x, residual }, mattingSteps)
   return x
 }
+
+/** Nearly: the diagonal of L is about a half. */
+const inverseOfDiagonal = (hold: number): number => 1 / (hold + 0.5)
 
 function toCoefficients(alpha: Float32Array, unknown: CellList, models: Float64Array): Float32Array {
   const coefficients = new Float32Array(alpha.length * numbersPerCell)
@@ -112,10 +109,12 @@ function toCoefficients(alpha: Float32Array, unknown: CellList, models: Float64A
 /** Averages the models of the nearest nine windows. The paper averages over a whole window, which blurs hair. */
 function averageModels(models: Float64Array, middles: CellList, targets: CellList): Float64Array {
   const means = new Float64Array(targets.cells.length * numbersPerCell)
-  windowSums(middles, targets, 1)(models, means)
+  sumWindows(windowSums(middles, targets, 1), models, means)
   const counts = windowCounts(targets, 1)
-  for (let i = 0; i < means.length; i++)
-    means[i] = (means[i] as number) / (counts[Math.floor(i / numbersPerCell)] as number)
+  for (let i = 0, at = 0; i < counts.length; i++) {
+    const count = counts[i] as number
+    for (const end = at + numbersPerCell; at < end; at++) means[at] = (means[at] as number) / count
+  }
   return means
 }
 
@@ -147,17 +146,27 @@ function scatter(
   for (let i = 0; i < cells.length; i++) plane[cells[i] as number] = stretch(values[i] as number, margin)
 }
 
+/** The matrix is the Laplacian plus the diagonal of `holds`. */
 type System = {
-  readonly multiply: (vector: Float64Array, product: Float64Array) => void
+  readonly laplacian: Laplacian
+  readonly holds: Float64Array
   readonly preconditioner: Float64Array
+}
+
+export function multiply({ laplacian, holds }: System, vector: Float64Array, product: Float64Array): void {
+  applyLaplacian(laplacian, vector, product)
+  for (let i = 0; i < product.length; i++) {
+    product[i] = (product[i] as number) + (holds[i] as number) * (vector[i] as number)
+  }
 }
 
 /** Conjugate gradients for A x = b (Hestenes, Stiefel 1952); updates `x` and `residual` (b - A x) in place. */
 export function conjugateGradients(
-  { multiply, preconditioner }: System,
+  system: System,
   { x, residual }: { readonly x: Float64Array; readonly residual: Float64Array },
   steps: number,
 ): void {
+  const { preconditioner } = system
   const direction = new Float64Array(x.length)
   const product = new Float64Array(x.length)
   let before = Infinity
@@ -169,7 +178,7 @@ export function conjugateGradients(
     for (let i = 0; i < x.length; i++) {
       direction[i] = (residual[i] as number) * (preconditioner[i] as number) + kept * (direction[i] as number)
     }
-    multiply(direction, product)
+    multiply(system, direction, product)
     let curvature = 0
     for (let i = 0; i < x.length; i++) curvature += (direction[i] as number) * (product[i] as number)
     if (!(curvature > 0)) return

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listCells, numbersPerCell, windowCounts, windowSums } from './window-sums.ts'
+import { listCells, numbersPerCell, sumWindows, windowCounts, windowSums } from './window-sums.ts'
 
 const gridSize = 11
 const cellsWhere = (choose: (cell: number) => boolean) =>
@@ -28,10 +28,10 @@ describe.each(lists)('sums over windows of %s', (_, sources, targets) => {
         ),
       ),
     )
-    const sum = windowSums(listCells(sources, gridSize), listCells(targets, gridSize), radius)
+    const plan = windowSums(listCells(sources, gridSize), listCells(targets, gridSize), radius)
     const sums = new Float64Array(expected.length)
     for (let round = 0; round < 2; round++) {
-      sum(values, sums)
+      sumWindows(plan, values, sums)
       for (const [i, value] of sums.entries()) expect(value).toBeCloseTo(expected[i] ?? Number.NaN, 9)
     }
   })

@@ -1,5 +1,5 @@
 import type { CellColours } from './sample-cells.ts'
-import { type CellList, numbersPerCell, windowCounts, windowSums } from './window-sums.ts'
+import { type CellList, numbersPerCell, sumWindows, type WindowSums, windowCounts, windowSums } from './window-sums.ts'
 
 // Local linear model of the refinement: in each window, value = a . rgb + b by ridge regression (He, Sun, Tang: Guided
 // Image Filtering, ECCV 2010). The colour statistics are computed once and fitted to any number of values.
@@ -20,12 +20,12 @@ export function measureWindows(sources: ColouredCells, middles: CellList, radius
     counts: windowCounts(middles, radius),
     moments: new Float64Array(middles.cells.length * numbersPerWindow),
   }
-  const sum = windowSums(sources, middles, radius)
+  const plan = windowSums(sources, middles, radius)
   const products = new Float64Array(sources.cells.length * numbersPerCell)
   const sums = new Float64Array(middles.cells.length * numbersPerCell)
   for (const part of parts) {
     multiplyColours(part, sources, products)
-    sum(products, sums)
+    sumWindows(plan, products, sums)
     copyMeans(part, sums, windows)
   }
   toCovariances(windows)
@@ -102,45 +102,56 @@ export function addRidge({ moments, ...windows }: Windows, epsilon: number): Rid
   return { ...windows, inverses }
 }
 
-/** Returns a function that fits values of the `sources` and writes the slopes and the constant of every window. */
-export function fitWindows({ middles, radius, counts, inverses }: RidgeWindows, sources: ColouredCells) {
+/** Prepared once per list of sources, for any number of values. */
+export type WindowFit = {
+  readonly windows: RidgeWindows
+  readonly sources: ColouredCells
+  readonly sums: WindowSums
+  readonly products: Float64Array
+}
+
+export const windowFit = (windows: RidgeWindows, sources: ColouredCells): WindowFit => ({
+  windows,
+  sources,
+  sums: windowSums(sources, windows.middles, windows.radius),
+  products: new Float64Array(sources.cells.length * numbersPerCell),
+})
+
+/** Fits values of the sources; writes the slopes and the constant of every window. */
+export function fitWindows({ windows, sources, sums, products }: WindowFit, values: Float64Array, models: Float64Array) {
   const { rgb } = sources
-  const sum = windowSums(sources, middles, radius)
-  const products = new Float64Array(sources.cells.length * numbersPerCell)
-
-  function solve(models: Float64Array): void {
-    for (let i = 0, at = 0, to = 0; i < counts.length; i++, at += numbersPerWindow, to += numbersPerCell) {
-      const red = inverses[at] as number
-      const green = inverses[at + 1] as number
-      const blue = inverses[at + 2] as number
-      const scale = 1 / (counts[i] as number)
-      const mean = (models[to + 3] as number) * scale
-      const withRed = (models[to] as number) * scale - red * mean
-      const withGreen = (models[to + 1] as number) * scale - green * mean
-      const withBlue = (models[to + 2] as number) * scale - blue * mean
-      const c01 = inverses[at + 6] as number
-      const c02 = inverses[at + 7] as number
-      const c12 = inverses[at + 8] as number
-      const slopeRed = (inverses[at + 3] as number) * withRed + c01 * withGreen + c02 * withBlue
-      const slopeGreen = c01 * withRed + (inverses[at + 4] as number) * withGreen + c12 * withBlue
-      const slopeBlue = c02 * withRed + c12 * withGreen + (inverses[at + 5] as number) * withBlue
-      models[to] = slopeRed
-      models[to + 1] = slopeGreen
-      models[to + 2] = slopeBlue
-      models[to + 3] = mean - slopeRed * red - slopeGreen * green - slopeBlue * blue
-    }
+  for (let i = 0, from = 0, to = 0; i < values.length; i++, from += 3, to += numbersPerCell) {
+    const value = values[i] as number
+    products[to] = value * (rgb[from] as number)
+    products[to + 1] = value * (rgb[from + 1] as number)
+    products[to + 2] = value * (rgb[from + 2] as number)
+    products[to + 3] = value
   }
+  sumWindows(sums, products, models)
+  solve(windows, models)
+}
 
-  return function fit(values: Float64Array, models: Float64Array): void {
-    for (let i = 0, from = 0, to = 0; i < values.length; i++, from += 3, to += numbersPerCell) {
-      const value = values[i] as number
-      products[to] = value * (rgb[from] as number)
-      products[to + 1] = value * (rgb[from + 1] as number)
-      products[to + 2] = value * (rgb[from + 2] as number)
-      products[to + 3] = value
-    }
-    sum(products, models)
-    solve(models)
+/** From sums to models, in place. */
+function solve({ counts, inverses }: RidgeWindows, models: Float64Array): void {
+  for (let i = 0, at = 0, to = 0; i < counts.length; i++, at += numbersPerWindow, to += numbersPerCell) {
+    const red = inverses[at] as number
+    const green = inverses[at + 1] as number
+    const blue = inverses[at + 2] as number
+    const scale = 1 / (counts[i] as number)
+    const mean = (models[to + 3] as number) * scale
+    const withRed = (models[to] as number) * scale - red * mean
+    const withGreen = (models[to + 1] as number) * scale - green * mean
+    const withBlue = (models[to + 2] as number) * scale - blue * mean
+    const c01 = inverses[at + 6] as number
+    const c02 = inverses[at + 7] as number
+    const c12 = inverses[at + 8] as number
+    const slopeRed = (inverses[at + 3] as number) * withRed + c01 * withGreen + c02 * withBlue
+    const slopeGreen = c01 * withRed + (inverses[at + 4] as number) * withGreen + c12 * withBlue
+    const slopeBlue = c02 * withRed + c12 * withGreen + (inverses[at + 5] as number) * withBlue
+    models[to] = slopeRed
+    models[to + 1] = slopeGreen
+    models[to + 2] = slopeBlue
+    models[to + 3] = mean - slopeRed * red - slopeGreen * green - slopeBlue * blue
   }
 }
 
