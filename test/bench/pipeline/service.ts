@@ -47,7 +47,7 @@ export async function startService(parent: string): Promise<Service> {
   }
   try {
     const servers = new Map<string, number>()
-    const env = await startServers(dir, (server) => {
+    const { env } = await startServers(dir, (server) => {
       servers.set(server.name, server.pid)
       stops.push(() => server.stop())
     })
