@@ -57,10 +57,14 @@ const general = [
   'Preference-Applied',
 ] as const satisfies readonly HeaderName[]
 
+/** On each response of a deprecated path; `Link` of an error also leads to the page of its code. */
+const ofDeprecated: readonly HeaderName[] = ['Deprecation', 'Link', 'Sunset']
+
 /** Headers that the document lists at a response. General ones would be a fifth of the document; 429 needs the limits. */
 export function listedHeadersOf(kind: ResponseKind): ReadonlyMap<HeaderName, boolean> {
   const unlisted: readonly HeaderName[] = kind.status === 429 ? ['Cache-Control'] : general
-  const isListed = (name: HeaderName) => !unlisted.includes(name) && (name !== 'Link' || kind.deprecated)
+  const isError = kind.status >= 400
+  const isListed = (name: HeaderName) => !unlisted.includes(name) && !(isError && ofDeprecated.includes(name))
   return new Map([...headersOf(kind)].filter(([name]) => isListed(name)))
 }
 
@@ -69,8 +73,12 @@ const errorLink = {
   ...text('On errors: the page that explains the code.', '</docs/errors/NOT_FOUND>; rel="help"'),
 }
 
-/** Rows of the introduction's table. */
-export const generalHeaders = () => [...general.map((name) => ({ name, ...answerHeaders[name] })), errorLink]
+/** Rows of the introduction's table. Successes of deprecated paths list their headers, errors do not. */
+export const generalHeaders = () => [
+  ...general.map((name) => ({ name, ...answerHeaders[name] })),
+  errorLink,
+  ...(['Deprecation', 'Sunset'] as const).map((name) => ({ name, ...answerHeaders[name] })),
+]
 
 export type ResponseKind = {
   readonly status: number

@@ -49,7 +49,7 @@ function responseName(operationId: string, response: Response, kind: ResponseKin
   if (kind === undefined || kind.status < 400) {
     return response.content?.['application/json']?.schema.$ref?.slice(schemaPrefix.length) ?? operationId
   }
-  const { status, credential, deprecated, idempotent } = kind
+  const { status, credential, idempotent } = kind
   const codes = codesOf(response)
   if (codes.length > namedCodesMax) return `${operationId}.${status}`
   return [
@@ -57,7 +57,6 @@ function responseName(operationId: string, response: Response, kind: ResponseKin
     ...(credential === 'none' && status !== 401 ? ['open'] : []),
     ...(credential === 'token' && status === 404 ? ['member'] : []),
     ...(idempotent && status === 409 ? ['idempotent'] : []),
-    ...(deprecated ? ['deprecated'] : []),
   ].join('.')
 }
 
