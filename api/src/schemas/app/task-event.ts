@@ -12,7 +12,7 @@ const payloadExample = {
   at: '2026-11-21T09:30:01.204Z',
 }
 
-const taskEventPayloadSchema = named(
+export const taskEventPayloadSchema = named(
   'TaskEventPayload',
   {
     run: Type.Integer({ description: '1 for the first run; each retry adds 1.' }),

@@ -2005,6 +2005,8 @@ export interface components {
          * @enum {string}
          */
         EventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled";
+        /** @enum {string} */
+        FailureReason: "INPUT_UNREADABLE" | "INPUT_TOO_LARGE" | "INPUT_CHANGED" | "INPUT_MISSING" | "INFERENCE_ERROR" | "INFERENCE_TIMEOUT" | "STORAGE_ERROR" | "INTERNAL";
         /**
          * @description The events of webhooks, and the test.
          * @enum {string}
@@ -2016,8 +2018,6 @@ export interface components {
         ErrorCode: "INVALID_PARAMS" | "API_KEY_MISSING" | "API_KEY_INVALID" | "AUTH_INVALID_TOKEN" | "CREDITS_INSUFFICIENT" | "API_KEY_INSUFFICIENT_SCOPE" | "AUTH_FORBIDDEN" | "DEVELOPER_API_ACCESS_DENIED" | "TASK_MAINTENANCE" | "TASK_BATCH_DISABLED" | "TASK_BATCH_NOT_SUPPORTED" | "TASK_BATCH_SIZE_EXCEEDED" | "TASK_INPUT_FORBIDDEN" | "TASK_FILE_SIZE_EXCEEDED" | "TASK_FORMAT_NOT_SUPPORTED" | "TASK_OUTPUT_FORMAT_NOT_SUPPORTED" | "TASK_CONCURRENT_LIMIT" | "TASK_NOT_RETRYABLE" | "TASK_RETRY_LIMIT_EXCEEDED" | "TASK_STORAGE_UNAVAILABLE" | "DEVELOPER_TASK_NOT_FOUND" | "DEVELOPER_BATCH_NOT_FOUND" | "NOT_FOUND" | "CONFLICT" | "TASK_CANNOT_CANCEL" | "RATE_LIMIT_EXCEEDED" | "DEVELOPER_API_QUOTA_EXCEEDED" | "SYSTEM_INTERNAL_ERROR";
         /** @enum {string} */
         TaskStatus: "queued" | "processing" | "succeeded" | "failed" | "canceled";
-        /** @enum {string} */
-        FailureReason: "INPUT_UNREADABLE" | "INPUT_TOO_LARGE" | "INPUT_CHANGED" | "INPUT_MISSING" | "INFERENCE_ERROR" | "INFERENCE_TIMEOUT" | "STORAGE_ERROR" | "INTERNAL";
         /**
          * @description An event, or all events of one kind, such as `task.*`.
          * @enum {string}
@@ -2165,11 +2165,11 @@ export type ModelPageResponse = components['schemas']['ModelPageResponse'];
 export type TriggeredWebhookResponse = components['schemas']['TriggeredWebhookResponse'];
 export type Scope = components['schemas']['Scope'];
 export type EventName = components['schemas']['EventName'];
+export type FailureReason = components['schemas']['FailureReason'];
 export type DeliveredEventName = components['schemas']['DeliveredEventName'];
 export type DeliveryStatus = components['schemas']['DeliveryStatus'];
 export type ErrorCode = components['schemas']['ErrorCode'];
 export type TaskStatus = components['schemas']['TaskStatus'];
-export type FailureReason = components['schemas']['FailureReason'];
 export type EventPattern = components['schemas']['EventPattern'];
 export type Output = components['schemas']['Output'];
 export type $defs = Record<string, never>;

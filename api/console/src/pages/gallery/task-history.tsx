@@ -76,7 +76,7 @@ function MomentItem({ moment, isNewRun, isNow }: MomentProps) {
   )
 }
 
-/** Who made the cut-out, and a bar for each stage where it lies in the attempt. */
+/** Pod and model of an attempt, and a bar for each of its stages. */
 function Attempt({ work: { pod, pool, model, revision, bars, totalMs } }: { readonly work: Work }) {
   const text = useText(taskText)
   const format = useFormat()

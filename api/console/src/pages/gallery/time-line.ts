@@ -11,7 +11,7 @@ export type Moment = {
   readonly run: number
   readonly attempt: number | undefined
   readonly message: string | undefined
-  /** Of an attempt that ended. */
+  /** Set on the end of an attempt. */
   readonly work: Work | undefined
   /** Time since the moment before in the same run. */
   readonly sinceMs: number | undefined
@@ -68,7 +68,7 @@ export function buildTimeLine(events: readonly App.TaskEvent[]): TimeLine {
   return { moments, parts }
 }
 
-/** `spentMs`: from the claim to the end, if both are events. What no stage measured is `other`. */
+/** `spentMs`: from the claim to the end, if both are events. Time outside the stages is `other`. */
 function workOf(
   { pod, pool, model, revision, stages_ms: stages }: App.TaskEvent['event_payload'],
   spentMs: number | undefined,

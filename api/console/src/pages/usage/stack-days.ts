@@ -5,7 +5,7 @@ type Stacked = {
   readonly daily?: readonly { readonly date: string; readonly totalTasks: number }[]
 }
 
-/** More cannot be told apart in a stack. */
+/** Bound of colours that a reader distinguishes in a stack. */
 const seriesMax = 3
 const tones = ['accent', 'good', 'soft'] as const
 
