@@ -3,9 +3,17 @@ import { failureReasons } from '@matte/core/task/failure'
 import { eventTypes, type TaskEvent } from '@matte/core/task/list-task-events'
 import type { TaskChange } from '@matte/core/task/read-changes'
 import { type Static, Type } from 'typebox'
-import { named, nullable, oneOf, time, uuid } from '../schema.ts'
+import { named, nullable, oneOf, refer, time, uuid } from '../schema.ts'
 
-const payload = Type.Object(
+const payloadExample = {
+  ...{ run: 1, attempt: 1, duration_ms: 812 },
+  ...{ pod: 'general-7d9c5b6f4-x2x7q', revision: '7d9c5b6f4', pool: 'general', model: 'u2netp' },
+  stages_ms: { fetch: 21, decode: 38, prepare: 9, wait: 4, infer: 402, refine: 211, encode: 83, store: 29 },
+  at: '2026-11-21T09:30:01.204Z',
+}
+
+export const taskEventPayloadSchema = named(
+  'TaskEventPayload',
   {
     run: Type.Integer({ description: '1 for the first run; each retry adds 1.' }),
     attempt: Type.Optional(Type.Integer({ description: 'Attempt of the run; absent before processing starts.' })),
@@ -27,29 +35,20 @@ const payload = Type.Object(
     ),
     at: time(),
   },
+  payloadExample,
   { description: 'Only the fields that apply.' },
 )
 
 const fields = {
   id: Type.String({ description: 'Ascending within the workspace.' }),
   event_type: oneOf(eventTypes),
-  event_payload: payload,
+  event_payload: refer(taskEventPayloadSchema),
 }
 
 const example = {
   id: '48210',
   event_type: 'succeeded',
-  event_payload: {
-    run: 1,
-    attempt: 1,
-    duration_ms: 812,
-    pod: 'general-7d9c5b6f4-x2x7q',
-    revision: '7d9c5b6f4',
-    pool: 'general',
-    model: 'u2netp',
-    stages_ms: { fetch: 21, decode: 38, prepare: 9, wait: 4, infer: 402, refine: 211, encode: 83, store: 29 },
-    at: '2026-11-21T09:30:01.204Z',
-  },
+  event_payload: payloadExample,
 }
 
 export const taskEventSchema = named('TaskEvent', fields, example)
@@ -57,7 +56,11 @@ export const taskEventSchema = named('TaskEvent', fields, example)
 export const taskChangeSchema = named(
   'TaskChange',
   { ...fields, taskId: uuid(), batchId: nullable(uuid()) },
-  { ...example, taskId: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1', batchId: null },
+  {
+    ...{ id: '48207', event_type: 'queued', event_payload: { run: 1, at: '2026-11-21T09:30:00.310Z' } },
+    taskId: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1',
+    batchId: null,
+  },
   { description: 'The `data` of an event of the stream, as JSON.' },
 )
 

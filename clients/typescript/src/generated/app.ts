@@ -3267,27 +3267,11 @@ export interface components {
         /**
          * @description The `data` of an event of the stream, as JSON.
          * @example {
-         *       "id": "48210",
-         *       "event_type": "succeeded",
+         *       "id": "48207",
+         *       "event_type": "queued",
          *       "event_payload": {
          *         "run": 1,
-         *         "attempt": 1,
-         *         "duration_ms": 812,
-         *         "pod": "general-7d9c5b6f4-x2x7q",
-         *         "revision": "7d9c5b6f4",
-         *         "pool": "general",
-         *         "model": "u2netp",
-         *         "stages_ms": {
-         *           "fetch": 21,
-         *           "decode": 38,
-         *           "prepare": 9,
-         *           "wait": 4,
-         *           "infer": 402,
-         *           "refine": 211,
-         *           "encode": 83,
-         *           "store": 29
-         *         },
-         *         "at": "2026-11-21T09:30:01.204Z"
+         *         "at": "2026-11-21T09:30:00.310Z"
          *       },
          *       "taskId": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1",
          *       "batchId": null
@@ -3298,44 +3282,67 @@ export interface components {
             id: string;
             /** @enum {string} */
             event_type: "queued" | "processing" | "attempt_failed" | "succeeded" | "failed" | "canceled" | "retried" | "dead_letter" | "dead_lettered";
-            /** @description Only the fields that apply. */
-            event_payload: {
-                /** @description 1 for the first run; each retry adds 1. */
-                run: number;
-                /** @description Attempt of the run; absent before processing starts. */
-                attempt?: number;
-                /** @description On `attempt_failed` and `failed`. */
-                reason?: components["schemas"]["FailureReason"];
-                /** @description Human-readable reason. */
-                message?: string;
-                /** @description Processing time; on `succeeded`. */
-                duration_ms?: number;
-                /** @description Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four. */
-                pod?: string;
-                /** @description Revision of the pool that the pod belongs to. */
-                revision?: string;
-                /** @description Name of the TritonPool, or of an entry of `MODELS_STATIC`. */
-                pool?: string;
-                /** @description Model in Triton that made the mask. */
-                model?: string;
-                /** @description Milliseconds of each stage that began. `wait`: no free memory or slot of a pod. */
-                stages_ms?: {
-                    fetch?: number;
-                    decode?: number;
-                    prepare?: number;
-                    wait?: number;
-                    infer?: number;
-                    refine?: number;
-                    encode?: number;
-                    store?: number;
-                };
-                /** Format: date-time */
-                at: string;
-            };
+            event_payload: components["schemas"]["TaskEventPayload"];
             /** Format: uuid */
             taskId: string;
             /** Format: uuid */
             batchId: string | null;
+        };
+        /**
+         * @description Only the fields that apply.
+         * @example {
+         *       "run": 1,
+         *       "attempt": 1,
+         *       "duration_ms": 812,
+         *       "pod": "general-7d9c5b6f4-x2x7q",
+         *       "revision": "7d9c5b6f4",
+         *       "pool": "general",
+         *       "model": "u2netp",
+         *       "stages_ms": {
+         *         "fetch": 21,
+         *         "decode": 38,
+         *         "prepare": 9,
+         *         "wait": 4,
+         *         "infer": 402,
+         *         "refine": 211,
+         *         "encode": 83,
+         *         "store": 29
+         *       },
+         *       "at": "2026-11-21T09:30:01.204Z"
+         *     }
+         */
+        TaskEventPayload: {
+            /** @description 1 for the first run; each retry adds 1. */
+            run: number;
+            /** @description Attempt of the run; absent before processing starts. */
+            attempt?: number;
+            /** @description On `attempt_failed` and `failed`. */
+            reason?: components["schemas"]["FailureReason"];
+            /** @description Human-readable reason. */
+            message?: string;
+            /** @description Processing time; on `succeeded`. */
+            duration_ms?: number;
+            /** @description Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four. */
+            pod?: string;
+            /** @description Revision of the pool that the pod belongs to. */
+            revision?: string;
+            /** @description Name of the TritonPool, or of an entry of `MODELS_STATIC`. */
+            pool?: string;
+            /** @description Model in Triton that made the mask. */
+            model?: string;
+            /** @description Milliseconds of each stage that began. `wait`: no free memory or slot of a pod. */
+            stages_ms?: {
+                fetch?: number;
+                decode?: number;
+                prepare?: number;
+                wait?: number;
+                infer?: number;
+                refine?: number;
+                encode?: number;
+                store?: number;
+            };
+            /** Format: date-time */
+            at: string;
         };
         /**
          * @example {
@@ -3368,40 +3375,7 @@ export interface components {
             id: string;
             /** @enum {string} */
             event_type: "queued" | "processing" | "attempt_failed" | "succeeded" | "failed" | "canceled" | "retried" | "dead_letter" | "dead_lettered";
-            /** @description Only the fields that apply. */
-            event_payload: {
-                /** @description 1 for the first run; each retry adds 1. */
-                run: number;
-                /** @description Attempt of the run; absent before processing starts. */
-                attempt?: number;
-                /** @description On `attempt_failed` and `failed`. */
-                reason?: components["schemas"]["FailureReason"];
-                /** @description Human-readable reason. */
-                message?: string;
-                /** @description Processing time; on `succeeded`. */
-                duration_ms?: number;
-                /** @description Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four. */
-                pod?: string;
-                /** @description Revision of the pool that the pod belongs to. */
-                revision?: string;
-                /** @description Name of the TritonPool, or of an entry of `MODELS_STATIC`. */
-                pool?: string;
-                /** @description Model in Triton that made the mask. */
-                model?: string;
-                /** @description Milliseconds of each stage that began. `wait`: no free memory or slot of a pod. */
-                stages_ms?: {
-                    fetch?: number;
-                    decode?: number;
-                    prepare?: number;
-                    wait?: number;
-                    infer?: number;
-                    refine?: number;
-                    encode?: number;
-                    store?: number;
-                };
-                /** Format: date-time */
-                at: string;
-            };
+            event_payload: components["schemas"]["TaskEventPayload"];
         };
         /**
          * @example {
@@ -6517,6 +6491,7 @@ export type ReferralInvitation = components['schemas']['ReferralInvitation'];
 export type Referral = components['schemas']['Referral'];
 export type Download = components['schemas']['Download'];
 export type TaskChange = components['schemas']['TaskChange'];
+export type TaskEventPayload = components['schemas']['TaskEventPayload'];
 export type TaskEvent = components['schemas']['TaskEvent'];
 export type TaskInput = components['schemas']['TaskInput'];
 export type AuditEntry = components['schemas']['AuditEntry'];

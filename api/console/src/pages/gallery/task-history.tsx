@@ -6,7 +6,7 @@ import { Card } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import styles from './task.module.css'
 import { taskText } from './task-text.ts'
-import { buildTimeLine, type Moment, type Part } from './time-line.ts'
+import { buildTimeLine, type Moment, type Part, type Work } from './time-line.ts'
 import { useTaskEvents } from './use-task.ts'
 
 export function TaskHistory({ task }: { readonly task: Task }) {
@@ -57,7 +57,7 @@ type MomentProps = { readonly moment: Moment; readonly isNewRun: boolean; readon
 function MomentItem({ moment, isNewRun, isNow }: MomentProps) {
   const text = useText(taskText)
   const format = useFormat()
-  const { type, at, run, attempt, message, sinceMs } = moment
+  const { type, at, run, attempt, message, work, sinceMs } = moment
   const tone = styles[tones[type] ?? 'plain']
   return (
     <li className={`${styles.moment} ${tone} ${isNow ? styles.now : ''}`}>
@@ -71,7 +71,54 @@ function MomentItem({ moment, isNewRun, isNow }: MomentProps) {
         <time dateTime={at}>{format.dateTime(at)}</time>
         {sinceMs !== undefined && <> · {text.after(format.duration(sinceMs))}</>}
       </p>
+      {work !== undefined && <Attempt work={work} />}
     </li>
+  )
+}
+
+/** Pod and model of an attempt, and a bar for each of its stages. */
+function Attempt({ work: { pod, pool, model, revision, bars, totalMs } }: { readonly work: Work }) {
+  const text = useText(taskText)
+  const format = useFormat()
+  const percent = (ms: number): string => `${((ms / Math.max(1, totalMs)) * 100).toFixed(2)}%`
+  const served = [
+    [text.servedModel, model],
+    [text.pod, pod],
+    [text.pool, pool],
+    [text.revision, revision],
+  ] as const
+  return (
+    <div className={styles.attempt}>
+      {model !== undefined && (
+        <dl className={styles.served}>
+          {served.map(
+            ([name, value]) =>
+              value !== undefined && (
+                <div key={name}>
+                  <dt>{name}</dt>
+                  <dd>
+                    <code>{value}</code>
+                  </dd>
+                </div>
+              ),
+          )}
+        </dl>
+      )}
+      <ul className={styles.stages}>
+        {bars.map(({ stage, startMs, ms }) => (
+          <li key={stage}>
+            <span>{text.stages[stage]}</span>
+            <span className={styles.track} aria-hidden="true">
+              <span
+                className={stage === 'wait' || stage === 'other' ? styles.wait : styles.work}
+                style={{ insetInlineStart: percent(startMs), width: percent(ms) }}
+              />
+            </span>
+            <span className={styles.ms}>{text.milliseconds(format.number(ms))}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

@@ -11,6 +11,13 @@ const event = (type: App.TaskEvent['event_type'], ms: number, run = 1, attempt?:
   event_payload: { run, at: at(ms), ...(attempt !== undefined && { attempt }) },
 })
 
+type Payload = App.TaskEvent['event_payload']
+
+const withStages = (of: App.TaskEvent, stages_ms: NonNullable<Payload['stages_ms']>): App.TaskEvent => ({
+  ...of,
+  event_payload: { ...of.event_payload, pod: 'general-x2x7q', model: 'u2netp', stages_ms },
+})
+
 describe('the time line', () => {
   it('tells waiting, lost attempts and work apart', () => {
     const { parts } = buildTimeLine([
@@ -38,6 +45,42 @@ describe('the time line', () => {
     ])
     expect(moments.map(({ sinceMs }) => sinceMs)).toEqual([undefined, 10, 10, undefined, 40])
     expect(parts.map(({ kind, ms }) => [kind, ms])).toEqual([['wait', 40]])
+  })
+
+  it('shows the stages of an attempt one after another, and what none of them measured', () => {
+    const [queued, claimed, done] = [event('queued', 0), event('processing', 300, 1, 1), event('succeeded', 900, 1, 1)]
+    const { moments } = buildTimeLine([
+      queued,
+      claimed,
+      withStages(done, { store: 20, infer: 400, fetch: 30, wait: 100 }),
+    ])
+    expect(moments.map(({ work }) => work?.bars)).toEqual([
+      undefined,
+      undefined,
+      [
+        { stage: 'fetch', startMs: 0, ms: 30 },
+        { stage: 'wait', startMs: 30, ms: 100 },
+        { stage: 'infer', startMs: 130, ms: 400 },
+        { stage: 'store', startMs: 530, ms: 20 },
+        { stage: 'other', startMs: 550, ms: 50 },
+      ],
+    ])
+    expect(moments.at(-1)?.work).toMatchObject({ pod: 'general-x2x7q', model: 'u2netp', totalMs: 600 })
+  })
+
+  it('tells the pause before a later attempt from its work', () => {
+    const { parts } = buildTimeLine([
+      event('queued', 0),
+      event('processing', 100, 1, 1),
+      withStages(event('attempt_failed', 400, 1, 1), { infer: 290 }),
+      withStages(event('succeeded', 1_900, 1, 2), { infer: 480 }),
+    ])
+    expect(parts.map(({ kind, ms }) => [kind, ms])).toEqual([
+      ['wait', 100],
+      ['lost', 300],
+      ['wait', 1_020],
+      ['work', 480],
+    ])
   })
 
   it('is empty without events', () => {

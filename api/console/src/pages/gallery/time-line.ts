@@ -11,8 +11,28 @@ export type Moment = {
   readonly run: number
   readonly attempt: number | undefined
   readonly message: string | undefined
+  /** Set on the end of an attempt. */
+  readonly work: Work | undefined
   /** Time since the moment before in the same run. */
   readonly sinceMs: number | undefined
+}
+
+type Stages = NonNullable<App.TaskEvent['event_payload']['stages_ms']>
+export type Stage = keyof Stages
+
+/** Order of the work. */
+const stageOrder: readonly Stage[] = ['fetch', 'decode', 'prepare', 'wait', 'infer', 'refine', 'encode', 'store']
+
+export type Bar = { readonly stage: Stage | 'other'; readonly startMs: number; readonly ms: number }
+
+export type Work = {
+  readonly pod: string | undefined
+  readonly pool: string | undefined
+  readonly model: string | undefined
+  readonly revision: string | undefined
+  /** One after another. The worker sums `wait` up, so it is shown where most of it happens. */
+  readonly bars: readonly Bar[]
+  readonly totalMs: number
 }
 
 /** A stretch of time. `lost`: an attempt that failed. */
@@ -29,17 +49,43 @@ export function buildTimeLine(events: readonly App.TaskEvent[]): TimeLine {
     const before = events[index - 1]?.event_payload
     const { at, run, attempt, message } = payload
     const sinceMs = before?.run === run ? Date.parse(at) - Date.parse(before.at) : undefined
-    return { id, type, at, run, attempt, message, sinceMs }
+    const isFirst = events[index - 1]?.event_type === 'processing'
+    return { id, type, at, run, attempt, message, sinceMs, work: workOf(payload, isFirst ? sinceMs : undefined) }
   })
   const lastRun = moments.at(-1)?.run
   const ofRun = moments.filter(({ run }) => run === lastRun)
-  const parts = ofRun.flatMap(({ id, type, sinceMs }, index): Part[] => {
+  const parts = ofRun.flatMap(({ id, type, sinceMs, work }, index): Part[] => {
     const before = ofRun[index - 1]?.type
     if (sinceMs === undefined || before === undefined) return []
-    const kind = before !== 'processing' ? 'wait' : type === 'succeeded' ? 'work' : 'lost'
-    return [{ id, kind, ms: Math.max(0, sinceMs) }]
+    const ended = type === 'succeeded' ? 'work' : 'lost'
+    const ms = Math.max(0, sinceMs)
+    if (before === 'processing') return [{ id, kind: ended, ms }]
+    // Only the first claim of a run is an event; a later attempt says how long it took.
+    const workMs = Math.min(ms, work?.totalMs ?? 0)
+    const wait: Part = { id: `${id} wait`, kind: 'wait', ms: ms - workMs }
+    return work === undefined ? [wait] : [wait, { id, kind: ended, ms: workMs }]
   })
   return { moments, parts }
+}
+
+/** `spentMs`: from the claim to the end, if both are events. Time outside the stages is `other`. */
+function workOf(
+  { pod, pool, model, revision, stages_ms: stages }: App.TaskEvent['event_payload'],
+  spentMs: number | undefined,
+): Work | undefined {
+  if (stages === undefined) return undefined
+  const bars: Bar[] = []
+  let startMs = 0
+  const add = (stage: Bar['stage'], ms: number): void => {
+    bars.push({ stage, startMs, ms })
+    startMs += ms
+  }
+  for (const stage of stageOrder) {
+    const ms = stages[stage]
+    if (ms !== undefined) add(stage, ms)
+  }
+  if (spentMs !== undefined && spentMs > startMs) add('other', spentMs - startMs)
+  return { pod, pool, model, revision, bars, totalMs: startMs }
 }
 
 /** History that the task implies. API keys cannot read the events, so attempts in between are unknown. */

@@ -5,12 +5,14 @@ import { Card } from '../../ui/page.tsx'
 import { Paged } from '../../ui/paged.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
+import { auditWords, wordsOf } from './audit-words.ts'
 import styles from './team.module.css'
 import { teamText } from './team-text.ts'
 
-/** Names of operations are those of the API, as its documents and logs have them. */
+/** The name under the words is that of the API, as its documents and logs have it. */
 export function AuditTab({ teamId }: { readonly teamId: string }) {
   const { audit: text } = useText(teamText)
+  const words = useText(auditWords)
   const app = useApp()
   const format = useFormat()
   return (
@@ -35,7 +37,8 @@ export function AuditTab({ teamId }: { readonly teamId: string }) {
                 name: text.action,
                 cell: ({ action, reason }) => (
                   <span className={styles.person}>
-                    <code>{action}</code>
+                    {wordsOf(words, action)}
+                    <code className={styles.soft}>{action}</code>
                     {reason !== null && <span className={styles.soft}>{reason}</span>}
                   </span>
                 ),

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Usage } from 'matte-client'
+import type { App } from 'matte-client/app'
 import { baseUrl, useApp, useSession, useSessionStore } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
@@ -7,9 +8,10 @@ import { Chart } from '../../ui/chart.tsx'
 import { Card, Facts, Grid, Page } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
+import { Shares } from './shares.tsx'
 import { usageText } from './usage-text.ts'
 
-/** Usage of this month by day, and by member for those who may see it. */
+/** Usage by day, model and member. Keys see models without days, and no members. */
 export function UsagePage() {
   const text = useText(usageText)
   const usage = useUsage()
@@ -20,6 +22,7 @@ export function UsagePage() {
           <>
             <Totals usage={data} />
             <Days usage={data} />
+            <Details usage={data} />
           </>
         )}
       </Loaded>
@@ -111,6 +114,58 @@ function Days({ usage: { daily } }: { readonly usage: Usage }) {
         />
       </Card>
     </Grid>
+  )
+}
+
+const managers = ['owner', 'admin']
+
+function Details({ usage }: { readonly usage: Usage }) {
+  const session = useSession()
+  if (session.kind === 'member' && managers.includes(session.role)) return <MemberDetails usage={usage} />
+  return <Models models={usage.models} usage={usage} />
+}
+
+type ModelsProps = { readonly models: Usage['models'] | App.UsageDetail['models']; readonly usage: Usage }
+
+function Models({ models, usage }: ModelsProps) {
+  const text = useText(usageText)
+  return (
+    <Shares
+      title={text.tasksByModel}
+      noun={text.model}
+      shares={models.map((model) => ({ ...model, key: model.modelVersion, name: model.modelVersion }))}
+      days={models.some((model) => 'daily' in model) ? usage.daily.map(({ date }) => date) : []}
+      totalTasks={usage.totalTasks}
+    />
+  )
+}
+
+function MemberDetails({ usage }: { readonly usage: Usage }) {
+  const app = useApp()
+  const text = useText(usageText)
+  const detail = useQuery({
+    queryKey: ['usage', 'detail'],
+    queryFn: () => app.request('GET', '/app/developer/usage/detail'),
+  })
+  return (
+    <Loaded query={detail} lines={8}>
+      {({ models, members }) => (
+        <>
+          <Models models={models} usage={usage} />
+          <Shares
+            title={text.tasksByMember}
+            noun={text.member}
+            shares={members.map(({ userId, name, email, ...member }) => ({
+              ...member,
+              key: userId ?? '',
+              name: userId === null ? text.noPerson : (name ?? email ?? text.erased),
+            }))}
+            days={usage.daily.map(({ date }) => date)}
+            totalTasks={usage.totalTasks}
+          />
+        </>
+      )}
+    </Loaded>
   )
 }
 

@@ -167,6 +167,6 @@ export type UsageDayTable = {
 /** Counters by model and member. Days before migration 0043 have none. */
 export type UsageDetailTable = Omit<UsageDayTable, 'api_requests'> & {
   model_version: string
-  /** Who created the tasks. Null: a key without a person. */
+  /** Creator of the tasks. Null: a key without a person. */
   user_id: string | null
 }
