@@ -47,7 +47,7 @@ const lookupLoopback: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-/** Never throws: a receiver that is down is an answer too. */
+/** Does not throw: a receiver that is down is an answer too. */
 export function forward(target: URL, { body, headers }: SignedEvent, allowRemote: boolean): Promise<Answer> {
   const startedMs = performance.now()
   const elapsed = (): number => Math.round(performance.now() - startedMs)
