@@ -90,7 +90,7 @@ describe.skipIf(isPgbouncerMissing('pooler.test'))('20 processes', () => {
           await new Promise((resolve) => setTimeout(resolve, 20))
         }
       }
-      const watched = watch() // from the start of the processes, which takes connections of its own
+      const watched = watch() // includes the start, when each process opens a direct connection
       const apis: string[] = []
       let calls = 0
       const service = await loadService(stack, {
