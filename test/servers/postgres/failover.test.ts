@@ -92,8 +92,9 @@ describe('a PostgreSQL with a synchronous standby', () => {
     await until('commits wait for the standby', waitingCommits)
     // The driver answers for the server after 35 s. The statement limit of 30 s has passed by then, and must not have
     // ended the wait of a commit, because PostgreSQL would report success.
-    const before = service.refused()
-    await until('a caller got an error', () => service.refused() > before)
+    const errors = () => service.others.get('500 SYSTEM_INTERNAL_ERROR with Retry-After') ?? 0
+    const before = errors()
+    await until('a caller got an error', () => errors() > before)
     expect(service.accepted.filter(({ sentAt }) => sentAt > since)).toEqual([])
     await pair.standby.startUnfenced()
     await service.untilAccepted('the service accepts again')

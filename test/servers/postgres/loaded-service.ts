@@ -6,7 +6,7 @@ import type { Stack } from '../../support/stack.ts'
 import { type Load, plans, startLoad } from './load.ts'
 
 export type LoadedService = Load & {
-  /** Starts another process, with these settings besides its usual ones. */
+  /** Starts another process; `env` overrides its usual settings. */
   start(name: ProcessName, env?: Env): Promise<void>
   /** Ends everything that the stack does not end. */
   close(): Promise<void>

@@ -20,7 +20,7 @@ import { type Replicated, startReplicated } from './replicated.ts'
 const limit = 20
 const unlogged = ['inference_window', 'login_failure', 'mail_room', 'rate_window']
 const invalid = { status: 401, code: 'AUTH_INVALID_TOKEN' }
-const delayed = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'password' } }
+const delayed = { status: 429, code: 'RATE_LIMIT_EXCEEDED' }
 
 let pair: Replicated
 let database: TestDatabase
@@ -113,6 +113,7 @@ describe('a failover', () => {
     const empty = Object.fromEntries(unlogged.map((table) => [table, 0]))
     expect(await until('the database answers', countRows)).toEqual(empty)
 
+    await until('the service answers', () => balanceWith(account.tokens))
     await expect(logIn(newPassword())).rejects.toMatchObject(invalid) // no delay any more
     await expect(logIn()).resolves.toMatchObject({ status: 200 })
     await untilDelayed()

@@ -8,13 +8,13 @@ export type MovingName = {
   move(target: number, options?: { keep: boolean }): void
   /** Resets the open connections; what they had in transit is lost. */
   reset(): void
-  /** Transfers nothing more over the open connections, without a reset. */
+  /** Transfers nothing more, without a reset; new connections are accepted and get no answer. Ends with a move. */
   freeze(): void
   close(): Promise<void>
 }
 
 export async function movingName(first: number): Promise<MovingName> {
-  let target = first
+  let [target, frozen] = [first, false]
   const open = new Set<Socket>()
   const server = createServer((near) => {
     const far = connect(target, '127.0.0.1')
@@ -29,7 +29,7 @@ export async function movingName(first: number): Promise<MovingName> {
         other.destroy()
       })
     }
-    near.pipe(far).pipe(near)
+    if (!frozen) near.pipe(far).pipe(near)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -40,10 +40,12 @@ export async function movingName(first: number): Promise<MovingName> {
     port: (server.address() as AddressInfo).port,
     move: (to, { keep } = { keep: false }) => {
       target = to
+      frozen = false
       if (!keep) reset()
     },
     reset,
     freeze: () => {
+      frozen = true
       for (const socket of open) socket.unpipe().pause()
     },
     close: async () => {

@@ -2,6 +2,7 @@
 // mode with the settings of docs/operations/pooler.md: connections at the server, and costs per task of both.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { rootDir } from '@matte/local/paths'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -81,48 +82,55 @@ describe.skipIf(isPgbouncerMissing('pooler.test'))('20 processes', () => {
     }
 
     it('run the load', { timeout }, async () => {
-      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(stack.db)
-      const postmaster = parentOf(rows[0]?.pid ?? 0)
       let [connections, watching] = [0, true]
       const watch = async (): Promise<void> => {
         while (watching) {
           connections = Math.max(connections, (await listSessions()).length)
-          await new Promise((resolve) => setTimeout(resolve, 20))
+          await pause(20)
         }
       }
-      const watched = watch() // from the start of the processes, which takes connections of its own
-      const apis: string[] = []
+      const watched = watch() // includes the start, when each process opens a direct connection
+      try {
+        measured[route] = { ...(await measure()), connections }
+      } finally {
+        watching = false
+        await watched
+      }
+      process.stdout.write(`${route}: ${JSON.stringify(measured[route])}\n`)
+    })
+
+    async function measure(): Promise<Omit<Costs, 'connections'>> {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(stack.db)
+      const postmaster = parentOf(rows[0]?.pid ?? 0)
       let calls = 0
       const service = await loadService(stack, {
         env: await settings(),
         names,
         lanes: 40,
         origin: () => {
-          if (apis.length === 0) apis.push(...stack.processes('api').map(({ url }) => url))
-          return apis[calls++ % apis.length] ?? ''
+          const apis = stack.processes('api')
+          return apis[calls++ % apis.length]?.url ?? ''
         },
       })
-      await service.untilMore(tasks / 3) // pools are filled
-      const [postgresBefore, poolerBefore] = [cpuOfFamily(postmaster), cpuOf(pooler?.pid)]
-      const [begun, first] = [performance.now(), service.accepted.length]
-      await service.untilMore(tasks)
-      const done = service.accepted.length - first
-      measured[route] = {
-        postgresMs: (cpuOfFamily(postmaster) - postgresBefore) / done,
-        poolerMs: (cpuOf(pooler?.pid) - poolerBefore) / done,
-        tasksPerSecond: (done * 1_000) / (performance.now() - begun),
-        memoryMegabytes: (await listSessions()).reduce((sum, pid) => sum + privateMemory(pid), 0),
-        get connections() {
-          return connections
-        },
+      try {
+        await service.untilMore(tasks / 3) // pools are filled
+        const [postgresBefore, poolerBefore] = [cpuOfFamily(postmaster), cpuOf(pooler?.pid)]
+        const [begun, first] = [performance.now(), service.accepted.length]
+        await service.untilMore(tasks)
+        const done = service.accepted.length - first
+        const costs = {
+          postgresMs: (cpuOfFamily(postmaster) - postgresBefore) / done,
+          poolerMs: (cpuOf(pooler?.pid) - poolerBefore) / done,
+          tasksPerSecond: (done * 1_000) / (performance.now() - begun),
+          memoryMegabytes: (await listSessions()).reduce((sum, pid) => sum + privateMemory(pid), 0),
+        }
+        await service.end()
+        await service.expectAgreement()
+        return costs
+      } finally {
+        await service.close()
       }
-      await service.end()
-      await service.expectAgreement()
-      watching = false
-      await watched
-      process.stdout.write(`${route}: ${JSON.stringify(measured[route])}\n`)
-      await service.close()
-    })
+    }
   })
 
   it('stay below 60 connections through the pooler, and not without', () => {
