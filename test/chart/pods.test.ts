@@ -98,7 +98,7 @@ describe.skipIf(findMissing('helm'))('every pod of the chart', () => {
 
   it.each([
     ['without values', []],
-    ['with servers of your own', ['-f', `${chartDir}/examples/production.yaml`, '--set', 'ipv6=true']],
+    ['with servers of your own', ['-f', `${chartDir}/examples/production-cloudnativepg.yaml`, '--set', 'ipv6=true']],
   ])('has a reason for each rule of its policy, %s', async (_name, args) => {
     const text = await runOrThrow('helm', ['template', 'matte', chartDir, ...args])
     const policies = parseAllDocuments(text).filter((document) => document.get('kind') === 'NetworkPolicy')

@@ -1,6 +1,6 @@
 // A real mail server on a free port. It keeps every mail byte for byte and responds as configured.
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
-import { makeThrowAwayCertificate } from '../support/throw-away-certificate.ts'
+import { type Certificate, makeThrowAwayCertificate } from '../support/throw-away-certificate.ts'
 import { until } from '../support/until.ts'
 
 type ReceivedMail = {
@@ -30,6 +30,8 @@ export type MailServerOptions = {
   readonly startTls?: boolean
   /** TLS from the first byte. */
   readonly implicitTls?: boolean
+  /** Default: a self-signed one. */
+  readonly certificate?: Certificate
   readonly login?: { readonly user: string; readonly pass: string }
   /** Refuses a sender, a recipient or a mail with this full response, such as `451 4.7.1 Later`; undefined accepts. */
   readonly refuseSender?: () => string | undefined
@@ -41,7 +43,7 @@ export type MailServerOptions = {
 
 export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
   const { startTls = true, implicitTls = false, login } = options
-  const { certificate, key } = makeThrowAwayCertificate()
+  const { certificate, key } = options.certificate ?? makeThrowAwayCertificate()
   const received: ReceivedMail[] = []
   const recipients: string[] = []
   const server = new SMTPServer({

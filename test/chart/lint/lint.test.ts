@@ -56,8 +56,8 @@ describe('the manifests beside the examples', () => {
   const read = (file: string): readonly unknown[] =>
     parseAllDocuments(readFileSync(join(examplesDir, file), 'utf8')).map((document) => document.toJS() as unknown)
 
-  it('create the Secrets named in production.yaml', () => {
-    const [production] = read('production.yaml')
+  it('create the Secrets named in production-cloudnativepg.yaml', () => {
+    const [production] = read('production-cloudnativepg.yaml')
     const [cluster] = read('manifests/cloudnative-pg.yaml')
     const [nats] = read('manifests/nats-values.yaml')
     const name = (cluster as { metadata: { name: string } }).metadata.name

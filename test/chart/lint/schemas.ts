@@ -49,10 +49,13 @@ export async function writeSchemas(dir: string, apiVersions: readonly string[]):
   }
   const own = join(rootDir, 'charts/matte/files/crds/tritonpools.matte.dev.yaml')
   writeDefinition(dir, own)
-  for (const [module, files] of modules) {
-    const { Dir } = JSON.parse(await runOrThrow('go', ['mod', 'download', '-json', module])) as { readonly Dir: string }
-    for (const file of files) writeDefinition(dir, join(Dir, file))
-  }
+  for (const [module, files] of modules) await writeDefinitions(dir, module, files)
+}
+
+/** Writes the schemas of CustomResourceDefinitions in a Go module. */
+export async function writeDefinitions(dir: string, module: string, files: readonly string[]): Promise<void> {
+  const { Dir } = JSON.parse(await runOrThrow('go', ['mod', 'download', '-json', module])) as { readonly Dir: string }
+  for (const file of files) writeDefinition(dir, join(Dir, file))
 }
 
 function writeKinds(dir: string, { components }: OpenApi): void {
