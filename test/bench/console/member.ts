@@ -33,7 +33,6 @@ export async function givenMember({ origin, env }: Installation): Promise<{ emai
     const client = createClient(origin, key.key)
     const objectKeys: string[] = []
     for (const name of photos) objectKeys.push(await client.upload(photo(name), { fileName: name }))
-    const imageUrls = Array.from({ length: tasks }, (_, index) => objectKeys[index % objectKeys.length] ?? '')
     for (let made = 0; made < tasks; made++) {
       // One after the other: the plan allows few at once.
       const { id } = await client.createTask({ imageUrl: objectKeys[made % objectKeys.length] })
