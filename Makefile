@@ -123,8 +123,8 @@ memory: $(installed) ## worker memory with 10,000 mixed images, 100 runs of host
 soak: $(installed) ## kill PostgreSQL and the API 200 times under load and compare with the clients' log
 	@SOAK_ROUNDS=200 vitest run --project faults test/api/kill-loop.faults.test.ts $(ARGS)
 
-screenshots: $(installed) ## write every page of the console, in two themes and three widths, to .local/screenshots
-	@vitest run --project screenshots
+screenshots: $(installed) ## write every page of the console to .local/screenshots and compare; ARGS=--update accepts
+	@ACCEPT_SCREENSHOTS=$(if $(filter --update,$(ARGS)),1) vitest run --project screenshots
 
 ##@ Ship it
 

@@ -51,7 +51,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     findSystemPostgres(15) ? tests('postgres-15') : skippedPhase('postgres-15 tests', noPostgres15),
   ],
   servers: [tests('servers')],
-  browser: [toolPhase('console', 'node', ['api/console/build.ts']), tests('browser')],
+  browser: [toolPhase('console', 'node', ['api/console/build.ts']), tests('browser'), tests('screenshots')],
   smoke: [tests('cluster', ['test/cluster/smoke.test.ts'])],
   cluster: [tests('chart-on-cluster'), tests('kube'), tests('live'), tests('cluster'), tests('e2e')],
 }

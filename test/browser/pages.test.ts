@@ -1,15 +1,10 @@
 // Every page in every theme and on a narrow screen, for people who see, hear or operate it differently.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { findProblems } from './support/axe.ts'
 import { hasBrowser, type PageOptions } from './support/browser.ts'
 import { useConsole } from './support/console.ts'
 import { type Filled, fillPages, onEachPage } from './support/pages.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Without the texts that React Aria puts there for seconds, for a screen reader to speak. */
-const checked = "{ exclude: ['[data-live-announcer]'] }"
 
 describe.skipIf(!hasBrowser('pages.test.ts'))('every page', () => {
   const console = useConsole()
@@ -21,22 +16,19 @@ describe.skipIf(!hasBrowser('pages.test.ts'))('every page', () => {
   const onEach = (options: PageOptions, check: (page: Page, path: string) => Promise<void>): Promise<void> =>
     onEachPage(console, { filled, options }, (page, { path }) => check(page, path))
 
-  const findProblems = async (page: Page): Promise<unknown> => {
-    // In the context of the test, since the page's policy forbids other scripts.
-    await page.evaluate(axe)
-    const found = await page.evaluate(`axe.run(${checked}, { preload: false }).then(({ violations }) =>
-      violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary)]))`)
-    return found
-  }
-
-  it.each(['light', 'dark'] as const)(
-    'has no findings of axe in the %s theme',
-    async (colorScheme) => {
+  it.each([
+    ['in the light theme', { colorScheme: 'light' }],
+    ['in the dark theme', { colorScheme: 'dark' }],
+    ['in forced colors', { forcedColors: 'active' }],
+    ['320 pixels wide', { viewport: { width: 320, height: 640 } }],
+  ] as const)(
+    'has no findings of axe %s',
+    async (_name, options) => {
       const findings: Record<string, unknown> = {}
       // Transitions would show colours between two states.
-      await onEach({ colorScheme, reducedMotion: 'reduce' }, async (page, path) => {
+      await onEach({ ...options, reducedMotion: 'reduce' }, async (page, path) => {
         const found = await findProblems(page)
-        if ((found as unknown[]).length > 0) findings[path] = found
+        if (found.length > 0) findings[path] = found
       })
       expect(findings).toEqual({})
     },
@@ -98,9 +90,7 @@ describe.skipIf(!hasBrowser('pages.test.ts'))('a person without a mouse', () => 
     await create.focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Create key' }).waitFor()
-    await page.evaluate(axe)
-    const inDialog = `axe.run(${checked}, { preload: false }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`
-    expect(await page.evaluate(inDialog)).toEqual([])
+    expect(await findProblems(page)).toEqual([])
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await create.and(page.locator(':focus')).waitFor()
@@ -109,7 +99,7 @@ describe.skipIf(!hasBrowser('pages.test.ts'))('a person without a mouse', () => 
     await account.focus()
     await page.keyboard.press('Enter')
     await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
-    expect(await page.evaluate(inDialog)).toEqual([])
+    expect(await findProblems(page)).toEqual([])
     await page.keyboard.press('Escape')
     await page.getByRole('menu').waitFor({ state: 'detached' })
     await account.and(page.locator(':focus')).waitFor()
