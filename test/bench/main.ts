@@ -9,6 +9,7 @@ import { measureAccept } from './accept.ts'
 import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
 import { measureGpu } from './gpu/gpu.ts'
+import { measureBloat } from './growth/bloat.ts'
 import { measureGrowth } from './growth/growth.ts'
 import { measureModel } from './model.ts'
 import { measurePixels } from './pixels.ts'
@@ -55,6 +56,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
       ...{ sizes: readCounts(values.sizes), workspaces: readCounts(values.workspaces) },
       ...{ dir: values.keep, rounds, say },
     }),
+  bloat: () => measureBloat({ dir: `${values.keep}-bloat`, say }),
   streams: () => measureStreams({ dir: values.dir, say }),
 }
 
@@ -63,7 +65,7 @@ const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`
 say(`machine: ${cores}, ${gib} GiB, Linux ${release()}, Node ${process.version}`)
 // Without rows that need a GPU, or an hour, by default.
 const names =
-  positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => !['gpu', 'growth'].includes(name))
+  positionals.length > 0 ? positionals : Object.keys(sets).filter((name) => !['gpu', 'growth', 'bloat'].includes(name))
 const rows: Row[] = []
 for (const name of names) {
   const measure = sets[name]
