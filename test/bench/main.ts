@@ -10,6 +10,7 @@ import { measureApp } from './app/app.ts'
 import { measureStreams } from './app/streams.ts'
 import { measureConsole } from './console/console.ts'
 import { measureGpu } from './gpu/gpu.ts'
+import { measureBloat } from './growth/bloat.ts'
 import { measureGrowth } from './growth/growth.ts'
 import { measureModel } from './model.ts'
 import { measurePipelineParts } from './pipeline/pipeline.ts'
@@ -65,6 +66,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
       ...{ sizes: readCounts(values.sizes), workspaces: readCounts(values.workspaces) },
       ...{ dir: values.keep, rounds, say },
     }),
+  bloat: () => measureBloat({ dir: `${values.keep}-bloat`, say }),
   streams: () => measureStreams({ dir: values.dir, say }),
   scalers: () => {
     const { loads, starts, scalers: names, dir } = values
@@ -73,7 +75,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   wake: () => measureWake({ rounds, dir: values.dir, say }),
 }
 /** These need a GPU, a cluster or an hour, so they run only by name. */
-const namedOnly = ['gpu', 'growth', 'scalers', 'wake']
+const namedOnly = ['gpu', 'growth', 'bloat', 'scalers', 'wake']
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`

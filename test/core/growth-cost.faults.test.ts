@@ -1,6 +1,6 @@
 // Pages that each operation reads, on 200,000 tasks of 5,000 workspaces and on 4,000 tasks of 50. An index grows by a
-// page of height, so an operation may read half as much again. One that reads a table, or looks at each workspace, would
-// read thousands of pages more.
+// page of height, so an operation may read half as much again. An operation that reads a table, or looks at each
+// workspace, would read thousands of pages more.
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fill } from '../bench/growth/fill.ts'
@@ -38,7 +38,7 @@ async function readCount({ db }: Subject): Promise<number> {
   return rows[0]?.pages ?? Number.NaN
 }
 
-/** By operation: pages per call. */
+/** Pages per call, by operation. */
 async function costsOf(subject: Subject): Promise<ReadonlyMap<string, number>> {
   const costs = new Map<string, number>()
   for (let round = 0; round < 2; round++) {

@@ -72,7 +72,9 @@ const tables: readonly Table[] = [
   },
 ]
 
-export async function measureBloat(dir: string, say: (line: string) => void): Promise<Row[]> {
+type BloatOptions = { readonly dir: string; readonly say: (line: string) => void }
+
+export async function measureBloat({ dir, say }: BloatOptions): Promise<Row[]> {
   const server = await startServer(dir, { autovacuum_naptime: '1s', autovacuum_max_workers: '3' })
   const database = 'bloat'
   const url = server.url(database)

@@ -1,10 +1,12 @@
-// `make bench ARGS=growth`: cost of each statement on databases of millions of tasks beside that on an empty one. Rounds
-// on the two databases alternate, so changes of the machine's speed affect both.
+// `make bench ARGS=growth`: cost of each statement on databases of millions of tasks beside that on an empty one.
+// Rounds on the two databases alternate, so changes of the machine's speed affect both.
 import { sql } from 'kysely'
 import { median } from '../median.ts'
 import type { Row } from '../row.ts'
 import type { Cell } from './fill.ts'
+import { measureIds } from './ids.ts'
 import { findSubject, type Operation, operationsOf, type Subject } from './operations.ts'
+import { measureRates } from './rates.ts'
 import { connectTo, databaseOf, prepareCell, settings, startServer } from './store.ts'
 
 type GrowthOptions = {
@@ -51,7 +53,18 @@ export async function measureGrowth({ sizes, workspaces, dir, rounds, say }: Gro
     }
   }
   say(tableOf(compared))
-  return rowsOf(compared)
+  return [...rowsOf(compared), ...(largest === undefined ? [] : await measureLargest(dir, largest))]
+}
+
+/** Rates of creation and deletion, and the log of ids, which leave new rows behind. */
+async function measureLargest(dir: string, cell: Cell): Promise<Row[]> {
+  const server = await startServer(dir)
+  try {
+    const url = server.url(databaseOf(cell))
+    return [...(await measureIds(url, nameOf(cell))), ...(await measureRates(url, nameOf(cell)))]
+  } finally {
+    await server.stop()
+  }
 }
 
 type Cost = { readonly ms: number[]; buffers: number; calls: number; bounded: boolean }

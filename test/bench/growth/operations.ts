@@ -35,7 +35,7 @@ export type Operation = {
   readonly calls: readonly (() => Promise<unknown>)[]
 }
 
-/** What stays the same over the rounds of a database. */
+/** Rows of a database that every round uses. */
 export type Subject = {
   readonly db: Db
   readonly url: string

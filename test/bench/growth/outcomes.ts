@@ -1,4 +1,4 @@
-// What a worker and a receiver report in the benchmark.
+// Outcomes of runs and attempts in the benchmark.
 
 export const success = (task: { readonly id: string; readonly run: number; readonly claim: string }) =>
   ({

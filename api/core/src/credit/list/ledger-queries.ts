@@ -57,7 +57,7 @@ function filtered(db: Db, { workspaceId, type, from, before }: EntryFilter) {
 
 /**
  * One page, newest first. `after` (a cursor) is equally fast at any depth; `offset` is not. The balance sums the
- * lots' `lot_available` as of the entry.
+ * lots' `lot_available` as of the entry, which has that of its own lot.
  */
 export async function listEntries(db: Db, filter: EntryFilter, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
@@ -80,8 +80,9 @@ export async function listEntries(db: Db, filter: EntryFilter, { limit, offset, 
     select p.id::text as id, ${type} as type, p.lot_id as "lotId", l.kind as "lotKind", p.task_id as "taskId",
            p.amount, case when to_account = 'available' then p.amount when from_account = 'available' then -p.amount
                           else 0 end as change,
-           (select sum((select e.lot_available from credit_entry e
-                         where e.lot_id = w.id and e.id <= p.id order by e.id desc limit 1))
+           (select sum(case when w.id = p.lot_id then p.lot_available
+                            else (select e.lot_available from credit_entry e
+                                   where e.lot_id = w.id and e.id <= p.id order by e.id desc limit 1) end)
               from credit_lot w where w.workspace_id = p.workspace_id) as "balanceAfter",
            case when from_account in ('source', 'refunded') or to_account = 'refunded'
                 then (select o.id from payment_order o where o.lot_id = p.lot_id limit 1) end as "orderId",

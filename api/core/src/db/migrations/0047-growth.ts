@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const statements = [
-  // Next look of the retention sweep at a workspace, so a sweep costs what it deletes and not a look at every workspace.
-  // `now()` is evaluated once, so existing rows are not rewritten; the first sweep looks at each of them.
+  // Next look of the retention sweep at a workspace, so a sweep does not look at every workspace. `now()` is evaluated
+  // once, so existing rows are not rewritten; the first sweep looks at each of them.
   `alter table workspace add column retention_at timestamptz not null default now()`,
   `create function workspace_retention_now() returns trigger language plpgsql as $$
     begin
@@ -13,9 +13,9 @@ const statements = [
      when (new.plan <> old.plan or new.deleted_at is distinct from old.deleted_at)
      execute function workspace_retention_now()`,
 
-  // A random id lands on any page of an index, and after a checkpoint the write-ahead log gets that whole page. These ids
-  // begin with their time, as in RFC 9562, version 7; PostgreSQL has `uuidv7()` from 18 on only. Ids of workspaces stay
-  // random: claims of deliveries start at a random one.
+  // A random id lands on any page of an index, and after a checkpoint the write-ahead log gets that whole page. These
+  // ids begin with their time (RFC 9562, version 7); `uuidv7()` needs PostgreSQL 18. Ids of workspaces stay random,
+  // because claims of deliveries start at a random one.
   `create function uuid_by_time() returns uuid language sql volatile parallel safe
      return encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
