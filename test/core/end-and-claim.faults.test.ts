@@ -116,4 +116,28 @@ describe('the end of a run and a claim that wait for the same workspace', () => 
     expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
     expect(await findBrokenRules(db)).toEqual({})
   })
+
+  // In transactions, because the pool repeats single statements after a deadlock.
+  it('never deadlock with each other while a creation references the version that they saw', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    const task = await givenClaimed(db, workspace)
+    const model = task.modelVersion
+    for (let index = 0; index < 2; index++) await givenTask(db, workspace, { model })
+    const reference = sql`select from workspace where id = ${workspace.id} for key share`
+    const creation = await open((tx) => reference.execute(tx))
+    const update = await open((tx) => sql`update workspace set name = 'changed' where id = ${workspace.id}`.execute(tx))
+    const acts: ((tx: Db) => Promise<unknown>)[] = [
+      (tx: Db) => finishTask(tx, task, success(task)),
+      (tx: Db) => claimNext(tx, [model]),
+      (tx: Db) => claimNext(tx, [model]),
+    ]
+    const acting = acts.map((act) => db.transaction().execute(act))
+    await untilWaiting(acts.length)
+    await update.commit()
+    const ended = await Promise.allSettled(acting)
+    await creation.commit()
+    expect(ended.map(({ status }) => status)).toEqual(acts.map(() => 'fulfilled'))
+    expect(await findBrokenRules(db)).toEqual({})
+  })
 })

@@ -33,8 +33,11 @@ type RunTaskDeps = MakeResultDeps &
     readonly logger: Logger
   }
 
-/** Never rejects. `stopped` gives the task back. */
-export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: AbortSignal): Promise<void> {
+/**
+ * Never rejects. `stopped` gives the task back. False: the task has ended, and no other of its workspace waits, so
+ * nothing became claimable.
+ */
+export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: AbortSignal): Promise<boolean> {
   const { db, claimMs, logger, metrics } = deps
   const log = logger.child({ task_id: task.id, run: task.run, attempt: task.attempt })
   const claim = keepClaim(db, task, claimMs, log)
@@ -44,18 +47,19 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
   if (task.takenOver) metrics.claims.expired.inc({ kind: 'task' })
   const endTimer = metrics.duration.startTimer()
   try {
-    await inSpan('task.run', { kind: 'consumer', traceparent: task.traceparent, attributes }, () =>
+    return await inSpan('task.run', { kind: 'consumer', traceparent: task.traceparent, attributes }, () =>
       work(deps, task, signal, log),
     )
   } catch (error) {
     await recordFailure(deps, task, { error, stopped: stopped.aborted, lost: claim.lost.aborted, log })
+    return true
   } finally {
     endTimer()
     claim.release()
   }
 }
 
-async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, log: Logger): Promise<void> {
+async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, log: Logger): Promise<boolean> {
   const { bucket, memory, metrics, plans } = deps
   if (deps.faultInjection && task.faultAttempts > 0 && (await takeInjectedFault(deps.db, task)))
     throw new InjectedFault()
@@ -82,7 +86,10 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     freeBytes(result)
     const outcome = { resultKey: key, resultFormat: format, resultSizeBytes, width, height, foreground }
     const ended = await metrics.stage('finish', () => finishTask(deps.db, task, { status: 'succeeded', ...outcome }))
-    if (ended === undefined) return await discardResult(deps, key, log)
+    if (ended === undefined) {
+      await discardResult(deps, key, log)
+      return true
+    }
     metrics.attemptEnded('succeeded')
     metrics.ends.record(ended.ends)
     // A batch's children wait for the plan's limit, which says nothing about the pods' latency.
@@ -91,6 +98,7 @@ async function work(deps: RunTaskDeps, task: ClaimedTask, signal: AbortSignal, l
     deps.nudgeChange(task.workspaceId)
     // A batch's last child also ends the batch, which has its own deliveries.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)
+    return ended.othersWait
   } finally {
     releaseFile()
     releasePixels()

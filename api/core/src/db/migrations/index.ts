@@ -40,6 +40,7 @@ import { up as webhookRecords } from './0039-webhook-records.ts'
 import { up as doors } from './0040-doors.ts'
 import { up as poolRecords } from './0041-pool-records.ts'
 import { up as operatorCredential } from './0042-operator-credential.ts'
+import { up as countTasks } from './0049-count-tasks.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -84,4 +85,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0040-doors': { up: doors },
   '0041-pool-records': { up: poolRecords },
   '0042-operator-credential': { up: operatorCredential },
+  '0049-count-tasks': { up: countTasks },
 }
