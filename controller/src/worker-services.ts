@@ -11,7 +11,7 @@ import { tracing } from '@matte/core/runtime/tracing'
 import { openBucket } from '@matte/core/storage/bucket'
 import { storeProbe } from '@matte/core/storage/store-probe'
 import { storeKeysOf } from '@matte/core/storage/store-settings'
-import { claimNextTask } from '@matte/core/task/run/claim-task'
+import { claimNextTasks } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
 import { type Config, releaseOf, schema } from './config.ts'
 import { openEdges } from './edges.ts'
@@ -127,10 +127,10 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
     ahead: config.slotsAhead,
     inFlightMax: config.tasksInFlightMax,
     claimEveryMs: config.claimEveryMs,
-    claim: async (models) => {
-      const task = await claimNextTask(db, { models, plans, claimMs })
-      if (task !== undefined) nudge.change(task.workspaceId)
-      return task
+    claim: async ({ versions, tasks: limit }) => {
+      const claims = await claimNextTasks(db, { models: versions, limit, plans, claimMs })
+      for (const workspaceId of new Set(claims.tasks.map((task) => task.workspaceId))) nudge.change(workspaceId)
+      return claims
     },
     claimFailed: () => metrics.claims.failures.inc({ kind: 'task' }),
     run: (task, signal) => runTask(deps, task, signal),

@@ -5,7 +5,7 @@ import { expireCredits } from '@matte/core/credit/expire-credits'
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import { refundCredits } from '@matte/core/credit/refund-credits'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
-import { claimNextTask } from '@matte/core/task/run/claim-task'
+import { claimNextTasks } from '@matte/core/task/run/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
@@ -48,7 +48,8 @@ async function endTask(person: Person, how: 'succeed' | 'fail' | 'cancel' | 'wai
     await cancelTask(world.db, person.workspaceId, id)
     return id
   }
-  const claim = await claimNextTask(world.db, { models: [model], plans: { business: plan }, claimMs: 600_000 })
+  const plans = { business: plan }
+  const [claim] = (await claimNextTasks(world.db, { models: [model], limit: 1, plans, claimMs: 600_000 })).tasks
   if (claim === undefined) throw new Error('the task could not be claimed')
   if (how === 'succeed') await finishTask(world.db, claim, success(claim))
   else await failAttempt(world.db, claim, 'INPUT_UNREADABLE')

@@ -1,6 +1,6 @@
 // Usage by model and by member: counted in the statements that count usage, shown to owners and admins.
 import { cancelBatch } from '@matte/core/batch/cancel-batch'
-import { claimNextTask } from '@matte/core/task/run/claim-task'
+import { claimNextTasks } from '@matte/core/task/run/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
@@ -68,7 +68,13 @@ describe('GET /app/developer/usage/detail', () => {
     const workspace = { id: team.id, plan: { ...defaultPlans.internal, ...defaultPlans.pro, batchLimit: 5 } } as never
     const [often, seldom] = [ownModel(), ownModel()]
     const { batch } = await givenBatch(world.db, workspace, { size: 3, model: often })
-    const claimed = await claimNextTask(world.db, { models: [often], plans: defaultPlans, claimMs: 600_000 })
+    const { tasks } = await claimNextTasks(world.db, {
+      models: [often],
+      limit: 1,
+      plans: defaultPlans,
+      claimMs: 600_000,
+    })
+    const claimed = tasks[0]
     if (claimed === undefined) throw new Error('no child could be claimed')
     await finishTask(world.db, claimed, success(claimed))
     await cancelBatch(world.db, team.id, batch.id)

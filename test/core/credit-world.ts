@@ -9,7 +9,7 @@ import type { Db } from '@matte/core/db/database'
 import { insertSingle } from '@matte/core/task/insert-task'
 import { retryTask } from '@matte/core/task/retry-task'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
-import { type ClaimedTask, claimNextTask } from '@matte/core/task/run/claim-task'
+import { type ClaimedTask, claimNextTasks } from '@matte/core/task/run/claim-task'
 import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import { defaultPlans, type Plan } from '@matte/core/workspace/plan'
 import { insertWorkspace } from '@matte/core/workspace/workspace-queries'
@@ -61,7 +61,8 @@ export async function createWorld(db: Db) {
       }),
 
     cancel: (on: Db, { id }: Pick<RealTask, 'id'>) => cancelTask(on, workspaceId, id),
-    claim: (on: Db, { model }: RealTask) => claimNextTask(on, { models: [model], plans, claimMs: 600_000 }),
+    claim: async (on: Db, { model }: RealTask) =>
+      (await claimNextTasks(on, { models: [model], limit: 1, plans, claimMs: 600_000 })).tasks[0],
     succeed: (on: Db, claim: ClaimedTask) => finishTask(on, claim, success(claim)),
     fail: (on: Db, claim: ClaimedTask) => failAttempt(on, claim, 'INPUT_UNREADABLE'),
     retry: (on: Db, { id }: RealTask) => retryTask(on, bucket, { workspaceId, plan, id, traceparent: null }),

@@ -116,4 +116,31 @@ describe('the end of a run and a claim that wait for the same workspace', () => 
     expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
     expect(await findBrokenRules(db)).toEqual({})
   })
+
+  // In transactions, because the pool repeats single statements after a deadlock.
+  it('never deadlock while a creation references the version that both saw', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    const task = await givenClaimed(db, workspace)
+    await givenTask(db, workspace, { model: task.modelVersion })
+    const reference = sql`select from workspace where id = ${workspace.id} for key share`
+    const creation = await open((tx) => reference.execute(tx))
+    const update = await open((tx) => sql`update workspace set name = 'changed' where id = ${workspace.id}`.execute(tx))
+    const row = await open((tx) => sql`select from task where id = ${task.id} for update`.execute(tx))
+    const ending = db.transaction().execute((tx) => finishTask(tx, task, success(task)))
+    await untilWaiting(1)
+    const claiming = db.transaction().execute((tx) => claimNext(tx, [task.modelVersion]))
+    await untilWaiting(2)
+    await update.commit()
+    await until('the end has the workspace and waits for the task', async () => {
+      const { rows } = await sql`select from pg_stat_activity where ${row.pid} = any(pg_blocking_pids(pid))`.execute(db)
+      return rows.length > 0
+    })
+    await untilWaiting(2)
+    await row.commit()
+    const ended = await Promise.allSettled([ending, claiming])
+    await creation.commit()
+    expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+    expect(await findBrokenRules(db)).toEqual({})
+  })
 })

@@ -8,7 +8,7 @@ import type { Db } from '@matte/core/db/database'
 import { createFairGate, type Gate } from '@matte/core/runtime/concurrency/fair-gate'
 import { resultKey } from '@matte/core/storage/object-key'
 import { createTask } from '@matte/core/task/create-task'
-import { type ClaimedTask, claimNextTask } from '@matte/core/task/run/claim-task'
+import { type ClaimedTask, type Claims, claimNextTasks } from '@matte/core/task/run/claim-task'
 import type { WorkerEnding } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { insertGrant } from '@matte/core/upload/grant-queries'
@@ -106,8 +106,15 @@ export async function givenBatch(
 }
 
 /** Claims as a free slot does; the claim outlives the test. */
-export const claimNext = (db: Db, models: readonly string[], claimMs = 600_000): Promise<ClaimedTask | undefined> =>
-  claimNextTask(processDb('worker', db), { models, plans: defaultPlans, claimMs })
+export const claimNext = async (
+  db: Db,
+  models: readonly string[],
+  claimMs = 600_000,
+): Promise<ClaimedTask | undefined> => (await claimUpTo(db, models, 1, claimMs)).tasks[0]
+
+/** Claims as many free slots do. */
+export const claimUpTo = (db: Db, models: readonly string[], limit: number, claimMs = 600_000): Promise<Claims> =>
+  claimNextTasks(processDb('worker', db), { models, limit, plans: defaultPlans, claimMs })
 
 /** A task, and the claim of the worker that processes it. */
 export async function givenClaimed(db: Db, workspace: TestWorkspace, options: TaskOptions = {}): Promise<ClaimedTask> {

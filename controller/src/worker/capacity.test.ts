@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { linesOf, versionsWithRoom } from './capacity.ts'
+import { linesOf, roomOf } from './capacity.ts'
 import type { Pod } from './routing/pod-source.ts'
 
 const pod = (address: string, slots: number, versions: string[], changes: Partial<Pod> = {}): Pod => ({
@@ -21,7 +21,7 @@ const fast = (address: string): Pod => pod(address, 1, ['fast', 'service-v2'])
 const fine = (address: string): Pod => pod(address, 1, ['fine'])
 const elsewhere = pod('c', 1, ['fine'], { pool: 'other' })
 
-describe('versionsWithRoom', () => {
+describe('roomOf', () => {
   it.each<[string, Pod[], string[], string[]]>([
     ['none without a pod', [], [], []],
     ['every name of a pod with a free slot', [fast('a')], [], ['fast', 'service-v2']],
@@ -38,12 +38,20 @@ describe('versionsWithRoom', () => {
       ['fast', 'service-v2'],
     ],
   ])('has %s', (_what, pods, inFlight, expected) => {
-    expect(versionsWithRoom(linesOf(pods, 0), inFlight)).toEqual(expected)
+    expect(roomOf(linesOf(pods, 0), inFlight).versions).toEqual(expected)
   })
 
   it('adds the tasks ahead per pod', () => {
     const lines = linesOf([fast('a'), fast('b')], 2)
-    expect(versionsWithRoom(lines, Array(5).fill('fast'))).toEqual(['fast', 'service-v2'])
-    expect(versionsWithRoom(lines, Array(6).fill('fast'))).toEqual([])
+    expect(roomOf(lines, Array(5).fill('fast'))).toEqual({ versions: ['fast', 'service-v2'], tasks: 1 })
+    expect(roomOf(lines, Array(6).fill('fast'))).toEqual({ versions: [], tasks: 0 })
+  })
+
+  it.each<[string, Pod[], string[], number]>([
+    ['the free slots of one model', [pod('a', 4, ['fast']), pod('b', 2, ['fast'])], ['fast'], 5],
+    ['those of the model with the fewest', [pod('a', 4, ['fast']), pod('b', 1, ['fine'], { pool: 'other' })], [], 1],
+    ['those of the pool that models share', [pod('a', 2, ['fast']), pod('a', 2, ['fine'])], ['fine'], 1],
+  ])('counts %s', (_what, pods, inFlight, expected) => {
+    expect(roomOf(linesOf(pods, 0), inFlight).tasks).toBe(expected)
   })
 })

@@ -61,12 +61,25 @@ function lineOf(pool: PoolCapacity, modelVersions: readonly string[]): Line {
   return line
 }
 
+export type Room = {
+  readonly versions: readonly string[]
+  /** For any of these versions; fewer than there is room for if they differ. */
+  readonly tasks: number
+}
+
 /** Versions with room for another task; `inFlight` has the version of each task in flight. */
-export function versionsWithRoom(lines: readonly Line[], inFlight: readonly string[]): string[] {
+export function roomOf(lines: readonly Line[], inFlight: readonly string[]): Room {
   const count = (versions: readonly string[]): number => inFlight.filter((version) => versions.includes(version)).length
-  return lines
-    .filter(({ versions, capacity, pool }) => count(versions) < capacity && count(pool.versions) < pool.capacity)
-    .flatMap(({ versions, capacityOf }) =>
-      versions.filter((version) => count([version]) < (capacityOf.get(version) ?? 0)),
-    )
+  const left = lines.flatMap(({ versions, capacity, capacityOf, pool }) => {
+    const together = Math.min(capacity - count(versions), pool.capacity - count(pool.versions))
+    return versions.map((version) => ({
+      version,
+      tasks: Math.min(together, (capacityOf.get(version) ?? 0) - count([version])),
+    }))
+  })
+  const free = left.filter(({ tasks }) => tasks > 0)
+  return {
+    versions: free.map(({ version }) => version),
+    tasks: free.length === 0 ? 0 : Math.min(...free.map(({ tasks }) => tasks)),
+  }
 }

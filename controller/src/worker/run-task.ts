@@ -34,8 +34,11 @@ type RunTaskDeps = Omit<MakeResultDeps, 'attempt'> &
     readonly logger: Logger
   }
 
-/** Never rejects. `stopped` gives the task back. */
-export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: AbortSignal): Promise<void> {
+/**
+ * Never rejects. `stopped` gives the task back. False: the task has ended, and no other of its workspace waits, so
+ * nothing became claimable.
+ */
+export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: AbortSignal): Promise<boolean> {
   const { db, claimMs, logger, metrics } = deps
   const log = logger.child({ task_id: task.id, run: task.run, attempt: task.attempt })
   const claim = keepClaim(db, task, claimMs, log)
@@ -46,7 +49,7 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
   const endTimer = metrics.duration.startTimer()
   const attempt = recordAttempt(metrics)
   try {
-    await inSpan('task.run', { kind: 'consumer', traceparent: task.traceparent, attributes }, () =>
+    return await inSpan('task.run', { kind: 'consumer', traceparent: task.traceparent, attributes }, () =>
       work({ ...deps, attempt }, task, signal, log),
     )
   } catch (error) {
@@ -57,6 +60,7 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
       work: attempt.work(),
       log,
     })
+    return true
   } finally {
     endTimer()
     claim.release()
@@ -65,7 +69,7 @@ export async function runTask(deps: RunTaskDeps, task: ClaimedTask, stopped: Abo
 
 type AttemptDeps = RunTaskDeps & { readonly attempt: AttemptRecord }
 
-async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, log: Logger): Promise<void> {
+async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, log: Logger): Promise<boolean> {
   const { attempt, bucket, memory, metrics, plans } = deps
   if (deps.faultInjection && task.faultAttempts > 0 && (await takeInjectedFault(deps.db, task)))
     throw new InjectedFault()
@@ -94,7 +98,10 @@ async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, l
     const outcome = { resultKey: key, resultFormat: format, resultSizeBytes, width, height, foreground }
     const ending = { status: 'succeeded', ...outcome, work: attempt.work() } as const
     const ended = await metrics.stage('finish', () => finishTask(deps.db, task, ending))
-    if (ended === undefined) return await discardResult(deps, key, log)
+    if (ended === undefined) {
+      await discardResult(deps, key, log)
+      return true
+    }
     metrics.attemptEnded('succeeded')
     metrics.ends.record(ended.ends)
     // A batch's children wait for the plan's limit, which says nothing about the pods' latency.
@@ -103,6 +110,7 @@ async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, l
     deps.nudgeChange(task.workspaceId)
     // A batch's last child also ends the batch, which has its own deliveries.
     if (ended.deliveries > 0 || task.batchId !== null) deps.nudgeDelivery(task.id)
+    return ended.othersWait
   } finally {
     releaseFile()
     releasePixels()

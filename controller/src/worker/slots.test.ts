@@ -1,4 +1,4 @@
-import type { ClaimedTask } from '@matte/core/task/run/claim-task'
+import type { ClaimedTask, Claims } from '@matte/core/task/run/claim-task'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod, PodSource } from './routing/pod-source.ts'
@@ -30,7 +30,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOptions> = {}) {
   const listeners: (() => void)[] = []
   const asked: (readonly string[])[] = []
-  const inFlight: { version: string; end: () => void }[] = []
+  const inFlight: { version: string; end: (mayClaim?: boolean) => void }[] = []
   let ready = pods
   let storeDown = false
   const source = {
@@ -46,17 +46,17 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
     finishWithinMs: 0,
     claimFailed: () => undefined,
     logger: pino({ enabled: false }),
-    claim: async (models) => {
-      asked.push(models)
-      const index = waiting.findIndex((version) => models.includes(version))
-      if (index < 0) return undefined
-      const [modelVersion] = waiting.splice(index, 1)
-      return { modelVersion } as ClaimedTask
+    claim: async ({ versions, tasks: limit }) => {
+      asked.push(versions)
+      const isNext = (version: string): boolean => versions.includes(version)
+      const tasks = waiting.filter(isNext).slice(0, limit)
+      for (const version of tasks) waiting.splice(waiting.indexOf(version), 1)
+      return { tasks: tasks.map((modelVersion) => ({ modelVersion }) as ClaimedTask), more: waiting.some(isNext) }
     },
     run: (task, signal) =>
       new Promise((resolve) => {
-        inFlight.push({ version: task.modelVersion, end: resolve })
-        signal.addEventListener('abort', () => resolve())
+        inFlight.push({ version: task.modelVersion, end: (mayClaim = false) => resolve(mayClaim) })
+        signal.addEventListener('abort', () => resolve(false))
       }),
     ...options,
   })
@@ -75,7 +75,7 @@ function given(pods: readonly Pod[], waiting: string[], options: Partial<SlotsOp
     change,
     settle,
     inFlight: () => inFlight.map(({ version }) => version),
-    end: (at: number) => inFlight[at]?.end(),
+    end: (at: number, mayClaim?: boolean) => inFlight[at]?.end(mayClaim),
     setStore: (state: 'down' | 'back') => {
       storeDown = state === 'down'
       if (!storeDown) for (const listener of listeners) listener()
@@ -127,6 +127,58 @@ describe('createSlots', () => {
     setStore('back')
     await settle()
     expect([asked.length, wanted]).toEqual([before + 1, true])
+  })
+
+  it('asks once for all its room', async () => {
+    const { settle, asked, inFlight } = given([pod('a', 3)], Array(5).fill('fast'))
+    await settle()
+    expect([asked.length, inFlight().length]).toEqual([1, 3])
+  })
+
+  it('asks nothing at the end of a task when nothing waits, until news comes', async () => {
+    const waiting = ['fast']
+    const { slots, settle, asked, end, inFlight } = given([pod('a', 2)], waiting)
+    await settle()
+    expect(asked.length).toBe(1)
+    end(0)
+    await settle()
+    expect(asked.length).toBe(1)
+    waiting.push('fast')
+    slots.lookNow()
+    await settle()
+    expect([asked.length, inFlight().length]).toEqual([2, 2])
+  })
+
+  it('asks at the end of a task whose workspace has more', async () => {
+    const { settle, asked, end } = given([pod('a', 2)], ['fast'])
+    await settle()
+    end(0, true)
+    await settle()
+    expect(asked.length).toBe(2)
+  })
+
+  it('asks at the end of a task if another model got room by it', async () => {
+    const pods = [pod('a', 1), pod('b', 1, { ...isnet, pool: 'other' })]
+    const waiting = ['fine', 'fast', 'fine']
+    const { settle, end, inFlight } = given(pods, waiting)
+    await settle()
+    expect(inFlight()).toEqual(['fine', 'fast'])
+    end(0)
+    await settle()
+    expect(inFlight()).toEqual(['fine', 'fast', 'fine'])
+  })
+
+  it('keeps news that comes while it asks', async () => {
+    const answers = [Promise.withResolvers<Claims>(), Promise.withResolvers<Claims>()]
+    let asked = 0
+    const claim = (): Promise<Claims> => answers[asked++]?.promise ?? Promise.resolve({ tasks: [], more: false })
+    const { slots, settle } = given([pod('a', 1)], [], { claim })
+    await settle()
+    slots.lookNow()
+    answers[0]?.resolve({ tasks: [], more: false })
+    await settle()
+    expect(asked).toBe(2)
+    answers[1]?.resolve({ tasks: [], more: false })
   })
 
   it('counts both names of a model as one', async () => {

@@ -1,12 +1,13 @@
 // Claims tasks while there is room: on a nudge, when a task ends, when pods change, when the store returns, and by a
-// timer for lost nudges. If the process dies, its claims lapse.
+// timer for lost nudges. Once a claim says that nothing more waits, ends of tasks claim nothing until one of the others
+// occurs, or a task ends whose workspace has more. If the process dies, its claims lapse.
 import { repeat } from '@matte/core/runtime/loop'
 import { settledOrAborted } from '@matte/core/runtime/race'
 import { deferred } from '@matte/core/runtime/service'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
-import type { ClaimedTask } from '@matte/core/task/run/claim-task'
+import type { ClaimedTask, Claims } from '@matte/core/task/run/claim-task'
 import type { Logger } from 'pino'
-import { linesFrom, versionsWithRoom } from './capacity.ts'
+import { linesFrom, type Room, roomOf } from './capacity.ts'
 import type { PodSource } from './routing/pod-source.ts'
 
 export type SlotsOptions = {
@@ -18,10 +19,13 @@ export type SlotsOptions = {
   /** Limit of what one process can decode, however many pods there are. */
   readonly inFlightMax: number
   readonly claimEveryMs: number
-  readonly claim: (modelVersions: readonly string[]) => Promise<ClaimedTask | undefined>
+  readonly claim: (room: Room) => Promise<Claims>
   readonly claimFailed: () => void
-  /** Never rejects: every outcome is written to the row or left to the claim's lapse. */
-  readonly run: (task: ClaimedTask, signal: AbortSignal) => Promise<void>
+  /**
+   * Never rejects: every outcome is written to the row or left to the claim's lapse. Returns whether a task may have
+   * become claimable by it.
+   */
+  readonly run: (task: ClaimedTask, signal: AbortSignal) => Promise<boolean>
   /** Time for tasks in flight to finish after the stop signal; then they are given back. */
   readonly finishWithinMs: number
   readonly logger: Logger
@@ -29,21 +33,33 @@ export type SlotsOptions = {
 
 export function createSlots(options: SlotsOptions) {
   const { source, store, logger } = options
-  const inFlight = tasksInFlight(options, () => onRoom())
+  const inFlight = tasksInFlight(options, (mayClaim) => (mayClaim ? onRoom() : onEnd()))
   const lines = linesFrom(source, options.ahead)
   let roomChanged = deferred<void>()
+  /** Versions for which nothing waited at the last claim, and no news came since. */
+  const idle = new Set<string>()
 
-  const claimable = (): string[] =>
-    inFlight.count() >= options.inFlightMax || store.isDown() ? [] : versionsWithRoom(lines(), inFlight.versions())
+  function room(): Room {
+    const left = options.inFlightMax - inFlight.count()
+    if (left <= 0 || store.isDown()) return { versions: [], tasks: 0 }
+    const { versions, tasks } = roomOf(lines(), inFlight.versions())
+    return { versions, tasks: Math.min(tasks, left) }
+  }
+  const isWorthAsking = ({ versions }: Room): boolean => versions.some((version) => !idle.has(version))
 
   async function claimWhileRoom(signal: AbortSignal): Promise<number> {
+    idle.clear() // the timer or news began this pass
     try {
-      for (let versions = claimable(); versions.length > 0 && !signal.aborted; versions = claimable()) {
-        const task = await options.claim(versions)
-        if (task === undefined) break
-        inFlight.hold(task)
+      for (let asked = room(); isWorthAsking(asked) && !signal.aborted; asked = room()) {
+        // Before the claim, so news during it is kept.
+        for (const version of asked.versions) idle.add(version)
+        const { tasks, more } = await options.claim(asked)
+        for (const task of tasks) inFlight.hold(task)
+        if (more) idle.clear()
+        if (tasks.length === 0) break
       }
     } catch (error) {
+      idle.clear()
       options.claimFailed()
       logger.warn({ err: error }, 'claiming failed; the timer retries')
     }
@@ -51,26 +67,36 @@ export function createSlots(options: SlotsOptions) {
   }
   const claiming = repeat({ name: 'slots', pass: claimWhileRoom })
 
+  function lookNow(): void {
+    idle.clear()
+    claiming.wake()
+  }
+
   function stopTaking(): void {
     claiming.halt()
     inFlight.endSoon()
   }
 
   function onRoom(): void {
+    idle.clear()
+    onEnd()
+  }
+
+  function onEnd(): void {
     roomChanged.resolve()
     roomChanged = deferred()
-    claiming.wake()
+    if (isWorthAsking(room())) claiming.wake()
   }
   source.onChange(onRoom)
   store.onBack(onRoom)
 
   return {
     ...claiming,
-    lookNow: claiming.wake,
+    lookNow,
     tasksInFlight: inFlight.count,
     /** Resolves when a nudge is useful: a pod has room and the store is up. */
     untilRoom: async (signal: AbortSignal): Promise<void> => {
-      while (!signal.aborted && claimable().length === 0) {
+      while (!signal.aborted && room().versions.length === 0) {
         await settledOrAborted(roomChanged.promise, signal)
       }
     },
@@ -83,7 +109,7 @@ export function createSlots(options: SlotsOptions) {
   }
 }
 
-function tasksInFlight({ run, finishWithinMs }: SlotsOptions, onEnd: () => void) {
+function tasksInFlight({ run, finishWithinMs }: SlotsOptions, onEnd: (mayClaim: boolean) => void) {
   const versions = new Map<Promise<void>, string>()
   const abandon = new AbortController()
   let late: NodeJS.Timeout | undefined
@@ -91,9 +117,9 @@ function tasksInFlight({ run, finishWithinMs }: SlotsOptions, onEnd: () => void)
     count: (): number => versions.size,
     versions: (): string[] => [...versions.values()],
     hold: (task: ClaimedTask): void => {
-      const work = run(task, abandon.signal).finally(() => {
+      const work = run(task, abandon.signal).then((mayClaim) => {
         versions.delete(work)
-        onEnd()
+        onEnd(mayClaim)
       })
       versions.set(work, task.modelVersion)
     },

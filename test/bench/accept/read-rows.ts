@@ -1,5 +1,5 @@
 // Reads of a task per second, relative to a bare route with one select.
-import { claimNextTask } from '@matte/core/task/run/claim-task'
+import { claimNextTasks } from '@matte/core/task/run/claim-task'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import { median } from '../median.ts'
@@ -67,7 +67,8 @@ async function finishSome(db: World['db'], workspaceId: string, ids: readonly st
   await sql`update task set model_version = ${model} where id = any(${[...ids]}::uuid[])`.execute(db)
   await sql`update setting set value = 'false' where name = 'dispatchPaused'`.execute(db)
   for (let i = 0; i < ids.length; i++) {
-    const claimed = await claimNextTask(db, { models: [model], plans, claimMs: 60_000 })
+    const { tasks } = await claimNextTasks(db, { models: [model], limit: 1, plans, claimMs: 60_000 })
+    const [claimed] = tasks
     if (claimed === undefined) throw new Error('a task of the benchmark could not be claimed')
     await finishTask(db, claimed, {
       status: 'succeeded',

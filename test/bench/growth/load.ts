@@ -1,7 +1,7 @@
 // Whole lives of tasks through the functions of the processes: created, claimed, ended, and told by a webhook.
 import type { Db } from '@matte/core/db/database'
 import { createTask } from '@matte/core/task/create-task'
-import { claimNextTask } from '@matte/core/task/run/claim-task'
+import { claimNextTasks } from '@matte/core/task/run/claim-task'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import { insertGrant } from '@matte/core/upload/grant-queries'
@@ -32,7 +32,8 @@ export async function createOne(db: Db, workspaceId: string): Promise<TaskRow> {
 /** One task from its creation to its delivered webhook. */
 export async function liveOne(db: Db, workspaceId: string): Promise<void> {
   await createOne(db, workspaceId)
-  const task = await claimNextTask(db, { models: ['service-v2'], plans, claimMs: 600_000 })
+  const claims = await claimNextTasks(db, { models: ['service-v2'], limit: 1, plans, claimMs: 600_000 })
+  const task = claims.tasks[0]
   if (task === undefined || (await finishTask(db, task, success(task))) === undefined) throw new Error('no task ended')
   const options = { limit: 1, claimMs: 600_000, perTargetInFlight: 100, perWorkspaceInFlight: 100 }
   for (const delivery of await claimDueDeliveries(db, options)) await recordAttempt(db, delivery, delivered)

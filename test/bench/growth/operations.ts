@@ -6,7 +6,7 @@ import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { readDemand } from '@matte/core/scale/demand-queries'
 import { createTask } from '@matte/core/task/create-task'
 import { countTasks, listTasks } from '@matte/core/task/list-tasks'
-import { type ClaimedTask, claimNextTask } from '@matte/core/task/run/claim-task'
+import { type ClaimedTask, claimNextTasks } from '@matte/core/task/run/claim-task'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { findShownTask } from '@matte/core/task/task-queries'
 import { insertGrant } from '@matte/core/upload/grant-queries'
@@ -104,7 +104,8 @@ export async function* operationsOf(subject: Subject): AsyncGenerator<Operation>
   yield { name: 'demand query', bounded: true, calls: repeated(() => readDemand(db, { plans, pools })) }
   const claimed: ClaimedTask[] = []
   const claim = async (): Promise<void> => {
-    const task = await claimNextTask(db, { models: ['service-v2'], plans, claimMs: 600_000 })
+    const claims = await claimNextTasks(db, { models: ['service-v2'], limit: 1, plans, claimMs: 600_000 })
+    const task = claims.tasks[0]
     if (task === undefined) throw new Error('no task could be claimed')
     claimed.push(task)
   }

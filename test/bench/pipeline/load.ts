@@ -1,12 +1,17 @@
 // Callers in a closed loop: upload grant, upload, task, webhook, and the next image.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { Photo } from '../rates.ts'
+
+const retryMs = 100
 
 export type Load = {
   /** Images whose webhook has arrived. */
   ended(): number
+  /** Requests answered with a 5xx, which the callers sent again. */
+  failed(): number
   /** Sends no further images and waits for those in flight. @throws the first error of a caller */
   stop(): Promise<void>
 }
@@ -25,9 +30,19 @@ export async function startLoad({ origin, apiKey, photo, callers }: LoadOptions)
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const { port } = receiver.address() as AddressInfo
   const agent = new Agent()
-  let [ended, sent, isStopping] = [0, 0, false]
+  let [ended, sent, failed, isStopping] = [0, 0, 0, false]
 
   const post = async <T>(path: string, body: unknown): Promise<T> => {
+    for (;;) {
+      const { statusCode, data } = await postOnce<T>(path, body)
+      if (data !== undefined) return data
+      if (statusCode < 500 || isStopping) throw new Error(`POST ${path} was answered ${statusCode}`)
+      failed += 1
+      await pause(retryMs)
+    }
+  }
+
+  async function postOnce<T>(path: string, body: unknown): Promise<{ statusCode: number; data?: T | undefined }> {
     const answer = await request(`${origin}/api/v1/open/developer${path}`, {
       dispatcher: agent,
       method: 'POST',
@@ -35,8 +50,7 @@ export async function startLoad({ origin, apiKey, photo, callers }: LoadOptions)
       body: JSON.stringify(body),
     })
     const { data } = (await answer.body.json()) as { data?: T }
-    if (data === undefined) throw new Error(`POST ${path} was answered ${answer.statusCode}`)
-    return data
+    return { statusCode: answer.statusCode, data }
   }
 
   async function sendOne(): Promise<void> {
@@ -68,6 +82,7 @@ export async function startLoad({ origin, apiKey, photo, callers }: LoadOptions)
   })
   return {
     ended: () => ended,
+    failed: () => failed,
     stop: async () => {
       isStopping = true
       await calling.finally(async () => {

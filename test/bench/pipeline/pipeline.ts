@@ -47,7 +47,9 @@ export async function measurePipelineParts({ rounds, seconds, dir, say }: Pipeli
       for (const size of sizes) {
         const one = await measureOnce(service, size, seconds)
         measured.get(size.name)?.push(one)
-        say(`round ${round + 1} of ${rounds}, ${size.name}: ${one.perSecond.toFixed(1)} images/s`)
+        say(
+          `round ${round + 1} of ${rounds}, ${size.name}: ${one.perSecond.toFixed(1)} images/s${one.failed > 0 ? `, ${one.failed} requests failed` : ''}`,
+        )
       }
     }
     const all = sizes.map((size) => ({ ...size, costs: costsOf(measured.get(size.name) ?? []) }))
@@ -64,6 +66,7 @@ export async function measurePipelineParts({ rounds, seconds, dir, say }: Pipeli
 
 type Measured = {
   readonly images: number
+  readonly failed: number
   readonly perSecond: number
   readonly cpuMs: ReadonlyMap<string, number>
   readonly work: DatabaseWork
@@ -75,6 +78,7 @@ async function measureOnce(service: Service, { photo, callers }: Size, seconds: 
   const load = await startLoad({ origin, apiKey, photo, callers })
   const readAll = async () => ({
     images: load.ended(),
+    failed: load.failed(),
     atMs: performance.now(),
     cpuMs: new Map([...partNames.map((name) => [name, processorMs(parts[name])] as const), ['callers', ownMs()]]),
     work: await readDatabaseWork(db),
@@ -87,6 +91,7 @@ async function measureOnce(service: Service, { photo, callers }: Size, seconds: 
     const images = after.images - before.images
     return {
       images,
+      failed: after.failed - before.failed,
       perSecond: (images * 1_000) / (after.atMs - before.atMs),
       cpuMs: new Map([...after.cpuMs].map(([name, ms]) => [name, ms - (before.cpuMs.get(name) ?? 0)])),
       work: spent(before.work, after.work),

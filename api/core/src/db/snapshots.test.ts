@@ -21,7 +21,7 @@ import { emptyBuckets } from '../scale/latency.ts'
 import { insertSingle } from '../task/insert-task.ts'
 import { countTasks, listTasks } from '../task/list-tasks.ts'
 import { cancelTask } from '../task/run/cancel-task.ts'
-import { type ClaimedTask, claimNextTask } from '../task/run/claim-task.ts'
+import { type ClaimedTask, claimNextTasks } from '../task/run/claim-task.ts'
 import { finishTask } from '../task/run/finish-task.ts'
 import { claimDueDeliveries } from '../webhook/claim-deliveries.ts'
 import { createEventDeliveries } from '../webhook/create-deliveries.ts'
@@ -104,9 +104,9 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) => cancelTask(db, workspaceId, 'task'),
     answers: [[{ id: 'task', run: 1, status: 'queued', batch_id: null }], [ended]],
   },
-  'task/claim-next-task': {
-    send: (db) => claimNextTask(db, { models: ['service-v2'], plans, claimMs: 15_000 }),
-    answers: [[{ id: null, again: false }]],
+  'task/claim-next-tasks': {
+    send: (db) => claimNextTasks(db, { models: ['service-v2'], limit: 4, plans, claimMs: 15_000 }),
+    answers: [[{ id: null, more: false }]],
   },
   'task/fail-task': { send: (db) => finishTask(db, claimed, { status: 'failed', reason: 'INPUT_MISSING' }) },
   'task/insert-single': {

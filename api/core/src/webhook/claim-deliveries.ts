@@ -87,14 +87,16 @@ const claimOnce = (db: Db, options: ClaimOptions): Promise<Round> =>
 
 /**
  * Ends a suspended process's transaction, and makes the planner use the indexes. By default it follows statistics,
- * which are out of date for a queue: believing that nothing was due, it read everything.
+ * which are out of date for a queue: believing that nothing was due, it read everything. With these settings the plan
+ * does not depend on the values, and planning anew took 0.9 ms, twice the time of the claim.
  */
 const setPlanner = (tx: Db) =>
   sql`
       select set_config('idle_in_transaction_session_timeout', '2000', true), set_config('jit', 'off', true),
              set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
              set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-             set_config('enable_sort', 'off', true)`.execute(tx)
+             set_config('enable_sort', 'off', true),
+             set_config('plan_cache_mode', 'force_generic_plan', true)`.execute(tx)
 
 /** Time from which a pending delivery can be claimed: the expression of its indexes. */
 const from = sql`coalesce(claimed_until, due_at)`

@@ -1,6 +1,6 @@
 import sharp, { type Metadata } from 'sharp'
 import type { Photo } from './cut-out/sample-cells.ts'
-import { freeBytes } from './free-bytes.ts'
+import { freeBytes, takeBytes } from './free-bytes.ts'
 import { ImageError } from './image-error.ts'
 import { isOddHeader } from './jpeg-header.ts'
 
@@ -81,7 +81,7 @@ const opaque = 0xff << 24
 /** Drops an opaque alpha, which makes later steps a quarter cheaper; undefined at the first transparent pixel. */
 function dropIdleAlpha(rgba: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const pixels = new Int32Array(rgba.buffer, rgba.byteOffset, rgba.length / 4)
-  const rgb = new Uint8Array(pixels.length * 3)
+  const rgb = takeBytes(pixels.length * 3)
   const groups = Math.floor(pixels.length / 4)
   // Four pixels become three words.
   const words = new Int32Array(rgb.buffer, 0, groups * 3)

@@ -45,6 +45,7 @@ import { up as registrationLocale } from './0044-registration-locale.ts'
 import { up as unnumberedEvents } from './0045-unnumbered-events.ts'
 import { up as growth } from './0047-growth.ts'
 import { up as growthIndexes } from './0048-growth-indexes.ts'
+import { up as countTasks } from './0049-count-tasks.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -94,4 +95,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0045-unnumbered-events': { up: unnumberedEvents },
   '0047-growth': { up: growth },
   '0048-growth-indexes': { up: growthIndexes },
+  '0049-count-tasks': { up: countTasks },
 }

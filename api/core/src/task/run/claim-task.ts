@@ -1,5 +1,5 @@
-// Claims the next task for a free worker slot. PostgreSQL chooses (D39), so lost and repeated nudges change nothing. If
-// the worker dies, the claim expires at `claimed_until` and the row is due again in the same run.
+// Claims the next tasks for the free slots of a worker. PostgreSQL chooses (D39), so lost and repeated nudges change
+// nothing. If the worker dies, the claim expires at `claimed_until` and the row is due again in the same run.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { DoorWish, Output } from '../../db/tables/task.ts'
@@ -33,34 +33,53 @@ export type ClaimedTask = Claim & {
 type ClaimOptions = {
   /** Model versions served by the caller's ready pods. */
   readonly models: readonly string[]
+  /** Maximum number of tasks: the free slots. At least 1. */
+  readonly limit: number
   readonly plans: Plans
   readonly claimMs: number
+}
+
+export type Claims = {
+  readonly tasks: readonly ClaimedTask[]
+  /** Whether another claim may find a task now. False also if tasks wait for the limit of their workspace. */
+  readonly more: boolean
 }
 
 /** Bound on retries after other workers took the task, far above the number of workers. */
 const triesMax = 32
 
-/** Claims the next task for these models; undefined if there is none. */
-export async function claimNextTask(db: Db, options: ClaimOptions): Promise<ClaimedTask | undefined> {
+/** Claims the next tasks for these models: one or more of the same workspace, in the order of single claims. */
+export async function claimNextTasks(db: Db, options: ClaimOptions): Promise<Claims> {
   for (let tries = 0; tries < triesMax; tries++) {
-    const { again, ...task } = await tryClaim(db, options, tries % 2 === 0)
-    if (isClaimed(task)) return { ...task, output: completeOutput(task.output) }
-    if (!again) return undefined
+    const rows = await tryClaim(db, options, tries % 2 === 0)
+    const tasks = rows.filter(isClaimed).map(toTask)
+    const more = rows.some((row) => row.more)
+    if (tasks.length > 0 || !more) return { tasks, more }
   }
-  return undefined
+  return { tasks: [], more: true }
 }
 
-type Try = { readonly again: boolean } & (ClaimedTask | { readonly [Field in keyof ClaimedTask]: null })
+type Row = { readonly more: boolean; readonly counted: boolean | null } & (
+  | ClaimedTask
+  | { readonly [Field in keyof ClaimedTask]: null }
+)
 
-const isClaimed = (task: Omit<Try, 'again'>): task is ClaimedTask => task.id !== null
+const isClaimed = (row: Row): row is Row & ClaimedTask => row.id !== null
+
+const toTask = ({ more: _, counted: __, ...task }: Row & ClaimedTask): ClaimedTask => ({
+  ...task,
+  output: completeOutput(task.output),
+})
 
 /**
  * One statement, which locks at most one workspace:
- * - `due`: an attempt to resume: `processing`, due, without live claim, with attempts left;
+ * - `due`: attempts to resume: `processing`, due, without live claim, with attempts left;
  * - `slot`: otherwise the workspace with the fewest processing tasks below its limit, ties by the age of its first
  *   task. Its limit is checked again on the locked row, so two claims cannot exceed it;
- * - `first`: the first task of that workspace, singles before children;
- * - `again`: a task was found, but another claim took it first.
+ * - `first`: the first tasks of that workspace, singles before children: as many as bring it to the number of the next
+ *   workspace, so the order is that of single claims;
+ * - `counted`: their number in a function (migration 0049), which the final select calls;
+ * - `more`: another task may be claimable, or was found and taken by another claim.
  *
  * Every second try skips `due`, because a suspended worker may hold that row's lock. A try never does both: waiting
  * for a workspace while holding a task violates the lock order.
@@ -69,24 +88,25 @@ const isClaimed = (task: Omit<Try, 'again'>): task is ClaimedTask => task.id !==
  * slept); `order by … limit 1 for update` (a row that fails its recheck stays locked: deadlock between two claims);
  * `for update` on the workspace (waits for transactions that only reference it, and blocks the end of runs).
  */
-async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume: boolean): Promise<Try> {
+async function tryClaim(db: Db, options: ClaimOptions, resume: boolean): Promise<readonly Row[]> {
+  const { models, limit, plans, claimMs } = options
   const names = Object.keys(plans)
   const limits = names.map((name) => plans[name]?.concurrentTasks ?? 0)
   const isDue = sql`${resume}::boolean and status = 'processing' and model_version = any(${models}::text[])
          and due_at <= now() and (claimed_until is null or claimed_until <= now()) and attempt < ${maxAttempts}`
-  const { rows } = await sql<Try>`
+  const { rows } = await sql<Row>`
     with running as materialized (
       select 1 as yes where not exists (select from setting where name = 'dispatchPaused' and value = 'true')
     ), due as materialized (
       select id, claim is not null as lapsed from task where ${isDue} and exists (select from running)
-       order by due_at limit 1
+       order by due_at limit ${limit}::int
          for update skip locked
     ), seen_due as materialized (
       select 1 from task where ${isDue} and exists (select from running) limit 1
     ), limits as (
       select * from unnest(${names}::text[], ${limits}::int[]) as p (plan, concurrent)
-    ), seen_slot as materialized (
-      select w.id, p.concurrent
+    ), seen as materialized (
+      select w.id, w.processing, p.concurrent, row_number() over (order by w.processing, head.queued_at) as n
         from workspace w
         join limits p on p.plan = w.plan
        cross join lateral (
@@ -96,20 +116,26 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
        ) head
        where w.waiting and w.processing < p.concurrent
          and exists (select from running) and not exists (select from seen_due)
-       order by w.processing, head.queued_at limit 1
+       order by n limit 2
+    ), seen_slot as materialized (
+      select id, concurrent, (select processing from seen where n = 2) as next from seen where n = 1
     ), slot as materialized (
-      select w.id from workspace w
-       where w.id = (select id from seen_slot) and w.processing < (select concurrent from seen_slot)
-         for no key update
+      select w.id, w.queued, s.concurrent - w.processing as below,
+             least(${limit}::int, s.concurrent - w.processing,
+                   case when s.next is not null then greatest(1, s.next - w.processing) end) as room
+        from workspace w cross join seen_slot s
+       where w.id = s.id and w.processing < s.concurrent
+         for no key update of w
     ), first as materialized (
       select t.id from task t
        where t.workspace_id = (select id from slot) and t.status = 'queued'
          and t.model_version = any(${models}::text[])
-       order by (t.batch_id is not null), t.queued_at, t.id limit 1
+       order by (t.batch_id is not null), t.queued_at, t.id limit (select room from slot)
          for update skip locked
-    ), counted as (
-      update workspace set queued = queued - 1, processing = processing + 1
-       where id = (select id from slot) and exists (select from first)
+    ), taken as materialized (
+      select count(*)::int as count from first
+    ), counted as materialized (
+      select count_tasks(slot.id, 0, 0, -taken.count, taken.count) as done from slot, taken where taken.count > 0
     ), claimed as (
       update task set status = 'processing', claim = gen_random_uuid(), attempt = attempt + 1, due_at = now(),
              claimed_until = ${lifeFromNow(claimMs)}, started_at = coalesce(started_at, now())
@@ -119,15 +145,21 @@ async function tryClaim(db: Db, { models, plans, claimMs }: ClaimOptions, resume
       insert into task_event (task_id, workspace_id, run, type, payload)
       select id, workspace_id, run, 'processing', jsonb_build_object('run', run, 'attempt', attempt)
         from claimed where id in (select id from first)
+       order by queued_at, id
     )
     select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId", c.output, c.door,
            c.attempt, c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
            c.source_size_bytes as "sourceSizeBytes", c.fault_attempts as "faultAttempts", c.traceparent,
-           c.created_at as "createdAt", c.callback_url as "callbackUrl", (select lapsed from due) as "takenOver",
+           c.created_at as "createdAt", c.callback_url as "callbackUrl", due.lapsed as "takenOver",
            (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",
-           exists (select from seen_due) or exists (select from seen_slot) as again
-      from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id`.execute(db)
-  return rows[0] as Try
+           (select done from counted) as counted,
+           exists (select from seen_due) or exists (select from seen where n = 2)
+             or exists (select from seen_slot)
+                and coalesce((select queued > taken.count and below > taken.count from slot, taken), true) as more
+      from (select 1) one left join claimed c on true left join workspace w on w.id = c.workspace_id
+           left join due on due.id = c.id
+     order by (c.batch_id is not null), c.queued_at, c.id`.execute(db)
+  return rows
 }
 
 /**

@@ -62,11 +62,13 @@ type RunRef<From extends keyof EndingFrom = keyof EndingFrom> = {
 export type EndedTask = TaskRow & {
   /** Deliveries to nudge the dispatcher for, without those of the batch. */
   readonly deliveries: number
+  /** Whether the workspace had tasks in `queued`, which may have waited for its limit. */
+  readonly othersWait: boolean
   /** For metrics. */
   readonly ends: RunEnds
 }
 
-type EndedRow = TaskRow & { readonly deliveries: number; readonly plan: string; readonly credits: number }
+type EndedRow = Omit<EndedTask, 'ends'> & { readonly plan: string; readonly credits: number }
 
 class FenceLost extends Error {}
 
@@ -104,10 +106,15 @@ async function endChild(
   }
 }
 
-/** `slot` locks the workspace; `moved` is the fence, and no part writes if it fails. */
+/**
+ * `slot` locks the workspace; `moved` is the fence, and no part writes if it fails. `freed` counts in a function
+ * (migration 0049), which the last condition calls.
+ */
 async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask | undefined> {
   const { id, workspaceId, from, fence } = run
   const [counter, status] = [sql.ref(slotCounter(run)), sql.ref(from)]
+  const singles = slotCounter(run) === 'open_singles' ? 1 : 0
+  const queued = from === 'queued' ? 1 : 0
   const credit = settleParts({
     runs: sql`(select id as task_id, run from moved)`,
     outcome: ending.status === 'succeeded' ? 'captured' : 'released',
@@ -115,22 +122,23 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
   })
   const { rows } = await sql<EndedRow>`
     with slot as materialized (
-      select id, plan
+      select id, plan, waiting
         from workspace where id = ${workspaceId} and ${counter} > 0 and ${status} > 0 for no key update
     ), moved as (
       update task set ${endingColumns(ending)}
        where id = ${id} and status = ${from} and ${fence} and exists (select from slot)
       returning *
-    ), freed as (
-      update workspace set ${counter} = ${counter} - 1, ${status} = ${status} - 1
-       where id = (select workspace_id from moved)
+    ), freed as materialized (
+      select count_tasks(workspace_id, ${-singles}::int, ${singles - 1}::int, ${-queued}::int, ${queued - 1}::int) as done
+        from moved
     ), moment as materialized (
       -- Not the statement's time: the statement may have waited for a lock past a lot's expiry.
       select clock_timestamp() as at from moved
     ), ${credit}, ${recordParts(ending)}, ${announceParts(run, ending)}
     select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
-           (select coalesce(sum(amount), 0) from hold) as credits
-      from moved`.execute(db)
+           (select waiting from slot) as "othersWait", (select coalesce(sum(amount), 0) from hold) as credits
+      from moved
+     where (select done from freed)`.execute(db)
   return rows[0] && { ...rows[0], ends: endsOf(rows[0], ending) }
 }
 

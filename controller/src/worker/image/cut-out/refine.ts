@@ -2,7 +2,15 @@ import { growCells, haze, type MaskCells } from './mask-cells.ts'
 import { applyLaplacian, type Laplacian, mattingLaplacian } from './matting-laplacian.ts'
 import type { CellColours } from './sample-cells.ts'
 import { type CellList, listCells, numbersPerCell, sumWindows, windowCounts, windowSums } from './window-sums.ts'
-import { addRidge, type ColouredCells, colourCells, fitWindows, measureWindows, type RidgeWindows, windowFit } from './windows.ts'
+import {
+  addRidge,
+  type ColouredCells,
+  colourCells,
+  fitWindows,
+  measureWindows,
+  type RidgeWindows,
+  windowFit,
+} from './windows.ts'
 
 // Refines the coarse mask by the photo's edges, on the grid, near unsettled cells:
 // 1. A guided filter (He, Sun, Tang, ECCV 2010) moves the mask to the edges.

@@ -118,7 +118,11 @@ export const windowFit = (windows: RidgeWindows, sources: ColouredCells): Window
 })
 
 /** Fits values of the sources; writes the slopes and the constant of every window. */
-export function fitWindows({ windows, sources, sums, products }: WindowFit, values: Float64Array, models: Float64Array) {
+export function fitWindows(
+  { windows, sources, sums, products }: WindowFit,
+  values: Float64Array,
+  models: Float64Array,
+) {
   const { rgb } = sources
   for (let i = 0, from = 0, to = 0; i < values.length; i++, from += 3, to += numbersPerCell) {
     const value = values[i] as number

@@ -3,20 +3,20 @@ select * from "task" where "id" = $1 and "workspace_id" = $2;
 
 prepare cancel_task_2 as
 with slot as materialized (
-  select id, plan
+  select id, plan, waiting
     from workspace where id = $1 and "open_singles" > 0 and "queued" > 0 for no key update
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null
    where id = $3 and status = $4 and run = $5 and exists (select from slot)
   returning *
-), freed as (
-  update workspace set "open_singles" = "open_singles" - 1, "queued" = "queued" - 1
-   where id = (select workspace_id from moved)
+), freed as materialized (
+  select count_tasks(workspace_id, $6::int, $7::int, $8::int, $9::int) as done
+    from moved
 ), moment as materialized (
   -- Not the statement's time: the statement may have waited for a lock past a lot's expiry.
   select clock_timestamp() as at from moved
 ), hold as (
-  update credit_hold h set state = $6
+  update credit_hold h set state = $10
     from (select id as task_id, run from moved) as r (task_id, run)
    where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
   returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
@@ -24,8 +24,8 @@ with slot as materialized (
   select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
 ), before as materialized (
   select l.id, part.amount,
-         $7::boolean and part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
-         case when $8::boolean and greatest(l.expires_at, l.grace_until) <= (select at from moment)
+         $11::boolean and part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
+         case when $12::boolean and greatest(l.expires_at, l.grace_until) <= (select at from moment)
               then l.available else 0 end as lapsed
     from part join credit_lot l on l.id = part.lot_id
      for update of l
@@ -33,7 +33,7 @@ with slot as materialized (
   update credit_lot l
      set held = l.held - before.amount, "available" = "l"."available" + before.amount
          - before.lapsed, expired = l.expired + before.lapsed,
-         grace_until = case when before.late then (select at from moment) + $9 * interval '1 hour'
+         grace_until = case when before.late then (select at from moment) + $13 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
   returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
@@ -68,11 +68,11 @@ with slot as materialized (
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $10::jsonb
-         || case when n = 1 then $11::jsonb else '{}' end,
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $14::jsonb
+         || case when n = 1 then $15::jsonb else '{}' end,
          -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
-    from moved, unnest($12::text[]) with ordinality as e (type, n)
+    from moved, unnest($16::text[]) with ordinality as e (type, n)
    order by n
 ), today as materialized (
   select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "canceled" from moved
@@ -86,5 +86,6 @@ with slot as materialized (
     user_id) do update set "canceled" = "d"."canceled" + "excluded"."canceled"
 ), delivery as (select id from moved where false)
 select *, (select count(*) from delivery) as deliveries, (select plan from slot) as plan,
-       (select coalesce(sum(amount), 0) from hold) as credits
-  from moved;
+       (select waiting from slot) as "othersWait", (select coalesce(sum(amount), 0) from hold) as credits
+  from moved
+ where (select done from freed);

@@ -2,7 +2,8 @@ prepare claim_due_deliveries_1 as
 select set_config('idle_in_transaction_session_timeout', '2000', true), set_config('jit', 'off', true),
        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-       set_config('enable_sort', 'off', true);
+       set_config('enable_sort', 'off', true),
+       set_config('plan_cache_mode', 'force_generic_plan', true);
 
 prepare claim_due_deliveries_2 as
 with recursive fallen as materialized (
