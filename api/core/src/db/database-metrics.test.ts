@@ -22,7 +22,7 @@ describe('statementKind', () => {
     ['other', 'set client_connection_check_interval = 1000'],
     ['other', 'savepoint a'],
     ['other', ''],
-    ['update', snapshot('task/claim-next-task')],
+    ['update', snapshot('task/claim-next-tasks')],
     ['update', snapshot('task/succeed-task')],
     ['select', snapshot('scale/read-demand')],
     ['delete', 'with due as (select id from a for update skip locked) delete from b using due where b.id = due.id'],
