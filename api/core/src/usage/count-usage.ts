@@ -11,7 +11,8 @@ type UsageCounter = 'created' | 'succeeded' | 'failed' | 'canceled' | 'credits' 
 
 /**
  * Parts of a statement that add to the counters of today (UTC), in total and by model and member. The workspace is
- * locked, so no other statement waits for these rows, except that of `add-requests.ts`.
+ * locked, so no other statement waits for these rows, except that of `add-requests.ts`. The second table costs 0.07 ms
+ * of database CPU at a creation (of 0.43) and 0.05 ms at an end (of 0.63).
  */
 export function usageParts({ from, add }: Counted): RawBuilder<unknown> {
   const names = Object.keys(add)

@@ -2,7 +2,7 @@ import type { Series } from '../../ui/chart.tsx'
 
 type Stacked = {
   readonly name: string
-  readonly daily?: readonly { readonly date: string; readonly totalTasks: number }[]
+  readonly daily: readonly { readonly date: string; readonly totalTasks: number }[]
 }
 
 /** Bound of colours that a reader distinguishes in a stack. */
@@ -16,7 +16,7 @@ export function stackDays(shares: readonly Stacked[], days: readonly string[], o
   const stacked = isCut ? [...shown, { name: others, of: shares.slice(seriesMax - 1) }] : shown
   return stacked.map(({ name, of }, index) => {
     const byDay = new Map<string, number>()
-    for (const { daily = [] } of of) {
+    for (const { daily } of of) {
       for (const { date, totalTasks } of daily) byDay.set(date, (byDay.get(date) ?? 0) + totalTasks)
     }
     return { name, values: days.map((day) => byDay.get(day) ?? 0), tone: tones[index] ?? 'soft' }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Usage } from 'matte-client'
 import type { App } from 'matte-client/app'
+import type { Member } from '../../session/session.ts'
 import { baseUrl, useApp, useSession, useSessionStore } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
@@ -8,10 +9,10 @@ import { Chart } from '../../ui/chart.tsx'
 import { Card, Facts, Grid, Page } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
-import { Shares } from './shares.tsx'
+import { ShareChart, ShareTable } from './shares.tsx'
 import { usageText } from './usage-text.ts'
 
-/** Usage by day, model and member. Keys see models without days, and no members. */
+/** Usage by day, model and member. */
 export function UsagePage() {
   const text = useText(usageText)
   const usage = useUsage()
@@ -119,22 +120,26 @@ function Days({ usage: { daily } }: { readonly usage: Usage }) {
 
 const managers = ['owner', 'admin']
 
+/** Keys have no members, and models without days. */
 function Details({ usage }: { readonly usage: Usage }) {
   const session = useSession()
   if (session.kind === 'member' && managers.includes(session.role)) return <MemberDetails usage={usage} />
-  return <Models models={usage.models} usage={usage} />
+  return <ModelTable models={usage.models} usage={usage} />
 }
 
-type ModelsProps = { readonly models: Usage['models'] | App.UsageDetail['models']; readonly usage: Usage }
+const nameModel = <M extends Usage['models'][number]>(model: M) => ({
+  ...model,
+  key: model.modelVersion,
+  name: model.modelVersion,
+})
 
-function Models({ models, usage }: ModelsProps) {
+function ModelTable({ models, usage }: { readonly models: Usage['models']; readonly usage: Usage }) {
   const text = useText(usageText)
   return (
-    <Shares
+    <ShareTable
       title={text.tasksByModel}
       noun={text.model}
-      shares={models.map((model) => ({ ...model, key: model.modelVersion, name: model.modelVersion }))}
-      days={models.some((model) => 'daily' in model) ? usage.daily.map(({ date }) => date) : []}
+      shares={models.map(nameModel)}
       totalTasks={usage.totalTasks}
     />
   )
@@ -147,20 +152,25 @@ function MemberDetails({ usage }: { readonly usage: Usage }) {
     queryKey: ['usage', 'detail'],
     queryFn: () => app.request('GET', '/app/developer/usage/detail'),
   })
+  const days = usage.daily.map(({ date }) => date)
+  const nameMember = ({ userId, name, email, ...member }: App.UsageDetail['members'][number]) => ({
+    ...member,
+    key: userId ?? '',
+    name: userId === null ? text.noPerson : (name ?? email ?? text.erased),
+  })
   return (
     <Loaded query={detail} lines={8}>
       {({ models, members }) => (
         <>
-          <Models models={models} usage={usage} />
-          <Shares
+          <Grid>
+            <ShareChart title={text.tasksByModel} shares={models.map(nameModel)} days={days} />
+            <ShareChart title={text.tasksByMember} shares={members.map(nameMember)} days={days} />
+          </Grid>
+          <ModelTable models={models} usage={usage} />
+          <ShareTable
             title={text.tasksByMember}
             noun={text.member}
-            shares={members.map(({ userId, name, email, ...member }) => ({
-              ...member,
-              key: userId ?? '',
-              name: userId === null ? text.noPerson : (name ?? email ?? text.erased),
-            }))}
-            days={usage.daily.map(({ date }) => date)}
+            shares={members.map(nameMember)}
             totalTasks={usage.totalTasks}
           />
         </>
@@ -173,8 +183,18 @@ const viewers = ['owner', 'admin', 'billing']
 
 function Members() {
   const session = useSession()
-  const isShown = session.kind === 'member' && viewers.includes(session.role)
-  return isShown ? <MemberTable workspaceId={session.workspaceId} /> : null
+  return session.kind === 'member' && viewers.includes(session.role) ? <TeamMembers session={session} /> : null
+}
+
+/** Limits exist in teams only. */
+function TeamMembers({ session: { workspaceId } }: { readonly session: Member }) {
+  const app = useApp()
+  const workspaces = useQuery({
+    queryKey: ['workspaces'],
+    queryFn: () => app.list('/app/users/workspaces').all(),
+  })
+  const isTeam = workspaces.data?.some(({ id, kind }) => id === workspaceId && kind === 'team')
+  return isTeam ? <MemberTable workspaceId={workspaceId} /> : null
 }
 
 function MemberTable({ workspaceId }: { readonly workspaceId: string }) {
@@ -195,7 +215,7 @@ function MemberTable({ workspaceId }: { readonly workspaceId: string }) {
             keyOf={({ userId }) => userId}
             columns={[
               { name: text.member, cell: ({ name, email }) => name ?? email },
-              { name: text.credits, isNumber: true, cell: ({ used }) => format.number(used) },
+              { name: text.used, isNumber: true, cell: ({ used }) => format.number(used) },
               {
                 name: text.limit,
                 isNumber: true,
