@@ -20,6 +20,9 @@ export const hasTooManyConnections = (error: unknown): boolean =>
 /** A standby, or a managed server that protects a full disk. */
 export const isReadOnlyServer = (error: unknown): boolean => error instanceof Error && codeOf(error) === '25006'
 
+/** The statement waited too long, such as for a lock of a commit that waits for a standby. */
+export const isStatementTimeout = (error: unknown): boolean => error instanceof Error && codeOf(error) === '57014'
+
 /** The server's disk is full, or its memory. */
 const hasNoSpace = (error: Error): boolean => /^53[12]00$/.test(codeOf(error))
 
