@@ -1,6 +1,6 @@
 // Maps errors to HTTP responses. A MatteError is sent as it is; errors of the framework become INVALID_PARAMS (D3); any
 // other error is logged and answered with a fixed text.
-import { isDatabaseUnavailable } from '@matte/core/db/database-errors'
+import { isDatabaseUnavailable, isStatementTimeout } from '@matte/core/db/database-errors'
 import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
 import { type ErrorCode, MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
@@ -98,7 +98,7 @@ function retryAfterOf({
   if (code === 'CONFLICT') return typeof details.retryAfter === 'number' ? details.retryAfter : undefined
   if (code === 'TASK_MAINTENANCE') return maintenance
   if (httpStatus[code] === 503) return outage
-  if (code === 'SYSTEM_INTERNAL_ERROR') return isDatabaseUnavailable(cause) ? outage : undefined
+  if (code === 'SYSTEM_INTERNAL_ERROR') return isDatabaseUnavailable(cause) || isStatementTimeout(cause) ? outage : undefined
   if (httpStatus[code] !== 429) return undefined
   return Math.min(max, Math.max(1, Math.ceil(seconds)))
 }

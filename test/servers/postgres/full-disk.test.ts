@@ -58,7 +58,7 @@ describe.skipIf(cannotMount())('a PostgreSQL whose disk is full', () => {
   })
   let service: LoadedService
   beforeAll(async () => {
-    service = await loadService(stack)
+    service = await loadService(stack, { lanes: 4 })
   })
   afterAll(async () => {
     await service?.close()

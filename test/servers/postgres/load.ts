@@ -104,7 +104,7 @@ export async function startLoad({ db, origin, receiver, lanes = 8 }: LoadOptions
     while (!stopped) {
       const id = await create()
       if (id === undefined) return
-      await until(`task ${id} has ended`, () => isDone(id), { ...aBoundAgainstHanging, everyMs: 100 })
+      await until(`task ${id} has ended`, () => isDone(id), { ...aBoundAgainstHanging, everyMs: 200 })
     }
   }
   const running = Promise.all(Array.from({ length: lanes }, lane))

@@ -13,7 +13,7 @@ import { useStack } from '../../support/stack.ts'
 import { loadService } from './loaded-service.ts'
 
 const timeout = 900_000 // a bound against hanging
-const tasks = 300
+const tasks = 200
 
 /** The page's `[pgbouncer]` section. */
 const page = readFileSync(join(rootDir, 'docs/operations/pooler.md'), 'utf8')

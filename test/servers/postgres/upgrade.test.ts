@@ -38,7 +38,7 @@ describe.skipIf(old === undefined)('the page about a major upgrade of PostgreSQL
     const { pathname } = new URL(oldUrl)
     newUrl = Object.assign(new URL(next.url), { pathname }).href
     await ask(next.url, `create database ${pathname.slice(1)}`)
-    service = await loadService(stack)
+    service = await loadService(stack, { lanes: 4 })
     run = openPage('upgrade-postgres.md', { dir, env: { OLD_URL: oldUrl, NEW_URL: newUrl, SOURCE_URL: oldUrl } })
   })
   afterAll(async () => {

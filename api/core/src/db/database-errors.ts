@@ -13,11 +13,15 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 const unavailableMessages =
   /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|query read timeout/i
 
+/** PostgreSQL's codes, and PgBouncer's message. */
 export const hasTooManyConnections = (error: unknown): boolean =>
-  error instanceof Error && (/^53[34]00$/.test(codeOf(error)) || /no more connections allowed/.test(error.message)) // PgBouncer
+  error instanceof Error && (/^53[34]00$/.test(codeOf(error)) || /no more connections allowed/.test(error.message))
 
 /** A standby, or a managed server that protects a full disk. */
 export const isReadOnlyServer = (error: unknown): boolean => error instanceof Error && codeOf(error) === '25006'
+
+/** The statement waited too long, such as for a lock of a commit that waits for a standby. */
+export const isStatementTimeout = (error: unknown): boolean => error instanceof Error && codeOf(error) === '57014'
 
 /** The server's disk is full, or its memory. */
 const hasNoSpace = (error: Error): boolean => /^53[12]00$/.test(codeOf(error))
