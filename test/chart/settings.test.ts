@@ -108,6 +108,25 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
   })
 
+  it('reach NATS in every process: copies, files and a private authority', async () => {
+    const nats = {
+      ...{ builtIn: false, existingSecret: { name: 'nats' }, replicas: 3 },
+      ...{ credsSecret: { name: 'creds' }, certificateSecret: { name: 'certificate' } },
+    }
+    const given = { ...values, nats, trustedAuthorities: { secret: 'authorities', key: 'root.pem' } }
+    const expected = {
+      ...{ natsReplicas: 3, natsCredsFile: '/etc/matte/nats-creds/user.creds' },
+      ...{ natsCertFile: '/etc/matte/nats-certificate/tls.crt', natsKeyFile: '/etc/matte/nats-certificate/tls.key' },
+      trustedCaFile: '/etc/matte/authorities/ca.crt',
+    }
+    expect(readApi(await renderEnv('api', given))).toMatchObject(expected)
+    expect(readWorker(await renderEnv('worker', given))).toMatchObject(expected)
+    expect(readOperatorConfig(await renderEnv('operator', given))).toMatchObject(expected)
+    expect(readDispatcher(await renderEnv('dispatcher', given))).toMatchObject(expected)
+    const none = { natsCredsFile: undefined, natsCertFile: undefined, trustedCaFile: undefined }
+    expect(readApi(api)).toMatchObject({ natsReplicas: 1, ...none })
+  })
+
   it('pass the release to worker and operator, and the ConfigMap of its pools to the operator', async () => {
     const second = { ...values, fullnameOverride: 'second', operator: { unlabelledPools: false } }
     const named = { poolRelease: 'second', unlabelledPools: false }

@@ -1,5 +1,5 @@
-// Throw-away certificates for 127.0.0.1 and one host name, valid for a day, so the repository needs no key and no program
-// but Node. Node can create keys and signatures but no certificates, so this file encodes them.
+// Throw-away certificates for 127.0.0.1 and one host name, valid for a day, so the repository needs no key and no
+// program but Node. Node can create keys and signatures but no certificates, so this file encodes them.
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
 export type Certificate = { readonly certificate: string; readonly key: string }

@@ -1,4 +1,4 @@
-// Callers that create tasks one after the other and log what they were told. At the end the log is compared with the
+// Callers that create tasks one after the other and log the responses. At the end the log is compared with the
 // database, the receiver of webhooks and the ledger.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'

@@ -8,8 +8,8 @@ import { ConfigError, optionalText, type Schema } from './env.ts'
 export const authoritySettings = {
   trustedCaFile: optionalText('TRUSTED_CA_FILE', {
     description:
-      'PEM file of authorities to trust besides the well-known ones, for PostgreSQL, NATS, the store, Triton, mail ' +
-      'and payments; not for webhooks',
+      'PEM file of private authorities, trusted in addition to the public ones for PostgreSQL, NATS, the store, ' +
+      'Triton, mail and payments; not for webhooks',
   }),
 } as const satisfies Schema
 

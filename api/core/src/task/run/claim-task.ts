@@ -180,8 +180,8 @@ export async function renewClaim(db: Db, { id, run, claim }: Claim, claimMs: num
 }
 
 /**
- * Returns a claim without counting the attempt: no model server or store was available, or this process stops (D32). The task is
- * due again after `delayMs`. Undefined: the claim was lost.
+ * Returns a claim without counting the attempt: no model server or store was available, or this process stops (D32).
+ * The task is due again after `delayMs`. Undefined: the claim was lost.
  */
 export function giveBackClaim(db: Db, { id, run, claim }: Claim, delayMs: number) {
   return db
