@@ -1,5 +1,5 @@
-// Every dialog of the console, for people who see, hear or operate it differently: opened by keyboard, checked by axe in
-// both themes, in forced colors and on a narrow screen, and closed by keyboard.
+// Every dialog of the console, for people who see, hear or operate it differently: opened and closed by keyboard, and
+// checked by axe in both themes, in forced colors and on a narrow screen.
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { TOTP } from 'otpauth'
 import type { Locator, Page } from 'playwright-core'

@@ -184,10 +184,16 @@ function DeliveryDetails({ delivery }: { readonly delivery: WebhookDeliveryDetai
                 : text.failedAfter(text.attemptErrors[attempt.error], format.duration(attempt.durationMs))}
             </p>
             {attempt.requestHeaders !== null && (
-              <CodeBlock code={writeHeaders(attempt.requestHeaders)} label={`${text.requestHeaders}, ${titleOf(attempt)}`} />
+              <CodeBlock
+                code={writeHeaders(attempt.requestHeaders)}
+                label={`${text.requestHeaders}, ${titleOf(attempt)}`}
+              />
             )}
             {attempt.responseHeaders !== null && (
-              <CodeBlock code={writeHeaders(attempt.responseHeaders)} label={`${text.responseHeaders}, ${titleOf(attempt)}`} />
+              <CodeBlock
+                code={writeHeaders(attempt.responseHeaders)}
+                label={`${text.responseHeaders}, ${titleOf(attempt)}`}
+              />
             )}
             {attempt.responseBody !== null && attempt.responseBody !== '' && (
               <CodeBlock code={attempt.responseBody} label={`${text.responseBody}, ${titleOf(attempt)}`} />
