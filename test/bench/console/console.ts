@@ -1,5 +1,6 @@
-// `make bench ARGS=console`: Lighthouse's scores of the playground and of the gallery, for a signed-in member with tasks,
-// with the settings of a desktop, which have targets, and of a phone. The service runs as in `make up`, with the console built for production.
+// `make bench ARGS=console`: Lighthouse's scores of the playground and of the gallery, for a signed-in member with
+// tasks. Its desktop preset has targets, the mobile one has none. The service runs as in `make up`, with the console
+// built for production.
 import { join } from 'node:path'
 import { runCommand } from '@matte/local/install/run-command'
 import { rootDir } from '@matte/local/paths'

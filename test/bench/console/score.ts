@@ -17,12 +17,24 @@ export type Scores = Readonly<Record<Category, number>> & {
 
 type Run = { readonly url: string; readonly port: number; readonly device: Device }
 
-export async function score({ url, port, device }: Run): Promise<Scores> {
+const attempts = 3
+
+/** On a busy machine Chromium may lose the beginning of a trace, which says nothing about the page. */
+async function run({ url, port, device }: Run) {
   const flags = { port, onlyCategories: [...categories], logLevel: 'error' as const }
-  const result = await lighthouse(url, flags, device === 'desktop' ? desktopConfig : undefined)
-  if (result === undefined) throw new Error(`Lighthouse reported nothing about ${url}`)
-  const { lhr } = result
-  if (lhr.runtimeError !== undefined) throw new Error(`Lighthouse: ${lhr.runtimeError.message}`)
+  for (let attempt = 1; ; attempt++) {
+    const result = await lighthouse(url, flags, device === 'desktop' ? desktopConfig : undefined)
+    if (result === undefined) throw new Error(`Lighthouse reported nothing about ${url}`)
+    const { runtimeError } = result.lhr
+    if (runtimeError === undefined) return result.lhr
+    if (attempt === attempts || runtimeError.code !== 'NO_NAVSTART') {
+      throw new Error(`Lighthouse: ${runtimeError.message}`)
+    }
+  }
+}
+
+export async function score({ url, port, device }: Run): Promise<Scores> {
+  const lhr = await run({ url, port, device })
   if (new URL(lhr.finalDisplayedUrl).pathname !== new URL(url).pathname) {
     throw new Error(`${url} led to ${lhr.finalDisplayedUrl}: the session was not resumed`)
   }

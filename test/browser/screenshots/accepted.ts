@@ -1,5 +1,5 @@
-// Accepted pictures of pages, one folder per theme and width. They are small: text is a grey texture in them, so another
-// rasterizer or another number changes little, while a part that moved, grew, vanished or changed its colour does.
+// Accepted pictures of pages, one folder per theme and width. They are small: text is a grey texture in them, so
+// another rasterizer or another number changes little. A part that moved, grew, vanished or changed its colour shows.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import pixelmatch from 'pixelmatch'
@@ -31,7 +31,7 @@ export const listAccepted = (variant: string): string[] =>
 
 export const removeAccepted = (variant: string, name: string): void => rmSync(fileOf({ variant, name }))
 
-/** What differs from the accepted picture; undefined: nothing that counts. Differences are drawn into `diffFile`. */
+/** Describes the difference to the accepted picture, and draws it into `diffFile`. Undefined: they look the same. */
 export async function comparePicture({
   picture,
   diffFile,

@@ -1,5 +1,5 @@
-// `make screenshots`: every page in both themes and three widths, written to .local/screenshots for people to look at and
-// compared with the accepted pictures. ARGS=--update accepts the new ones.
+// `make screenshots`: every page in both themes and three widths, written to .local/screenshots for people to look at
+// and compared with the accepted pictures. ARGS=--update accepts the new ones.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'

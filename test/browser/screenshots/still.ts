@@ -14,7 +14,7 @@ const fixed: readonly (readonly [pattern: string, text: string])[] = [
   [`(${months})[a-z]* \\d+, \\d{4}`, 'Nov 16, 2026'],
   ['\\b\\d{4}-\\d\\d-\\d\\d\\b', '2026-11-16'],
   ['\\b\\d+:\\d\\d(:\\d\\d)?\\s[AP]M', '9:41:00 AM'],
-  ['\\bnow\\b|(\\d+ (second|minute)s? ago)|(in \\d+ (second|minute)s?)', '5 minutes ago'],
+  ['\\d+ ?(seconds?|minutes?|sec|min|s|m)\\.? ago|in \\d+ (second|minute)s?', 'now'],
   ['\\b\\d[\\d,.]* (ms|s)\\b', '123 ms'],
 ]
 

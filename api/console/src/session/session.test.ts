@@ -198,7 +198,7 @@ describe('the session of the console', () => {
     expect(tab.get()).toEqual({ kind: 'none', reason: 'signed-out' })
   }, 30_000)
 
-  it('becomes that of the person who signs in in another tab', async () => {
+  it('follows the next person to sign in, from another tab', async () => {
     const { service, tab, other } = await signedInTabs('ann')
     await signIn(service, other, 'bob')
     await settled(tab, isOf('bob'))

@@ -69,8 +69,8 @@ export type Format = ReturnType<typeof createFormat>
 export const TimeZoneContext = createContext<string | undefined>(undefined)
 
 /**
- * The time zone of the profile. Undefined: that of the browser, also if the profile has `UTC`, which every account starts
- * with, or a zone that this browser does not know.
+ * The time zone of the profile. Undefined: that of the browser, also for a zone that the browser does not know and for
+ * `UTC`, with which every account starts.
  */
 export function timeZoneOf(session: Session): string | undefined {
   if (session.kind !== 'member' || session.user.timeZone === 'UTC') return undefined

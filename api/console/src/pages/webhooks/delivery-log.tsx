@@ -149,6 +149,8 @@ function DeliveryDetails({ delivery }: { readonly delivery: WebhookDeliveryDetai
   const text = useText(webhooksText)
   const format = useFormat()
   const { event, status, taskId, requestBody, attempts, nextAttemptAt } = delivery
+  const titleOf = ({ attempt, endedAt }: (typeof attempts)[number]): string =>
+    text.attemptOf(format.number(attempt), format.dateTime(endedAt))
   return (
     <Stack>
       <Facts
@@ -175,20 +177,26 @@ function DeliveryDetails({ delivery }: { readonly delivery: WebhookDeliveryDetai
       {attempts.toReversed().map((attempt) => (
         <section key={attempt.attempt} className={styles.attempt}>
           <Stack>
-            <h3>{text.attemptOf(format.number(attempt.attempt), format.dateTime(attempt.endedAt))}</h3>
+            <h3>{titleOf(attempt)}</h3>
             <p>
               {attempt.error === null
                 ? text.answeredIn(attempt.statusCode ?? 0, format.duration(attempt.durationMs))
                 : text.failedAfter(text.attemptErrors[attempt.error], format.duration(attempt.durationMs))}
             </p>
             {attempt.requestHeaders !== null && (
-              <CodeBlock code={writeHeaders(attempt.requestHeaders)} label={text.requestHeaders} />
+              <CodeBlock
+                code={writeHeaders(attempt.requestHeaders)}
+                label={`${text.requestHeaders}, ${titleOf(attempt)}`}
+              />
             )}
             {attempt.responseHeaders !== null && (
-              <CodeBlock code={writeHeaders(attempt.responseHeaders)} label={text.responseHeaders} />
+              <CodeBlock
+                code={writeHeaders(attempt.responseHeaders)}
+                label={`${text.responseHeaders}, ${titleOf(attempt)}`}
+              />
             )}
             {attempt.responseBody !== null && attempt.responseBody !== '' && (
-              <CodeBlock code={attempt.responseBody} label={text.responseBody} />
+              <CodeBlock code={attempt.responseBody} label={`${text.responseBody}, ${titleOf(attempt)}`} />
             )}
           </Stack>
         </section>
