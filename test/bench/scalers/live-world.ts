@@ -89,14 +89,22 @@ async function useKeda(cluster: Cluster, parent: string, say: Say): Promise<() =
   if (typeof definitions === 'string') throw new Error(definitions)
   process.env.PATH = [await installKedaPrograms(say), process.env.PATH].join(delimiter)
   const dir = join(parent, 'keda')
+  const { namespace } = cluster
   await installKeda(cluster, definitions)
   const address = await machineAddress(cluster)
   const keda = await startKeda({ cluster, dir, address })
-  const { namespace } = cluster
-  const unserve = await serveExternalMetrics(cluster, { address, port: keda.port, namespace })
-  return async () => {
+  const removeAll = async (): Promise<void> => {
     await removeKeda(cluster, definitions)
-    await unserve()
     await keda.stop()
+  }
+  try {
+    const unserve = await serveExternalMetrics(cluster, { address, port: keda.port, namespace })
+    return async () => {
+      await unserve()
+      await removeAll()
+    }
+  } catch (error) {
+    await removeAll()
+    throw error
   }
 }

@@ -40,7 +40,11 @@ export async function useSimulatedPods(
   if (kwok === undefined) throw new Error('there is no kwok in $PATH, and $KWOK names none')
   const route = ['local', cidr, 'dev', 'lo']
   await runCommand('ip', ['route', 'replace', ...route])
-  const nodes = await startNodes(kwok, cluster, { count: 2, dir, stages: join(import.meta.dirname, 'kwok-stages.yaml') })
+  const nodes = await startNodes(kwok, cluster, {
+    count: 2,
+    dir,
+    stages: join(import.meta.dirname, 'kwok-stages.yaml'),
+  })
   return {
     pool: nodes.pool,
     end: async () => {
