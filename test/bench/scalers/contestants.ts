@@ -18,7 +18,7 @@ type Signals = {
 
 type Contestant = {
   readonly scaling: Pick<PoolSpecInput, 'scaling' | 'replicas'>
-  /** Spec of its ScaledObject besides target and bounds; none for Matte. */
+  /** Spec of its ScaledObject without target and bounds; absent for Matte. */
   readonly scaledObject?: (signals: Signals) => object
 }
 

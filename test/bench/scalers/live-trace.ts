@@ -8,9 +8,9 @@ const rateDivisor = 4
 export const maxReplicas = 40 / rateDivisor
 
 /** The step goes up and down in these seconds. */
-export const step = { up: 40, down: 160, seconds: 270 } as const
-const bursts = { seconds: 300, calmSeconds: 60, burstSeconds: 40 } as const
-const daySeconds = 480
+export const step = { up: 20, down: 110, seconds: 180 } as const
+const bursts = { seconds: 210, calmSeconds: 45, burstSeconds: 40 } as const
+const daySeconds = 360
 
 const shapes: Readonly<Record<TraceName, (next: () => number) => Float64Array>> = {
   step: () => new Float64Array(step.seconds).map((_, second) => (second >= step.up && second < step.down ? 16 : 1)),

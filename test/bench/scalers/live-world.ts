@@ -14,11 +14,14 @@ import { installKedaPrograms } from '../../support/keda/install.ts'
 import { greyPng } from '../../support/photos.ts'
 import { startTestProcess, type TestProcess } from '../../support/processes.ts'
 import { type Caller, createWorld, type World } from '../accept/world.ts'
+import { type SimulatedPool, useSimulatedPods } from './simulated-pods.ts'
 
 export type LiveWorld = {
   readonly world: World
   readonly cluster: Cluster
   readonly worker: TestProcess
+  /** Places a pool's pods on simulated nodes; empty without `isSimulated`. */
+  readonly pool: SimulatedPool
   /** Operators are started for each run: a pool is patched while none leads, so its patch is no rollout. */
   startOperator(): Promise<TestProcess>
   /** A workspace with an uploaded image. */
@@ -30,11 +33,12 @@ type LiveWorldOptions = {
   readonly parent: string
   readonly say: Say
   readonly withKeda: boolean
+  readonly isSimulated: boolean
   readonly image?: Buffer
 }
 
 export async function createLiveWorld(options: LiveWorldOptions): Promise<LiveWorld> {
-  const { parent, say, withKeda, image = greyPng(64, 64) } = options
+  const { parent, say, withKeda, isSimulated, image = greyPng(64, 64) } = options
   const ends: (() => unknown)[] = []
   const remove = async (): Promise<void> => {
     for (const end of ends.splice(0).reverse()) await end()
@@ -45,7 +49,10 @@ export async function createLiveWorld(options: LiveWorldOptions): Promise<LiveWo
     await writeSetting(world.db, 'dispatchPaused', false)
     const cluster = await openCluster()
     ends.push(() => cluster.end())
+    // Before the simulated nodes, whose addresses are no route to this machine.
     if (withKeda) ends.push(await useKeda(cluster, world.dir, say))
+    const simulated = isSimulated ? await useSimulatedPods(cluster, world.dir) : undefined
+    if (simulated) ends.push(() => simulated.end())
     const env = { ...world.env, ...kubeEnv(), KUBE_NAMESPACE: cluster.namespace }
     const worker = await startTestProcess('worker', world.dir, { ...env, TRITON_POOLS: 'on', MODELS_STATIC: '' })
     ends.push(() => worker.stop())
@@ -53,6 +60,7 @@ export async function createLiveWorld(options: LiveWorldOptions): Promise<LiveWo
       world,
       cluster,
       worker,
+      pool: simulated?.pool ?? {},
       startOperator: () => startTestProcess('operator', world.dir, env),
       caller: async (index) => {
         const caller = world.callers[index]
@@ -81,14 +89,22 @@ async function useKeda(cluster: Cluster, parent: string, say: Say): Promise<() =
   if (typeof definitions === 'string') throw new Error(definitions)
   process.env.PATH = [await installKedaPrograms(say), process.env.PATH].join(delimiter)
   const dir = join(parent, 'keda')
+  const { namespace } = cluster
   await installKeda(cluster, definitions)
   const address = await machineAddress(cluster)
   const keda = await startKeda({ cluster, dir, address })
-  const { namespace } = cluster
-  const unserve = await serveExternalMetrics(cluster, { address, port: keda.port, namespace })
-  return async () => {
+  const removeAll = async (): Promise<void> => {
     await removeKeda(cluster, definitions)
-    await unserve()
     await keda.stop()
+  }
+  try {
+    const unserve = await serveExternalMetrics(cluster, { address, port: keda.port, namespace })
+    return async () => {
+      await unserve()
+      await removeAll()
+    }
+  } catch (error) {
+    await removeAll()
+    throw error
   }
 }

@@ -7,16 +7,16 @@ import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/control
 import { scaledObjects } from '../../e2e/support/scalers/keda.ts'
 import { startPrometheus } from '../../e2e/support/scalers/prometheus.ts'
 import { quantile } from '../../e2e/support/scenario.ts'
-import { smallPool, withEnvironment } from '../../e2e/support/small-pool.ts'
+import { smallPool } from '../../e2e/support/small-pool.ts'
 import { lateSeconds } from '../../sim/pool.ts'
-import { meanServiceSeconds, serviceSpread, type Trace } from '../../sim/trace.ts'
+import type { Trace } from '../../sim/trace.ts'
 import { until } from '../../support/until.ts'
 import type { Caller } from '../accept/world.ts'
 import { type ContestantName, contestants, scaledObjectOf } from './contestants.ts'
 import type { LiveWorld } from './live-world.ts'
 import { createSender, playTrace, type Sender } from './play-trace.ts'
-import { type PodRecord, watchPods } from './pod-watch.ts'
 import { startQueueMirror } from './queue-mirror.ts'
+import { type PodRecord, servePods, startAfter } from './simulated-pods.ts'
 
 export type Measured = {
   readonly requests: number
@@ -53,9 +53,6 @@ type Runner = Lane & {
 
 export type LaneResult = Lane & { readonly measured: Measured }
 
-/** Seconds of a pod's start besides Triton's: scheduling, container, probes. */
-const otherStartSeconds = 2
-
 const autoscalers: Resource<KubeObject & { status?: { conditions?: { type: string; status: string }[] } }> = {
   group: 'autoscaling',
   version: 'v2',
@@ -91,7 +88,7 @@ async function measure(live: LiveWorld, run: LiveRun, ends: (() => Promise<unkno
   const dir = join(world.dir, `prometheus-${run.id}`)
   const prometheus = await startPrometheus(dir, { healthUrl: operator.healthUrl, labels: { namespace } })
   ends.push(() => prometheus.stop())
-  const watch = watchPods(cluster.kube)
+  const watch = servePods(cluster.kube)
   ends.push(() => watch.stop())
   for (const runner of runners) await startScaler(live, runner, prometheus.url, ends)
 
@@ -115,29 +112,22 @@ async function measure(live: LiveWorld, run: LiveRun, ends: (() => Promise<unkno
   )
 }
 
-async function applyPool({ cluster }: LiveWorld, pool: string, { name, startSeconds }: Lane) {
+async function applyPool({ cluster, pool: fields }: LiveWorld, pool: string, { name, startSeconds }: Lane) {
   const spec: PoolSpecInput = {
     ...smallPool,
+    ...fields,
     default: false,
     models: smallPool.models.map((model) => ({ ...model, modelVersion: pool })),
-    resources: { requests: { cpu: '5m', memory: '32Mi' } },
     slotsPerPod: 1,
+    podPatch: startAfter(startSeconds),
     ...contestants[name].scaling,
   }
-  const apply = (more: Partial<PoolSpecInput>): Promise<TritonPool> =>
-    cluster.kube.apply(tritonPools, {
-      apiVersion: 'matte.dev/v1alpha1',
-      kind: 'TritonPool',
-      metadata: { name: pool },
-      spec: { ...spec, ...more },
-    } as unknown as TritonPool)
-  const podPatch = withEnvironment(await apply({}), {
-    FAKE_SERVICE_MS: String(meanServiceSeconds * 1_000),
-    FAKE_SERVICE_SPREAD: String(serviceSpread),
-    FAKE_INPUT_SIZE: '64',
-    FAKE_START_MS: String((startSeconds - otherStartSeconds) * 1_000),
-  })
-  await apply({ podPatch })
+  await cluster.kube.apply(tritonPools, {
+    apiVersion: 'matte.dev/v1alpha1',
+    kind: 'TritonPool',
+    metadata: { name: pool },
+    spec,
+  } as unknown as TritonPool)
 }
 
 async function startScaler(

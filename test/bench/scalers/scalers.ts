@@ -30,7 +30,12 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
   const loads = parseList('loads', options.loads, traceNames)
   const names = parseList('scalers', options.names, contestantNames)
   const lanes = parseStarts(options.starts).flatMap((startSeconds) => names.map((name) => ({ name, startSeconds })))
-  const live = await createLiveWorld({ parent: options.dir, say, withKeda: names.some((name) => name !== 'matte') })
+  const live = await createLiveWorld({
+    parent: options.dir,
+    say,
+    withKeda: names.some((name) => name !== 'matte'),
+    isSimulated: true,
+  })
   const rows: Row[] = []
   try {
     say(head)

@@ -38,7 +38,7 @@ const phaseNames = Object.keys(phases) as Phase[]
 type Wake = Readonly<Record<Phase, number>>
 
 export async function measureWake({ rounds, dir, say }: WakeOptions): Promise<Row[]> {
-  const live = await createLiveWorld({ parent: dir, say, withKeda: false, image: lemur() })
+  const live = await createLiveWorld({ parent: dir, say, withKeda: false, isSimulated: false, image: lemur() })
   let stopOperator: (() => Promise<void>) | undefined
   try {
     const { kube } = live.cluster

@@ -64,7 +64,6 @@ function toModel(name: string): FakeModel {
 
 const behaviour: Partial<Behaviour> = {
   serviceMs: number('SERVICE_MS', 20),
-  serviceSpread: number('SERVICE_SPREAD', 0),
   errorRate: number('ERROR_RATE', 0),
   stalls: isOn('STALLS'),
   hasWrongShapes: isOn('WRONG_SHAPES'),

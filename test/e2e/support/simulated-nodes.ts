@@ -32,11 +32,16 @@ const leftoverMs = 3_600_000
 export async function startNodes(
   kwok: string,
   cluster: Cluster,
-  { count, podsPerNode = 110, dir }: { count: number; podsPerNode?: number; dir: string },
+  {
+    count,
+    podsPerNode = 110,
+    dir,
+    stages = process.env.KWOK_STAGES,
+  }: { count: number; podsPerNode?: number; dir: string; stages?: string | undefined },
 ): Promise<SimulatedNodes> {
   const { kube, namespace, loaded } = cluster
   await removeNodes(cluster, (created) => created < Date.now() - leftoverMs)
-  const player = await startKwok(kwok, { kubeconfig: loaded.config.exportConfig(), dir, namespace })
+  const player = await startKwok(kwok, { kubeconfig: loaded.config.exportConfig(), dir, namespace, stages })
   const resources = { cpu: '64', memory: '256Gi', pods: String(podsPerNode) }
   for (let index = 0; index < count; index++) {
     await kube.create(nodes, {
@@ -80,13 +85,17 @@ async function removeNodes({ kube }: Cluster, isOld: (createdMs: number) => bool
   for (const { metadata } of old) await kube.delete(nodes, metadata.name)
 }
 
-type Kwok = { readonly kubeconfig: string; readonly dir: string; readonly namespace: string }
+type Kwok = {
+  readonly kubeconfig: string
+  readonly dir: string
+  readonly namespace: string
+  readonly stages: string | undefined
+}
 
 /** Ends with this program. */
-async function startKwok(command: string, { kubeconfig, dir, namespace }: Kwok): Promise<RunningServer> {
+async function startKwok(command: string, { kubeconfig, dir, namespace, stages }: Kwok): Promise<RunningServer> {
   const file = join(dir, `${namespace}.kubeconfig`)
   writeFileSync(file, kubeconfig, { mode: 0o600 })
-  const stages = process.env.KWOK_STAGES
   const [port = 0] = await freePorts(1)
   const url = `http://127.0.0.1:${port}`
   return startServer({

@@ -72,9 +72,16 @@ export async function serveExternalMetrics(
       versionPriority: 100,
     },
   })
-  await until('the cluster serves external metrics', async () => {
-    const { status } = (await kube.get(apiServices, externalMetricsName)) ?? {}
-    return status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True')
-  })
-  return async () => void (await kube.delete(apiServices, externalMetricsName))
+  const remove = async (): Promise<void> => void (await kube.delete(apiServices, externalMetricsName))
+  try {
+    await until('the cluster serves external metrics', async () => {
+      const { status } = (await kube.get(apiServices, externalMetricsName)) ?? {}
+      return status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True')
+    })
+  } catch (error) {
+    // It belongs to no namespace, so it would block the next run.
+    await remove()
+    throw error
+  }
+  return remove
 }
