@@ -58,7 +58,7 @@ export async function findSubject(db: Db, url: string): Promise<Subject> {
   const workspaceId = await findMeasured(db)
   const { rows: ids } = await sql<{ id: string }>`
     select id from (select id from task where workspace_id = ${workspaceId} order by created_at desc limit 20000) t
-     order by hashtext(id::text) limit 500`.execute(db)
+     order by hashtext(id::text) limit 20`.execute(db)
   const position = async (table: string, at: string, skipped: number) => {
     const { rows } = await sql<ListPosition>`
       select (extract(epoch from ${sql.ref(at)}) * 1000000)::bigint::text as "createdAtMicros", id::text as id

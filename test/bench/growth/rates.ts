@@ -47,9 +47,21 @@ export async function measureRates(url: string, name: string): Promise<Row[]> {
       },
     ]
   } finally {
+    await endAll(sweeper.db)
     await callers.stop()
     await sweeper.stop()
   }
+}
+
+/** Leaves no queue to the next run. */
+async function endAll(db: Db): Promise<void> {
+  await sql`update task set status = 'canceled', completed_at = now() where status = 'queued'`.execute(db)
+  await sql`update workspace set queued = 0, open_singles = processing where queued > 0`.execute(db)
+  await sql`
+    update credit_hold h set state = 'released' from task t
+     where h.state = 'open' and t.id = h.task_id and t.status = 'canceled' and t.completed_at > now() - interval '1 minute'
+  `.execute(db)
+  await sql`vacuum (analyze) task, workspace`.execute(db)
 }
 
 /** A time at which a fiftieth of the tasks is old. */
