@@ -26,9 +26,10 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '8' },
     // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
-    // For `growth`: numbers of tasks and workspaces, and the folder that keeps the databases.
+    // For `growth`: numbers of tasks and workspaces, and the folder that keeps the databases. For `bloat`: rows.
     sizes: { type: 'string', default: '10k,1m,5m' },
     workspaces: { type: 'string', default: '1,1k,100k' },
+    rows: { type: 'string', default: '200k' },
     keep: { type: 'string', default: '/var/tmp/matte-growth' },
     report: { type: 'boolean', default: false },
     loads: { type: 'string', default: 'step,bursts' },
@@ -66,7 +67,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
       ...{ sizes: readCounts(values.sizes), workspaces: readCounts(values.workspaces) },
       ...{ dir: values.keep, rounds, say },
     }),
-  bloat: () => measureBloat({ dir: `${values.keep}-bloat`, say }),
+  bloat: () => measureBloat({ dir: `${values.keep}-bloat`, rows: readCounts(values.rows)[0] ?? 0, say }),
   streams: () => measureStreams({ dir: values.dir, say }),
   scalers: () => {
     const { loads, starts, scalers: names, dir } = values

@@ -1,10 +1,12 @@
 // Pages that each operation reads, on 200,000 tasks of 5,000 workspaces and on 4,000 tasks of 50. An index grows by a
 // page of height, so an operation may read half as much again. An operation that reads a table, or looks at each
 // workspace, would read thousands of pages more.
+import { claimNextTasks } from '@matte/core/task/run/claim-task'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fill } from '../bench/growth/fill.ts'
 import { findSubject, operationsOf, type Subject } from '../bench/growth/operations.ts'
+import { plans } from '../bench/growth/plan.ts'
 import { connectTo, createTestDatabase } from '../support/database.ts'
 
 const small = { tasks: 4_000, workspaces: 50 }
@@ -53,7 +55,32 @@ async function costsOf(subject: Subject): Promise<ReadonlyMap<string, number>> {
   return costs
 }
 
+/** Queued tasks of the first hundred workspaces, unknown to the statistics. */
+async function givenBurst({ db }: Subject, tasks: number): Promise<void> {
+  await sql`
+    with owner as (select id, row_number() over (order by name) - 1 as n from workspace order by name limit 100),
+    made as (
+      insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version, credit_cost)
+      select o.id, (select id from upload limit 1), 'k', '"e"', 1, 'service-v2', 1
+        from generate_series(1, ${tasks}::int) s (i) join owner o on o.n = i % 100
+      returning workspace_id
+    )
+    update workspace w set queued = c.count, open_singles = c.count
+      from (select workspace_id, count(*) from made group by 1) c where w.id = c.workspace_id`.execute(db)
+}
+
 describe('the pages that an operation reads', () => {
+  it('do not grow with a burst that the statistics do not know', async () => {
+    const subject = await open({ tasks: 4_000, workspaces: 200 })
+    await givenBurst(subject, 3_000)
+    const before = await readCount(subject)
+    const claims = await claimNextTasks(subject.db, { models: ['service-v2'], limit: 1, plans, claimMs: 600_000 })
+    const task = claims.tasks[0]
+    expect(task).toBeDefined()
+    // A few pages of each workspace; all queued tasks for each were 300,000.
+    expect((await readCount(subject)) - before).toBeLessThan(100 * 20)
+  }, 120_000)
+
   it('do not grow with the number of tasks and workspaces', async () => {
     const [before, after] = [await costsOf(await open(small)), await costsOf(await open(large))]
     expect(before.size).toBeGreaterThan(15)

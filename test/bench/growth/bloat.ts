@@ -1,10 +1,9 @@
-// Size of the tables that are updated most, after ten updates of each of 200,000 rows, beside their size before. The
+// Size of the tables that are updated most, after ten updates of each row, beside their size before. The
 // updates are those of the service. Autovacuum looks once a second, because the updates of days run within minutes.
 import pg from 'pg'
 import type { Row } from '../row.ts'
 import { createEmpty, dropDatabase, query, startServer } from './store.ts'
 
-const rows = 200_000
 const updatesPerRow = 10
 const perStatement = 500
 
@@ -15,9 +14,7 @@ type Table = {
   readonly updates: readonly string[]
 }
 
-const series = `generate_series(1, ${rows}) as s (n)`
-
-const tables: readonly Table[] = [
+const tablesOf = (series: string): readonly Table[] => [
   {
     name: 'workspace',
     insert: `insert into workspace (id, name, plan) select md5('w' || n)::uuid, 'w', 'pro' from ${series}`,
@@ -41,19 +38,21 @@ const tables: readonly Table[] = [
   {
     name: 'task',
     insert: `insert into task (workspace_id, model_version, upload_id, source_key, source_etag, source_size_bytes,
-                               credit_cost, callback_url)
+                               credit_cost, callback_url, status, started_at, completed_at, width, height, result_format,
+                               result_size_bytes, result_key)
              select md5('w' || n % 1000)::uuid, 'service-v2', md5('u' || n)::uuid,
                     'private-uploads/2026/01/' || md5('u' || n) || '-photo.png', '"' || md5('e' || n) || '"', 400000, 1,
-                    'https://receiver.example.com/hooks/matte?tenant=42' from ${series}`,
+                    'https://receiver.example.com/hooks/matte?tenant=42', 'succeeded', now(), now(), 1200, 800, 'png',
+                    300000, 'results/2026/01/' || md5('u' || n) || '/1-' || md5('u' || n) || '-0000.png' from ${series}`,
     updates: [
+      `update task set status = 'queued', completed_at = null, started_at = null, result_key = null, queued_at = now()
+        where id = any($1)`,
       `update task set status = 'processing', claim = gen_random_uuid(), claimed_until = now() + interval '15 s',
               attempt = attempt + 1, due_at = now(), started_at = coalesce(started_at, now()) where id = any($1)`,
       `update task set claimed_until = now() + interval '15 s' where id = any($1) and status = 'processing'`,
       `update task set status = 'succeeded', completed_at = now(), claim = null, claimed_until = null, width = 1200,
               height = 800, result_format = 'png', result_size_bytes = 300000,
               result_key = 'results/2026/01/' || id || '/1-' || id || '.png' where id = any($1)`,
-      `update task set status = 'queued', completed_at = null, started_at = null, result_key = null, queued_at = now()
-        where id = any($1)`,
     ],
   },
   {
@@ -72,16 +71,20 @@ const tables: readonly Table[] = [
   },
 ]
 
-type BloatOptions = { readonly dir: string; readonly say: (line: string) => void }
+type BloatOptions = { readonly dir: string; readonly rows: number; readonly say: (line: string) => void }
 
-export async function measureBloat({ dir, say }: BloatOptions): Promise<Row[]> {
+export async function measureBloat({ dir, rows, say }: BloatOptions): Promise<Row[]> {
   const server = await startServer(dir, { autovacuum_naptime: '1s', autovacuum_max_workers: '3' })
   const database = 'bloat'
   const url = server.url(database)
   try {
     await createEmpty(server, database)
     const measured: Row[] = []
-    for (const table of tables) measured.push(await measureTable(url, table, say))
+    for (const table of tablesOf(`generate_series(1, ${rows}) as s (n)`)) {
+      const row = await measureTable(url, table, rows)
+      say(`${row.name}: ${row.ratio.toFixed(2)} (${row.detail})`)
+      measured.push(row)
+    }
     return measured
   } finally {
     await dropDatabase(server, database)
@@ -89,7 +92,7 @@ export async function measureBloat({ dir, say }: BloatOptions): Promise<Row[]> {
   }
 }
 
-async function measureTable(url: string, { name, insert, updates }: Table, say: (line: string) => void): Promise<Row> {
+async function measureTable(url: string, { name, insert, updates }: Table, rows: number): Promise<Row> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
@@ -118,7 +121,7 @@ async function measureTable(url: string, { name, insert, updates }: Table, say: 
          from pg_stat_user_tables where relname = '${name}'`,
     )
     const mb = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
-    const row = {
+    return {
       name: `${name}: size after ${updatesPerRow} updates of ${rows.toLocaleString('en')} rows ÷ before`,
       ratio: (after.heap + after.indexes) / (before.heap + before.indexes),
       target: { atMost: 1.5 },
@@ -127,8 +130,6 @@ async function measureTable(url: string, { name, insert, updates }: Table, say: 
         `${((rows * updatesPerRow) / seconds).toFixed(0)} updates/s, ${vacuums?.count} vacuums, ` +
         `${(100 * (vacuums?.hot ?? 0)).toFixed(0)} % heap-only`,
     }
-    say(`${row.name}: ${row.ratio.toFixed(2)} (${row.detail})`)
-    return row
   } finally {
     await client.end()
   }

@@ -7,7 +7,7 @@ import type { Cell } from './fill.ts'
 import { measureIds } from './ids.ts'
 import { findSubject, type Operation, operationsOf, type Subject } from './operations.ts'
 import { measureRates } from './rates.ts'
-import { connectTo, databaseOf, prepareCell, settings, startServer } from './store.ts'
+import { connectTo, databaseOf, prepareCell, readCpuMs, settings, startServer } from './store.ts'
 
 type GrowthOptions = {
   readonly sizes: readonly number[]
@@ -18,8 +18,8 @@ type GrowthOptions = {
   readonly say: (line: string) => void
 }
 
-/** Six pages of tasks, one workspace. */
-const empty: Cell = { tasks: 600, workspaces: 1 }
+/** Almost empty: rows of a workspace lie between those of others, as in the large ones. */
+const empty: Cell = { tasks: 3_000, workspaces: 1_000 }
 const defaultWorkspaces = 1_000
 
 /** Every size with a thousand workspaces, and every number of workspaces with the size nearest to a million. */
@@ -67,7 +67,7 @@ async function measureLargest(dir: string, cell: Cell): Promise<Row[]> {
   }
 }
 
-type Cost = { readonly ms: number[]; buffers: number; calls: number; bounded: boolean }
+type Cost = { readonly ms: number[]; cpuMs: number; buffers: number; calls: number; bounded: boolean }
 type Costs = Map<string, Cost>
 type Compared = { readonly cell: Cell; readonly base: Costs; readonly grown: Costs }
 
@@ -88,51 +88,59 @@ async function compare(baseUrl: string, url: string, cell: Cell, rounds: number)
 
 async function runRound(subject: Subject, costs: Costs): Promise<void> {
   for await (const { name, bounded, calls } of operationsOf(subject)) {
-    const cost = costs.get(name) ?? { ms: [], buffers: 0, calls: 0, bounded }
+    const cost = costs.get(name) ?? { ms: [], cpuMs: 0, buffers: 0, calls: 0, bounded }
     costs.set(name, cost)
-    cost.buffers += await countBuffers(subject, calls, cost.ms)
+    await measureCalls(subject, calls, cost)
     cost.calls += calls.length
   }
 }
 
-/** Pages that PostgreSQL reads for the calls, from memory or disk. */
-async function countBuffers({ db }: Subject, calls: Operation['calls'], ms: number[]): Promise<number> {
+/** Adds the time of each call, and PostgreSQL's processor time and pages, from memory or disk, for all of them. */
+async function measureCalls({ db, pid }: Subject, calls: Operation['calls'], cost: Cost): Promise<void> {
   await sql`select pg_stat_statements_reset(0, (select oid from pg_database where datname = current_database()))`.execute(
     db,
   )
+  const cpuBefore = readCpuMs(pid)
   for (const call of calls) {
     const begun = performance.now()
     await call()
-    ms.push(performance.now() - begun)
+    cost.ms.push(performance.now() - begun)
   }
+  cost.cpuMs += readCpuMs(pid) - cpuBefore
   const { rows } = await sql<{ pages: number }>`
     select coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8 as pages from pg_stat_statements
       join pg_database d on d.oid = dbid where datname = current_database() and query !~ 'pg_stat_statements'`.execute(
     db,
   )
-  return rows[0]?.pages ?? 0
+  cost.buffers += rows[0]?.pages ?? 0
 }
 
 const short = (count: number): string =>
   count >= 1_000_000 ? `${count / 1_000_000}m` : count >= 1_000 ? `${count / 1_000}k` : String(count)
 const nameOf = ({ tasks, workspaces }: Cell): string => `${short(tasks)} tasks, ${short(workspaces)} workspaces`
 const perCall = ({ buffers, calls }: Cost): number => buffers / calls
+const p50 = ({ ms }: Cost): number => median(ms)
+const cpuPerCall = ({ cpuMs, calls }: Cost): number => cpuMs / calls
 
-/** By operation and cell: p50 ÷ p50, and pages per call, each beside those of the empty database. */
+/** By operation and cell: p50 and processor time, each divided by that on the empty database, and pages per call. */
 function tableOf(compared: readonly Compared[]): string {
   const names = [...(compared[0]?.base.keys() ?? [])]
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
   const lines = names.map((name) => {
     const cost = compared[0]?.base.get(name)
-    const first = cost === undefined ? '' : `${median(cost.ms).toFixed(2)} ms, ${perCall(cost).toFixed(0)}`
+    const first =
+      cost === undefined
+        ? ''
+        : `${p50(cost).toFixed(2)} ms, ${cpuPerCall(cost).toFixed(2)} ms, ${perCall(cost).toFixed(0)}`
     const cells = compared.map(({ base, grown }) => {
       const [before, after] = [base.get(name), grown.get(name)]
       if (before === undefined || after === undefined) return '–'
-      return `${(median(after.ms) / median(before.ms)).toFixed(2)}, ${perCall(after).toFixed(0)}`
+      const ratios = [p50(after) / p50(before), cpuPerCall(after) / cpuPerCall(before)]
+      return `${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}, ${perCall(after).toFixed(0)}`
     })
     return row([name, first, ...cells])
   })
-  const head = ['p50 ÷ empty, pages', 'empty', ...compared.map(({ cell }) => nameOf(cell))]
+  const head = ['p50 ÷ empty, CPU ÷ empty, pages', 'empty', ...compared.map(({ cell }) => nameOf(cell))]
   return [row(head), row(head.map(() => '---')), ...lines].join('\n')
 }
 

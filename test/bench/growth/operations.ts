@@ -39,6 +39,8 @@ export type Operation = {
 export type Subject = {
   readonly db: Db
   readonly url: string
+  /** Server process of the connection. */
+  readonly pid: number
   readonly workspaceId: string
   readonly ids: readonly string[]
   readonly deep: ListPosition & { readonly page: number }
@@ -55,8 +57,8 @@ export async function findMeasured(db: Db): Promise<string> {
 export async function findSubject(db: Db, url: string): Promise<Subject> {
   const workspaceId = await findMeasured(db)
   const { rows: ids } = await sql<{ id: string }>`
-    select id from (select id from task where workspace_id = ${workspaceId} order by created_at limit 20000) t
-     order by hashtext(id::text) limit 500`.execute(db)
+    select id from (select id from task where workspace_id = ${workspaceId} order by created_at desc limit 20000) t
+     order by hashtext(id::text) limit 20`.execute(db)
   const position = async (table: string, at: string, skipped: number) => {
     const { rows } = await sql<ListPosition>`
       select (extract(epoch from ${sql.ref(at)}) * 1000000)::bigint::text as "createdAtMicros", id::text as id
@@ -70,7 +72,16 @@ export async function findSubject(db: Db, url: string): Promise<Subject> {
   const deep = await position('task', 'created_at', (pages - 1) * pageSize)
   const deepEntry = await position('credit_entry', 'at', (pages - 1) * pageSize)
   if (deep === undefined || deepEntry === undefined) throw new Error('the measured workspace has too few tasks')
-  return { db, url, workspaceId, ids: ids.map(({ id }) => id), deep: { ...deep, page: pages }, deepEntry }
+  const { rows: processes } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+  return {
+    db,
+    url,
+    pid: processes[0]?.pid ?? 0,
+    workspaceId,
+    ids: ids.map(({ id }) => id),
+    deep: { ...deep, page: pages },
+    deepEntry,
+  }
 }
 
 let made = 0

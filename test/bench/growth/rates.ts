@@ -1,12 +1,12 @@
-// Tasks that one sweep deletes a second, beside tasks that ten connections create a second, alone and at once. The sweep
-// deletes a task with its history, deliveries and holds, and releases its upload.
+// Tasks that one sweep deletes a second, beside tasks that ten connections create a second, alone and at once. The
+// sweep deletes a task with its history, deliveries and holds, and releases its upload.
 import type { Db } from '@matte/core/db/database'
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { sql } from 'kysely'
 import type { Row } from '../row.ts'
 import { createOne } from './load.ts'
 import { benchPlan, plans } from './plan.ts'
-import { connectTo } from './store.ts'
+import { connectTo, readCpuMs } from './store.ts'
 
 const connections = 10
 const sharedBy = 100
@@ -28,6 +28,7 @@ export async function measureRates(url: string, name: string): Promise<Row[]> {
       )
     const sweep = (goesOn: () => boolean) => sweepWhile(sweeper.db, now, goesOn)
     const alone = { created: await perSecond(create), deleted: await perSecond(sweep) }
+    const cpu = { created: await cpuOf(callers.db, create), deleted: await cpuOf(sweeper.db, sweep) }
     const [created, deleted] = await Promise.all([perSecond(create), perSecond(sweep)])
     const row = (when: string, rates: typeof alone): Row => ({
       name: `tasks deleted ÷ created a second, ${when}, ${name}`,
@@ -35,11 +36,32 @@ export async function measureRates(url: string, name: string): Promise<Row[]> {
       target: { atLeast: 1 },
       detail: `one sweep deletes ${rates.deleted.toFixed(0)}/s, ${connections} connections create ${rates.created.toFixed(0)}/s`,
     })
-    return [row('each alone', alone), row('at once', { created, deleted })]
+    return [
+      row('each alone', alone),
+      row('at once', { created, deleted }),
+      {
+        name: `processor time of a deleted task ÷ of a created one, in PostgreSQL, ${name}`,
+        ratio: cpu.deleted / cpu.created,
+        target: { atMost: 1 },
+        detail: `${cpu.deleted.toFixed(2)} ms, ${cpu.created.toFixed(2)} ms`,
+      },
+    ]
   } finally {
+    await endAll(sweeper.db)
     await callers.stop()
     await sweeper.stop()
   }
+}
+
+/** Leaves no queue to the next run. */
+async function endAll(db: Db): Promise<void> {
+  await sql`update task set status = 'canceled', completed_at = now() where status = 'queued'`.execute(db)
+  await sql`update workspace set queued = 0, open_singles = processing where queued > 0`.execute(db)
+  await sql`
+    update credit_hold h set state = 'released' from task t
+     where h.state = 'open' and t.id = h.task_id and t.status = 'canceled' and t.completed_at > now() - interval '1 minute'
+  `.execute(db)
+  await sql`vacuum (analyze) task, workspace`.execute(db)
 }
 
 /** A time at which a fiftieth of the tasks is old. */
@@ -55,6 +77,17 @@ async function perSecond(work: (goesOn: () => boolean) => Promise<number>): Prom
   const begun = performance.now()
   const done = await work(() => performance.now() - begun < seconds * 1_000)
   return done / ((performance.now() - begun) / 1_000)
+}
+
+/** Milliseconds of the server's processes per task. */
+async function cpuOf(db: Db, work: (goesOn: () => boolean) => Promise<number>): Promise<number> {
+  const { rows } = await sql<{ pid: number }>`
+    select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'`.execute(db)
+  const read = (): number => rows.reduce((sum, { pid }) => sum + readCpuMs(pid), 0)
+  const before = read()
+  const begun = performance.now()
+  const done = await work(() => performance.now() - begun < seconds * 1_000)
+  return (read() - before) / done
 }
 
 async function createWhile(db: Db, owners: readonly string[], goesOn: () => boolean): Promise<number> {

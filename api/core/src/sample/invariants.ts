@@ -3,6 +3,7 @@
 // changes or bugs.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { isOpen } from './held-credits.ts'
 
 /** Bound of rows per check, and of entries per lot; larger lots are skipped. */
 const latestMax = 10_000
@@ -85,7 +86,7 @@ const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = 
   task_counts: sql`
     with touched as materialized (
       select distinct workspace_id as id
-        from ((select workspace_id from task where status in ('queued', 'processing')
+        from ((select workspace_id from task where ${isOpen}
                 order by queued_at desc limit (select ${tasksMax}::int))
               union all
               (select workspace_id from task where completed_at is not null

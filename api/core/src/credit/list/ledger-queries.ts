@@ -57,7 +57,7 @@ function filtered(db: Db, { workspaceId, type, from, before }: EntryFilter) {
 
 /**
  * One page, newest first. `after` (a cursor) is equally fast at any depth; `offset` is not. The balance sums the
- * lots' `lot_available` as of the entry, which has that of its own lot.
+ * lots' `lot_available` as of the entry, whose own lot needs no look-up.
  */
 export async function listEntries(db: Db, filter: EntryFilter, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`

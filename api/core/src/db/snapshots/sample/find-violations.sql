@@ -52,7 +52,7 @@ having count(*) > 1
 prepare find_violations_5 as
 with touched as materialized (
   select distinct workspace_id as id
-    from ((select workspace_id from task where status in ('queued', 'processing')
+    from ((select workspace_id from task where (status in ('queued', 'processing') and queued_at < 'infinity')
             order by queued_at desc limit (select $1::int))
           union all
           (select workspace_id from task where completed_at is not null

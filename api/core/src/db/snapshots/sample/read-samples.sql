@@ -1,6 +1,6 @@
 prepare read_samples_1 as
 select coalesce(sum(h.amount), 0)::float8 as held
-  from (select id, run from task where status in ('queued', 'processing')
+  from (select id, run from task where (status in ('queued', 'processing') and queued_at < 'infinity')
          order by queued_at limit (select $1::int)) t
  cross join lateral (
     select sum(amount) as amount from credit_hold
