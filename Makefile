@@ -107,7 +107,7 @@ sim: $(installed) ## simulate the scaling rule beside other scalers; fails when 
 sim-full: $(installed) ## the same with all seeds and setting variants: the tables of docs/autoscaling.md
 	@node test/sim/main.ts --full $(ARGS)
 
-bench: $(installed) ## throughput relative to the bare model and database; ARGS: model, rembg, accept, streams
+bench: $(installed) ## throughput relative to the bare model and database; ARGS: model, rembg, accept, pipeline
 	@node test/bench/main.ts $(ARGS)
 
 quality: $(installed) ## compare cut-outs with known alpha and with rembg; results in .local/quality
