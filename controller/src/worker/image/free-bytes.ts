@@ -5,4 +5,5 @@ export function freeBytes(bytes: Uint8Array): void {
 }
 
 /** Bytes with any contents, for a caller that writes them all: zeros would cost a pass over the image. */
-export const takeBytes = (length: number): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
+export const takeBytes = (length: number): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)

@@ -32,7 +32,7 @@ export function windowCounts({ gridSize, cells }: CellList, radius: number): Flo
   return counts
 }
 
-/** Prepared once per pair of lists, for any number of values. No closure: V8 would compile it again for each image. */
+/** Prepared once per pair of lists, for any number of values. No closure: V8 compiles each new one again. */
 export type WindowSums = {
   readonly sources: CellList
   readonly targets: CellList
