@@ -98,7 +98,8 @@ function retryAfterOf({
   if (code === 'CONFLICT') return typeof details.retryAfter === 'number' ? details.retryAfter : undefined
   if (code === 'TASK_MAINTENANCE') return maintenance
   if (httpStatus[code] === 503) return outage
-  if (code === 'SYSTEM_INTERNAL_ERROR') return isDatabaseUnavailable(cause) || isStatementTimeout(cause) ? outage : undefined
+  if (code === 'SYSTEM_INTERNAL_ERROR')
+    return isDatabaseUnavailable(cause) || isStatementTimeout(cause) ? outage : undefined
   if (httpStatus[code] !== 429) return undefined
   return Math.min(max, Math.max(1, Math.ceil(seconds)))
 }
