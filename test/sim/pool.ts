@@ -24,7 +24,13 @@ export type PoolView = {
 
 export type Outcome = { readonly requests: number; readonly missed: number; readonly podSeconds: number }
 
-export type PoolOptions = { readonly trace: Trace; readonly startSeconds: number; readonly pods: number }
+export type PoolOptions = {
+  readonly trace: Trace
+  readonly startSeconds: number
+  readonly pods: number
+  /** Time of each request outside queue and slot: upload, decoding, result. */
+  readonly overheadSeconds?: number
+}
 
 /** Limit after which a request counts as missed. */
 export const lateSeconds = 2
@@ -32,6 +38,7 @@ export const lateSeconds = 2
 export class Pool {
   readonly #trace: Trace
   readonly #startSeconds: number
+  readonly #overheadSeconds: number
   readonly #pods: Pod[]
   readonly #arrivals: Sums
   readonly #starts: Sums
@@ -43,8 +50,9 @@ export class Pool {
   #podSeconds = 0
 
   /** Starts with this many ready pods, equal for every scaler. */
-  constructor({ trace, startSeconds, pods }: PoolOptions) {
+  constructor({ trace, startSeconds, pods, overheadSeconds = 0 }: PoolOptions) {
     this.#trace = trace
+    this.#overheadSeconds = overheadSeconds
     this.#startSeconds = startSeconds
     this.#pods = Array.from({ length: pods }, () => ({ createdAt: 0, readyAt: 0, freeAt: 0 }))
     this.#arrivals = new Sums(trace.seconds)
@@ -114,7 +122,7 @@ export class Pool {
       if (start >= end) return
       const service = services[this.#next] ?? 0
       pod.freeAt = start + service
-      if (pod.freeAt - arrival > lateSeconds) this.#missed += 1
+      if (pod.freeAt - arrival + this.#overheadSeconds > lateSeconds) this.#missed += 1
       this.#starts.add(start, start)
       this.#ends.add(pod.freeAt, pod.freeAt)
       this.#services.add(pod.freeAt, service)

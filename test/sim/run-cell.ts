@@ -30,9 +30,9 @@ export function runCell(cell: Cell, scaler: MakeScaler, seeds: readonly number[]
 }
 
 /** Starts with the pods that the first second needs; decides once a second. */
-export function runOnce(trace: Trace, setting: Setting, makeScaler: MakeScaler): Result {
+export function runOnce(trace: Trace, setting: Setting, makeScaler: MakeScaler, overheadSeconds = 0): Result {
   const first = Math.ceil(((trace.rates[0] ?? 0) * meanServiceSeconds) / plannedLoad)
-  const pool = new Pool({ trace, startSeconds: setting.startSeconds, pods: clamp(first, setting) })
+  const pool = new Pool({ trace, startSeconds: setting.startSeconds, pods: clamp(first, setting), overheadSeconds })
   const scaler = makeScaler(setting, trace)
   let peak = 0
   let before = 0

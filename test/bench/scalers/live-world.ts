@@ -1,5 +1,6 @@
 // The whole service beside the cluster of the kube context: servers, API and worker; KEDA's programs; a namespace for
 // the pools.
+import { randomUUID } from 'node:crypto'
 import { delimiter, join } from 'node:path'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { insertGrant } from '@matte/core/upload/grant-queries'
@@ -65,7 +66,7 @@ export async function createLiveWorld(options: LiveWorldOptions): Promise<LiveWo
       caller: async (index) => {
         const caller = world.callers[index]
         if (caller === undefined) throw new Error(`there is no workspace ${index}`)
-        const objectKey = `private-uploads/2026/01/${caller.workspaceId}-image.png`
+        const objectKey = `private-uploads/2026/01/${randomUUID()}-image.png`
         await insertGrant(world.db, {
           workspaceId: caller.workspaceId,
           objectKey,

@@ -66,8 +66,11 @@ describe('KEDA on wantedPods', () => {
 })
 
 describe('the simulation of a run', () => {
-  it('gives a scaler more misses on the step if its pods start later', () => {
+  it('gives a scaler more misses on the step if its pods start later, or requests take longer outside their slot', () => {
     const trace = makeLiveTrace('step', 1)
-    expect(simulate('matte', trace, 20).missed).toBeGreaterThan(simulate('matte', trace, 3).missed)
+    const missed = (startSeconds: number, overheadSeconds = 0) =>
+      simulate('matte', trace, { startSeconds, overheadSeconds }).missed
+    expect(missed(20)).toBeGreaterThan(missed(3))
+    expect(missed(3, 0.4)).toBeGreaterThan(missed(3))
   })
 })

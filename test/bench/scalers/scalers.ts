@@ -1,7 +1,7 @@
 // `make bench ARGS=scalers`: Matte, KEDA and a HorizontalPodAutoscaler side by side in the cluster of the kube context,
 // under the simulator's loads, beside the simulator's own answer for the same requests.
 import type { Say } from '@matte/local/say'
-import { traceNames } from '../../sim/trace.ts'
+import { meanServiceSeconds, traceNames } from '../../sim/trace.ts'
 import type { Row } from '../row.ts'
 import { type ContestantName, contestantNames } from './contestants.ts'
 import { makeLiveTrace } from './live-trace.ts'
@@ -44,7 +44,11 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
       for (let seed = first; seed < first + rounds; seed++) {
         const trace = makeLiveTrace(load, seed)
         for (const { name, startSeconds, measured } of await runLive(live, { trace, lanes, id: `${load}-${seed}` })) {
-          const simulated = simulate(name, trace, measured.startSeconds)
+          const simulated = simulate(name, trace, {
+            startSeconds: measured.startSeconds,
+            // At least half of the requests do not wait.
+            overheadSeconds: Math.max(0, measured.p50Seconds - meanServiceSeconds),
+          })
           say(formatResult(`${load} D=${startSeconds} #${seed}`, name, measured, simulated))
           add(totals, laneKey({ name, startSeconds }), measured)
         }

@@ -1,4 +1,5 @@
-// The simulator's answer for a live run: its own rules on the same requests, with the start-up time that was measured.
+// The simulator's answer for a live run: its own rules on the same requests, with the measured start-up time, and the
+// measured time of a request outside queue and slot.
 import { runOnce } from '../../sim/run-cell.ts'
 import { keda } from '../../sim/scalers/keda.ts'
 import { hpaByWantedPods, matte } from '../../sim/scalers/matte.ts'
@@ -14,11 +15,13 @@ const rules: Readonly<Record<ContestantName, MakeScaler>> = {
   'hpa-queue': keda(2),
 }
 
+type SimulatedTimes = { readonly startSeconds: number; readonly overheadSeconds: number }
+
 export function simulate(
   name: ContestantName,
   trace: Trace,
-  startSeconds: number,
+  { startSeconds, overheadSeconds }: SimulatedTimes,
 ): { readonly missed: number; readonly podSeconds: number } {
   const setting = { startSeconds: Math.round(startSeconds), minReplicas: 1, maxReplicas }
-  return runOnce(trace, setting, rules[name])
+  return runOnce(trace, setting, rules[name], overheadSeconds)
 }

@@ -113,7 +113,8 @@ async function wakeOnce({ cluster: { kube }, world, worker }: LiveWorld, sender:
       moments.created,
       moments.scheduled,
       moments.running,
-      moments.answers,
+      // Unobserved if the pod was ready between two polls.
+      moments.answers ?? moments.ready,
       moments.ready,
       line && new Date(line.time as number | string).getTime(),
       task.started_at?.getTime(),
