@@ -17,6 +17,7 @@ describe('two controllers that sweep', () => {
     expect(before).toHaveLength(4)
 
     await sql`update task set completed_at = completed_at - interval '31 days' where id = ${old.id}`.execute(db)
+    await sql`update workspace set retention_at = now() where id = ${stack.workspaceId}`.execute(db)
     await until('the old task is gone', () =>
       client.getTask(old.id).then(
         () => false,

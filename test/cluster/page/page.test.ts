@@ -36,13 +36,15 @@ describe('a block of a page', () => {
 describe('the pages', () => {
   const testsDir = join(rootDir, 'test/cluster/operations')
   const dir = join(rootDir, 'docs/operations')
+  /** Tests of pages whose commands need no cluster. */
+  const elsewhere = ['test/app/people-page.faults.test.ts', 'test/servers/postgres/upgrade.test.ts']
   const pages = readdirSync(dir).filter((name) => name !== 'README.md')
 
   it('are run, including each section with commands', () => {
     const tests = readdirSync(testsDir)
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => readFileSync(join(testsDir, name), 'utf8'))
-      .concat(readFileSync(join(rootDir, 'test/app/people-page.faults.test.ts'), 'utf8'))
+      .concat(elsewhere.map((file) => readFileSync(join(rootDir, file), 'utf8')))
       .join('\n')
     const sections = pages.flatMap((name) =>
       readBlocks(readFileSync(join(dir, name), 'utf8')).map(({ section }) => ({ name, section })),
