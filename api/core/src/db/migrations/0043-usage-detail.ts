@@ -2,9 +2,11 @@ import { type Kysely, sql } from 'kysely'
 
 // Counters of `usage_day` once more, by model and member. Not filled from tasks: a scan of all tasks would hold up the
 // start, and deleted tasks and earlier runs would be missing. Without a foreign key to app_user, so a creation does not
-// lock the person's row. Null: a key without a person, such as one of `matte-admin`.
+// lock the person's row. Null: a key without a person, such as one of `matte-admin`. Logical replication needs `id`,
+// because columns of a primary key are never null.
 const statements = [
   `create table usage_detail (
+    id bigint generated always as identity primary key,
     workspace_id uuid not null references workspace (id),
     day date not null,
     model_version text not null,
