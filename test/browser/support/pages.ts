@@ -57,6 +57,7 @@ export async function fillPages(console: Console): Promise<Filled> {
   })
   await client.call('POST', `/webhooks/${endpoint.data.id}/test`)
   await recordPool(db, poolRecordOf({ decidedFrom: 1 }), 0)
+  await checkInvariants(console.url)
   await untilOver()
   expect((await client.getTask(failedId)).status).toBe('failed')
   const member = ['/', '/gallery', `/tasks/${taskId}`, '/batches', `/batches/${batchId}`, '/webhooks']
@@ -70,6 +71,13 @@ export async function fillPages(console: Console): Promise<Filled> {
       operator: ['/operator', '/operator/pools', '/operator/load', '/operator/health'],
     },
   }
+}
+
+/** The overview shows the result of the last check. */
+async function checkInvariants(url: string): Promise<void> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const response = await fetch(`${url}/api/v1/operator/invariants`, { headers })
+  expect(response.status).toBe(200)
 }
 
 /** Opens the operators' pages of this tab with the token. */
@@ -108,6 +116,8 @@ export async function onEachPage(
   }
   await openEach(await console.open(options), 'visitor')
   await openEach(await console.openSignedIn({ ...options, person }), 'member')
+  // A report older than a minute is shown as stale.
+  await recordPool(console.stack.db, poolRecordOf({ isSample: false }), 0)
   const operator = await console.open(options)
   const open = watchRequests(operator)
   await signInAsOperator(operator)
