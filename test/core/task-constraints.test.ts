@@ -82,4 +82,12 @@ describe('the database', () => {
     await insert.execute(db)
     await expect(insert.execute(db)).rejects.toMatchObject({ code: '23505' })
   })
+
+  it('has a primary key in each logged table, which logical replication needs', async () => {
+    const { rows } = await sql`
+      select relname from pg_class c
+       where relkind = 'r' and relpersistence = 'p' and relnamespace = 'public'::regnamespace
+         and not exists (select from pg_index where indrelid = c.oid and indisprimary)`.execute(database.db)
+    expect(rows).toEqual([])
+  })
 })
