@@ -135,7 +135,7 @@ export function fitWindows(
   solve(windows, models)
 }
 
-/** From sums to models, in place. */
+/** Turns sums into models, in place. */
 function solve({ counts, inverses }: RidgeWindows, models: Float64Array): void {
   for (let i = 0, at = 0, to = 0; i < counts.length; i++, at += numbersPerWindow, to += numbersPerCell) {
     const red = inverses[at] as number
