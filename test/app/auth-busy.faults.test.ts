@@ -1,8 +1,8 @@
 // More concurrent passwords than the service hashes: a login that was shed does not count as a failure. Also two logins
 // of one account from one network at two replicas.
 import { logIn } from '@matte/people/identity/login/log-in'
-import { forgetAttempt, takeAttempt } from '@matte/people/identity/login/login-attempts'
 import { confirmPassword } from '@matte/people/identity/password/confirm-password'
+import { forgetAttempt, takeAttempt } from '@matte/people/identity/password/login-attempts'
 import { passwordHasher } from '@matte/people/identity/password/password-hasher'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { resealSecrets } from '@matte/core/webhook/endpoint/reseal-secrets'
 import { hashMailbox } from '@matte/people/identity/account/free-credits'
-import { cleanSignIn } from '@matte/people/identity/clean-sign-in'
+import { cleanSignIn } from '@matte/people/identity/login/clean-sign-in'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'

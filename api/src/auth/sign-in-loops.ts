@@ -7,7 +7,7 @@ import type { Service } from '@matte/core/runtime/service'
 import { fillAddressKeys } from '@matte/people/identity/account/address-keys'
 import { isInvited } from '@matte/people/identity/account/operator-actions'
 import { processAccountRequests } from '@matte/people/identity/account/process-account-requests'
-import { cleanSignIn } from '@matte/people/identity/clean-sign-in'
+import { cleanSignIn } from '@matte/people/identity/login/clean-sign-in'
 import type { Logger } from 'pino'
 import type { Registration } from '../config.ts'
 

@@ -1,7 +1,7 @@
 import type { Plan } from '@matte/core/workspace/plan'
 import { roles } from '@matte/core/workspace/role'
 import type { Subscription } from '@matte/people/identity/account/own-workspaces'
-import type { LoginEventRow } from '@matte/people/identity/login/login-events'
+import type { LoginEventRow } from '@matte/people/identity/session/login-events'
 import { type Static, Type } from 'typebox'
 import { patterns } from '../patterns.ts'
 import { named, nullable, oneOf, time, uuid } from '../schema.ts'

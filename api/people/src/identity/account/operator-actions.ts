@@ -5,8 +5,8 @@ import { hasOpenInvite } from '@matte/core/workspace/open-invite'
 import { sql } from 'kysely'
 import { recordChange } from '../../audit-log.ts'
 import { publishPersonalEvent } from '../../notification/publish-events.ts'
+import { deleteMfaTokens } from '../session/pending-login.ts'
 import { endSessions } from '../session/session-queries.ts'
-import { deleteMfaTokens } from '../two-factor/pending-login.ts'
 import { findPersonalWorkspace } from './own-workspaces.ts'
 
 export async function findUserByEmail(db: Db, email: string) {

@@ -5,11 +5,11 @@ import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 import { requestVerification } from '../account/account-requests.ts'
 import { type Profile, selectProfile } from '../account/person-queries.ts'
+import { forgetAttempt, forgettingParts } from '../password/login-attempts.ts'
+import { insertFailedLogin } from '../session/login-events.ts'
+import { createMfaToken } from '../session/pending-login.ts'
 import { generateRefreshToken } from '../session/refresh-token.ts'
 import { type SignInClient, type StartedSession, sessionColumns, sessionParts } from '../session/start-session.ts'
-import { createMfaToken } from '../two-factor/pending-login.ts'
-import { forgetAttempt, forgettingParts } from './login-attempts.ts'
-import { insertFailedLogin } from './login-events.ts'
 
 export type LoginOutcome =
   | { readonly outcome: 'failed' }

@@ -3,11 +3,11 @@
 import { foldAddress, hashAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
+import { answerMsAfter, takeAttempt } from '../password/login-attempts.ts'
 import { type PasswordClient, type PasswordHasher, turnOfAddress, type Verify } from '../password/password-hasher.ts'
+import { refuseLogin } from '../password/refuse-login.ts'
 import type { SignInClient } from '../session/start-session.ts'
 import { completeLogin, type LoginOutcome } from './complete-login.ts'
-import { answerMsAfter, takeAttempt } from './login-attempts.ts'
-import { refuseLogin } from './refuse-login.ts'
 
 type LoginDeps = { readonly db: Db; readonly masterKeys: MasterKeys; readonly hasher: PasswordHasher }
 

@@ -3,9 +3,9 @@ import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
-import { forgetAttempt, takeAttempt, warnOwnerAfter } from '../login/login-attempts.ts'
-import { warnOwner } from '../login/refuse-login.ts'
+import { forgetAttempt, takeAttempt, warnOwnerAfter } from './login-attempts.ts'
 import { type PasswordClient, type PasswordHasher, turnOfPerson, type Verify } from './password-hasher.ts'
+import { warnOwner } from './refuse-login.ts'
 
 export type ConfirmationDeps = {
   readonly db: Db

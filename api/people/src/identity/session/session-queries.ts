@@ -1,7 +1,7 @@
 import type { Db } from '@matte/core/db/database'
 import { countRows, type ListTotal, type PageRequest } from '@matte/core/db/page'
 import { sql } from 'kysely'
-import { deleteMfaTokens } from '../two-factor/pending-login.ts'
+import { deleteMfaTokens } from './pending-login.ts'
 
 const now = sql<Date>`now()`
 

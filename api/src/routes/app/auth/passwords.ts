@@ -3,7 +3,7 @@ import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import { requestPasswordReset } from '@matte/people/identity/account/account-requests'
-import { changePassword, resetPassword } from '@matte/people/identity/password/change-password'
+import { changePassword, resetPassword } from '@matte/people/identity/account/change-password'
 import { confirmPassword } from '@matte/people/identity/password/confirm-password'
 import {
   changePasswordRequest,

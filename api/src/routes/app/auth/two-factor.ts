@@ -2,13 +2,13 @@
 
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
+import { finishLogin } from '@matte/people/identity/login/finish-login'
 import {
   disableTwoFactor,
   enableTwoFactor,
   renewRecoveryCodes,
   setUpTwoFactor,
 } from '@matte/people/identity/two-factor/manage-two-factor'
-import { finishLogin } from '@matte/people/identity/two-factor/pending-login'
 import type { FastifyRequest } from 'fastify'
 import { encodeQR } from 'qr'
 import { signedInSchema } from '../../../schemas/app/auth.ts'

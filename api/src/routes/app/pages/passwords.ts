@@ -1,6 +1,6 @@
 import { requestPasswordReset } from '@matte/people/identity/account/account-requests'
+import { resetPassword } from '@matte/people/identity/account/change-password'
 import { findMailToken } from '@matte/people/identity/account/mail-token'
-import { resetPassword } from '@matte/people/identity/password/change-password'
 import type { FastifyPluginAsync } from 'fastify'
 import { type Problem, renderForm } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'

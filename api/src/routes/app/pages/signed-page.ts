@@ -1,9 +1,9 @@
 // A page with sign-in: address and password, then a code if two-factor login is on. Pages have no cookies, so each page
 // asks again and ends its session, unless it shows the token.
 
+import { finishLogin } from '@matte/people/identity/login/finish-login'
 import { endSession } from '@matte/people/identity/session/session-queries'
 import type { StartedSession } from '@matte/people/identity/session/start-session'
-import { finishLogin } from '@matte/people/identity/two-factor/pending-login'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Field, type Problem, renderForm, type Values } from '../../../pages/form.ts'

@@ -2,7 +2,7 @@ import type { Db } from '@matte/core/db/database'
 import { countRows, type ListTotal, type PageRequest } from '@matte/core/db/page'
 import type { LoginEventTable } from '@matte/core/db/tables/account'
 import { sql } from 'kysely'
-import { cutUserAgent, type SignInClient } from '../session/start-session.ts'
+import { cutUserAgent, type SignInClient } from './start-session.ts'
 
 type FailedLogin = {
   readonly userId: string | null

@@ -3,9 +3,9 @@ import type { LoginEventTable } from '@matte/core/db/tables/account'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { sql } from 'kysely'
 import { queueMail } from '../../mail/mail-queue.ts'
+import { insertFailedLogin } from '../session/login-events.ts'
 import type { SignInClient } from '../session/start-session.ts'
 import { warnOwnerAfter } from './login-attempts.ts'
-import { insertFailedLogin } from './login-events.ts'
 
 type WrongPassword = {
   readonly method: LoginEventTable['method']

@@ -4,12 +4,12 @@ import { hashAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { publishPersonalEvent } from '../../notification/publish-events.ts'
-import { deleteMailTokens, dropRegisteredPasswords, findMailToken, takeMailToken } from '../account/mail-token.ts'
-import { openAccount } from '../account/open-account.ts'
-import { forgetFailures } from '../login/login-attempts.ts'
+import { forgetFailures } from '../password/login-attempts.ts'
+import { checkNewPassword } from '../password/new-password.ts'
+import { type PasswordClient, type PasswordHasher, turnOfPerson } from '../password/password-hasher.ts'
 import { endSessions } from '../session/session-queries.ts'
-import { checkNewPassword } from './new-password.ts'
-import { type PasswordClient, type PasswordHasher, turnOfPerson } from './password-hasher.ts'
+import { deleteMailTokens, dropRegisteredPasswords, findMailToken, takeMailToken } from './mail-token.ts'
+import { openAccount } from './open-account.ts'
 
 type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
 type ResetDeps = PasswordDeps & { readonly masterKeys: MasterKeys; readonly freeCredits: number }
