@@ -2,8 +2,8 @@
 // dies in between loses the entry.
 
 import type { Db } from '@matte/core/db/database'
-import { recordChange } from '@matte/people/audit-log'
 import { findPersonalWorkspace } from '@matte/people/identity/account/own-workspaces'
+import { recordChange } from '@matte/people/team/audit-log'
 import type {
   FastifyContextConfig,
   FastifyInstance,

@@ -2,7 +2,7 @@ import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createOnce, type OnceRequest } from '@matte/core/idempotency/create-once'
 import { sql } from 'kysely'
-import { recordChange } from '../audit-log.ts'
+import { recordChange } from './audit-log.ts'
 import { lockCount } from './lock-team.ts'
 
 export type Doer = { readonly userId: string; readonly ipAddress: string | null; readonly requestId: string }

@@ -1,5 +1,5 @@
 import { roles } from '@matte/core/workspace/role'
-import type { listChanges } from '@matte/people/audit-log'
+import type { listChanges } from '@matte/people/team/audit-log'
 import type { TeamBilling } from '@matte/people/team/billing'
 import type { InviteRow } from '@matte/people/team/invite-queries'
 import type { MemberRow, TeamRow } from '@matte/people/team/team-queries'

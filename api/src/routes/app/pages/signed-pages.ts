@@ -1,9 +1,10 @@
 // Pages with sign-in: a new address, an invitation, and an access token.
-import { recordChange } from '@matte/people/audit-log'
+
 import { confirmEmail, isChangeOpen } from '@matte/people/identity/account/change-email'
 import { findPersonalWorkspace } from '@matte/people/identity/account/own-workspaces'
 import { issueTokens } from '@matte/people/identity/session/access-token'
 import { acceptInvite } from '@matte/people/team/accept-invite'
+import { recordChange } from '@matte/people/team/audit-log'
 import { isInviteOpen } from '@matte/people/team/invite-queries'
 import { findTeam } from '@matte/people/team/team-queries'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
