@@ -1,7 +1,7 @@
 import type { Issue } from '@matte/core/invalid-params'
 import { headerNameWords } from '@matte/core/webhook/endpoint/own-headers'
 import type { FastifySchemaValidationError } from 'fastify'
-import { patternWords } from '../schemas/patterns.ts'
+import { patternWords } from '../patterns.ts'
 
 const parts: Readonly<Record<string, string>> = {
   body: '/body',

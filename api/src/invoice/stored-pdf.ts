@@ -1,10 +1,11 @@
 import { MatteError } from '@matte/core/error'
 import { StorageError, storeUnavailable } from '@matte/core/storage/storage-error'
 import { openInvoicePdf, storeInvoicePdf } from '@matte/people/payment/invoice-pdf'
-import { toInvoiceForPdf } from '../schemas/app/payment.ts'
+import type { findOwn } from '@matte/people/payment/order-queries'
+import type { InvoiceForPdf } from './invoice-pdf.ts'
 import type { PdfPrinter } from './pdf-printer.ts'
 
-type Invoice = Parameters<typeof toInvoiceForPdf>[0]
+type Invoice = NonNullable<Awaited<ReturnType<typeof findOwn<'invoice'>>>>
 
 type StoreDeps = Parameters<typeof storeInvoicePdf>[0] & {
   readonly bucket: Parameters<typeof openInvoicePdf>[0]
@@ -33,3 +34,18 @@ export async function readOrPrint({ probe, printer, ...store }: StoreDeps, { inv
     throw new MatteError('TASK_STORAGE_UNAVAILABLE', message, { cause: error })
   }
 }
+
+/** `corrected`: number of the invoice or credit note that this one corrects. */
+const toInvoiceForPdf = (invoice: Invoice, corrected: string | undefined): InvoiceForPdf => ({
+  number: invoice.number,
+  issuedAt: invoice.issued_at,
+  paidAt: invoice.paid_at,
+  seller: invoice.seller,
+  buyer: invoice.buyer,
+  lines: invoice.lines,
+  subtotal: invoice.subtotal,
+  tax: invoice.tax,
+  total: invoice.total,
+  currency: invoice.currency,
+  ...(corrected !== undefined && { [invoice.corrects === null ? 'creditNoteFor' : 'corrects']: corrected }),
+})

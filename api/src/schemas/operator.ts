@@ -7,7 +7,7 @@ import type { UnreportedPool } from '@matte/core/pool/unreported-pools'
 import { type InvariantName, invariantNames } from '@matte/core/sample/invariants'
 import type { BusyWorkspace, FailingEndpoint } from '@matte/core/sample/load'
 import { Type } from 'typebox'
-import { type DueItem, dueKinds } from '../operator/overdue.ts'
+import { type DueItem, dueKinds } from '../overdue.ts'
 import { count, named, nullable, oneOf, refer, time, uuid } from './schema.ts'
 
 const text = (description: string) => Type.String({ description })

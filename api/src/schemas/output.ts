@@ -1,6 +1,6 @@
 import { defaultOutput } from '@matte/core/task/output'
 import { Type } from 'typebox'
-import { patterns } from './patterns.ts'
+import { patterns } from '../patterns.ts'
 import { nullable, nullableOneOf, withDefault } from './schema.ts'
 
 /** Limit of the widest format. */

@@ -4,7 +4,7 @@ import { headerNameLengthMax, headerValueLengthMax, ownHeadersMax } from '@matte
 import { collapseEventTypes, eventTypes as subscribable } from '@matte/core/webhook/event-types'
 import { roles } from '@matte/core/workspace/role'
 import { type Static, Type } from 'typebox'
-import { patterns } from './patterns.ts'
+import { patterns } from '../patterns.ts'
 import { named, nullable, nullableOneOf, oneOf, time, uuid, withDefault } from './schema.ts'
 
 const descriptionLengthMax = 500

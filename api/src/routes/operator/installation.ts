@@ -9,8 +9,7 @@ import { version } from '@matte/core/version'
 import { Type } from 'typebox'
 import { briefly } from '../../briefly.ts'
 import type { Config } from '../../config.ts'
-import { listAllPools } from '../../operator/all-pools.ts'
-import { readDueItems } from '../../operator/overdue.ts'
+import { readDueItems } from '../../overdue.ts'
 import { toWholeList } from '../../paging.ts'
 import {
   busyWorkspaceSchema,
@@ -26,6 +25,7 @@ import {
 } from '../../schemas/operator.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { refer, selfResponses, success, withDefault } from '../../schemas/schema.ts'
+import { listAllPools } from './all-pools.ts'
 
 export type InstallationDeps = {
   readonly db: Db

@@ -14,7 +14,6 @@ import { groupRollouts } from '@matte/core/pool/rollouts'
 import { boundedRead } from '@matte/core/sample/bounded-read'
 import { Type } from 'typebox'
 import type { Config } from '../../config.ts'
-import { listAllPools } from '../../operator/all-pools.ts'
 import { readListQuery, readPage, toWholeList } from '../../paging.ts'
 import {
   operatorPoolSchema,
@@ -27,6 +26,7 @@ import {
 } from '../../schemas/operator.ts'
 import { pageOf, pageQuery } from '../../schemas/page.ts'
 import { refer, selfResponses, success, withDefault } from '../../schemas/schema.ts'
+import { listAllPools } from './all-pools.ts'
 
 type PoolDeps = { readonly db: Db; readonly config: Config }
 

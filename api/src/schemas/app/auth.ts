@@ -1,7 +1,7 @@
 import { passwordLength } from '@matte/people/identity/password/new-password'
 import type { ListedSession } from '@matte/people/identity/session/session-queries'
 import { type Static, Type } from 'typebox'
-import { patterns } from '../patterns.ts'
+import { patterns } from '../../patterns.ts'
 import { count, named, nullable, oneOf, refer, time, uuid, withDefault } from '../schema.ts'
 import { optionalCode, passwordField, sessionField } from './two-factor.ts'
 import { profileSchema } from './user.ts'

@@ -2,8 +2,8 @@ import { bodySchemaOf, eventCatalog, testBodySchema, testEvent } from '@matte/co
 import { webhookEvents } from '@matte/core/webhook/events'
 import { scopes } from '@matte/core/workspace/scope'
 import { type Static, Type } from 'typebox'
+import { patterns } from '../../patterns.ts'
 import { apiKeySchema } from '../api-key.ts'
-import { patterns } from '../patterns.ts'
 import { named, nullable, oneOf, time, withDefault } from '../schema.ts'
 
 const nameLengthMax = 200

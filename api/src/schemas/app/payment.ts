@@ -1,8 +1,7 @@
 import type { findOwn, OrderRow } from '@matte/people/payment/order-queries'
 import type { findSubscription } from '@matte/people/payment/subscription-queries'
 import { type Static, Type } from 'typebox'
-import type { InvoiceForPdf } from '../../invoice/invoice-pdf.ts'
-import { patterns } from '../patterns.ts'
+import { patterns } from '../../patterns.ts'
 import { named, nullable, oneOf, time, uuid, withDefault } from '../schema.ts'
 
 const minor = (description: string) => Type.Integer({ minimum: 0, description })
@@ -343,21 +342,6 @@ export const toInvoiceView = (invoice: InvoiceRow): Static<typeof invoiceSchema>
   currency: invoice.currency,
   issuedAt: invoice.issued_at.toISOString(),
   paidAt: invoice.paid_at.toISOString(),
-})
-
-/** `corrected`: number of the invoice or credit note that this one corrects. */
-export const toInvoiceForPdf = (invoice: InvoiceRow, corrected: string | undefined): InvoiceForPdf => ({
-  number: invoice.number,
-  issuedAt: invoice.issued_at,
-  paidAt: invoice.paid_at,
-  seller: invoice.seller,
-  buyer: invoice.buyer,
-  lines: invoice.lines,
-  subtotal: invoice.subtotal,
-  tax: invoice.tax,
-  total: invoice.total,
-  currency: invoice.currency,
-  ...(corrected !== undefined && { [invoice.corrects === null ? 'creditNoteFor' : 'corrects']: corrected }),
 })
 
 export const toSubscriptionView = (found: ShownSubscription, plan: string): Static<typeof subscriptionSchema> => ({

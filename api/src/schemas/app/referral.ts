@@ -1,6 +1,6 @@
 import type { ReferralRow } from '@matte/people/referral/referral-queries'
 import { type Static, Type } from 'typebox'
-import { patterns } from '../patterns.ts'
+import { patterns } from '../../patterns.ts'
 import { count, named, nullable, oneOf, time, uuid } from '../schema.ts'
 
 export const referralSchema = named(

@@ -4,7 +4,7 @@ import type { TeamBilling } from '@matte/people/team/billing'
 import type { InviteRow } from '@matte/people/team/invite-queries'
 import type { MemberRow, TeamRow } from '@matte/people/team/team-queries'
 import { type Static, Type } from 'typebox'
-import { patterns } from '../patterns.ts'
+import { patterns } from '../../patterns.ts'
 import { count, named, nullable, oneOf, time, uuid, withDefault } from '../schema.ts'
 
 const creditsMax = 2_147_483_647

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { patterns } from '../patterns.ts'
+import { patterns } from '../../patterns.ts'
 import { named, nullable, nullableOneOf, withDefault } from '../schema.ts'
 
 const text = (maxLength: number, description: string) =>

@@ -3,7 +3,7 @@ import { roles } from '@matte/core/workspace/role'
 import type { Subscription } from '@matte/people/identity/account/own-workspaces'
 import type { LoginEventRow } from '@matte/people/identity/session/login-events'
 import { type Static, Type } from 'typebox'
-import { patterns } from '../patterns.ts'
+import { patterns } from '../../patterns.ts'
 import { named, nullable, oneOf, time, uuid } from '../schema.ts'
 import { optionalCode, passwordField } from './two-factor.ts'
 

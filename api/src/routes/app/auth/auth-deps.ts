@@ -6,7 +6,7 @@ import { issueTokens, type TokenIssuer } from '@matte/people/identity/session/ac
 import type { StartedSession } from '@matte/people/identity/session/start-session'
 import type { SessionCookie } from '../../../auth/session-cookie.ts'
 import type { SignInMetrics } from '../../../auth/sign-in-metrics.ts'
-import { readProfile } from '../users/profile.ts'
+import { readProfile } from '../profile.ts'
 
 export type AuthDeps = {
   readonly db: Db

@@ -13,7 +13,7 @@ import {
   verificationSentSchema,
 } from '../../../schemas/app/auth.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
-import { toProfileView } from '../users/profile.ts'
+import { toProfileView } from '../profile.ts'
 import { type AuthDeps, tags } from './auth-deps.ts'
 import { logInByRequest } from './auth-requests.ts'
 

@@ -27,8 +27,8 @@ import {
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { normalizeId } from '../../../uuid.ts'
+import { accountDeleted, readProfile, readProfileChanges } from '../profile.ts'
 import { type AccountDeps, accountRoutes } from './account.ts'
-import { accountDeleted, readProfile, readProfileChanges } from './profile.ts'
 
 type UserDeps = AccountDeps & {
   readonly db: Db

@@ -3,8 +3,8 @@ import { MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { findProfile, type Profile, type ProfileChanges } from '@matte/people/identity/account/person-queries'
 import type { Static } from 'typebox'
-import { canonicalLocale, localeRefused } from '../../../locale.ts'
-import type { profilePatch } from '../../../schemas/app/user.ts'
+import { canonicalLocale, localeRefused } from '../../locale.ts'
+import type { profilePatch } from '../../schemas/app/user.ts'
 
 export function readProfileChanges(body: Static<typeof profilePatch>): ProfileChanges {
   const issues: Issue[] = []

@@ -2,7 +2,7 @@ import type { Db } from '@matte/core/db/database'
 import { listReports } from '@matte/core/pool/pool-queries'
 import { listUnreportedPools } from '@matte/core/pool/unreported-pools'
 import type { Plans } from '@matte/core/workspace/plan'
-import { toReportedPoolView, toUnreportedPoolView } from '../schemas/operator.ts'
+import { toReportedPoolView, toUnreportedPoolView } from '../../schemas/operator.ts'
 
 /** Reported pools, then those that only workers know. */
 export async function listAllPools(db: Db, plans: Plans) {
