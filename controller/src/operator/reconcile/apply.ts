@@ -7,7 +7,6 @@ import type { EventRecorder } from '../kube/events.ts'
 import { type Leadership, NotLeaderError, type Term } from '../kube/leadership.ts'
 import type { PodPatchPolicy } from '../pool/spec/pod-patch.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
-import type { PoolRecords } from '../records/pool-records.ts'
 import { refusePods } from '../specs/pod-restrictions.ts'
 import { applyStep, isNameTaken, type StepContext, type StepDeps, storeOf } from './apply-step.ts'
 import type { Observed } from './gather.ts'
@@ -17,11 +16,19 @@ import { forgetRefusals, isHeldBack, isRefusal, recordRefusal, recordSuccess } f
 import type { ScaleMetrics } from './scale-metrics.ts'
 import type { PlanContext, Step } from './step.ts'
 
+/** Receives what each pass observed and decided. */
+type PassRecords = {
+  observe(observed: Observed, plan: PoolPlan, term: Term): void
+  decided(observed: Observed, plan: PoolPlan, term: Term): void
+  closed(pool: TritonPool, message: string, term: Term): void
+  gone(pool: string, term: Term): void
+}
+
 export type ApplyDeps = StepDeps & {
   readonly leadership: Pick<Leadership, 'confirm'>
   readonly events: Pick<EventRecorder, 'record'>
   readonly metrics: ScaleMetrics
-  readonly records: PoolRecords
+  readonly records: PassRecords
   readonly podPatch: PodPatchPolicy
   readonly licences: LicencePolicy
 }

@@ -15,8 +15,6 @@ import type { PoolPlan } from '../reconcile/plan.ts'
 import { buildClosedReport, buildReport, buildStep } from './build-report.ts'
 import type { RecordMetrics, recordOutcomes } from './record-metrics.ts'
 
-export type PoolRecords = ReturnType<typeof poolRecords>
-
 type GonePool = Pick<PoolRecord, 'namespace' | 'pool' | 'lease' | 'term'>
 
 type PoolRecordsOptions = {
