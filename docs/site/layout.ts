@@ -1,6 +1,6 @@
 // The HTML document around a page: header, navigation, contents. No inline script or style, so `default-src 'self'`
 // suffices.
-import { escapeHtml } from './markdown/html.ts'
+import { escapeHtml } from './html.ts'
 import { summaryOf } from './markdown/render.ts'
 import { basePath, groups, type Page, urlOf } from './page.ts'
 

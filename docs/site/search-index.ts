@@ -1,5 +1,5 @@
 // Sections of all pages for the search in the browser. The browser builds the index when the search is first opened.
-import { textOf } from './markdown/html.ts'
+import { textOf } from './html.ts'
 import { type Page, urlOf } from './page.ts'
 
 /** One section: URL, page title, heading, text. Short keys keep the file small. */

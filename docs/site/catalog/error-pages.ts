@@ -5,9 +5,9 @@ import { type ErrorCode, errorCodes } from '@matte/core/error'
 import { codeBlock } from '../markdown/code.ts'
 import { type Resolve, renderInline } from '../markdown/render.ts'
 import { type Page, urlOf } from '../page.ts'
+import { bulletList, section, table } from '../parts.ts'
 import type { ListedOperation } from '../reference/operations.ts'
 import { errorGuide } from './error-guide.ts'
-import { bulletList, section, table } from './parts.ts'
 
 export const pathOfError = (code: string): string => `errors/${code}`
 

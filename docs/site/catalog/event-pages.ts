@@ -4,7 +4,7 @@ import { webhookEvents } from '@matte/core/webhook/events'
 import { codeBlock } from '../markdown/code.ts'
 import { type Resolve, renderInline } from '../markdown/render.ts'
 import { type Page, urlOf } from '../page.ts'
-import { section, table } from './parts.ts'
+import { section, table } from '../parts.ts'
 
 export const pathOfEvent = (event: string): string => `events/${event}`
 

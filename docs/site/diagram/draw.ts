@@ -1,6 +1,6 @@
 // Draws a diagram as SVG while the site is built: no browser, no script on the page. Colours come from the stylesheet.
 import { Graph, layout } from '@dagrejs/dagre'
-import { escapeHtml } from '../markdown/html.ts'
+import { escapeHtml } from '../html.ts'
 import { type Diagram, type Edge, type Node, parseDiagram } from './parse.ts'
 
 type Point = { readonly x: number; readonly y: number }

@@ -14,7 +14,7 @@ import ruby from 'highlight.js/lib/languages/ruby'
 import sql from 'highlight.js/lib/languages/sql'
 import typescript from 'highlight.js/lib/languages/typescript'
 import yaml from 'highlight.js/lib/languages/yaml'
-import { escapeHtml } from './html.ts'
+import { escapeHtml } from '../html.ts'
 
 const languages = { bash, csharp, diff, go, ini, java, javascript, json, php, python, ruby, sql, typescript, yaml }
 for (const [name, language] of Object.entries(languages)) highlighter.registerLanguage(name, language)

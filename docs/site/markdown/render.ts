@@ -1,9 +1,9 @@
 // Markdown to HTML: anchors of headings, links between files, linked names, code and diagrams.
 import MarkdownIt, { type Token } from 'markdown-it'
 import { drawDiagram } from '../diagram/draw.ts'
+import { escapeHtml, textOf } from '../html.ts'
 import type { Heading } from '../page.ts'
 import { codeBlock } from './code.ts'
-import { escapeHtml, textOf } from './html.ts'
 import { createSlugger } from './slug.ts'
 
 export type Resolve = {

@@ -1,9 +1,10 @@
 // The API reference: an overview, and a page per tag of the OpenAPI document with its operations.
-import { table } from '../catalog/parts.ts'
+
+import { escapeHtml } from '../html.ts'
 import { codeBlock } from '../markdown/code.ts'
-import { escapeHtml } from '../markdown/html.ts'
 import { anchorLink, type Resolve, renderDescription, renderInline, renderMarkdown } from '../markdown/render.ts'
 import { type Page, urlOf } from '../page.ts'
+import { table } from '../parts.ts'
 import {
   type ApiDocument,
   codesOf,

@@ -1,7 +1,7 @@
 // HTML of tables, lists and sections of generated pages.
-import { anchorLink } from '../markdown/render.ts'
-import { slugOf } from '../markdown/slug.ts'
-import type { Heading } from '../page.ts'
+import { anchorLink } from './markdown/render.ts'
+import { slugOf } from './markdown/slug.ts'
+import type { Heading } from './page.ts'
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = (tag: 'th' | 'td', row: readonly string[]) => row.map((cell) => `<${tag}>${cell}</${tag}>`).join('')
