@@ -1,8 +1,8 @@
 // Inference windows that replicas write about their pods, and the demand read from them.
 import type { Db } from '@matte/core/db/database'
+import { bucketOf, emptyBuckets } from '@matte/core/latency'
 import { type PoolDemand, readDemand } from '@matte/core/scale/demand-queries'
 import { type InferenceWindow, recordInference, sweepInferenceWindows } from '@matte/core/scale/inference-queries'
-import { bucketOf, emptyBuckets } from '@matte/core/scale/latency'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'

@@ -1,10 +1,10 @@
 // Inference results per revision, summed in memory and written each second; scaling and rollouts read them. Sums that
 // could not be written go with the next write. A crash loses the last second.
 import type { Db } from '@matte/core/db/database'
+import { bucketOf, emptyBuckets } from '@matte/core/latency'
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { type Counts, loop } from '@matte/core/runtime/loop'
 import { type InferenceWindow, recordInference } from '@matte/core/scale/inference-queries'
-import { bucketOf, emptyBuckets } from '@matte/core/scale/latency'
 import type { Logger } from 'pino'
 import type { Outcome } from './routing/pod-probation.ts'
 import type { Pod } from './routing/pod-source.ts'

@@ -2,10 +2,10 @@
 // recent pod work, never the whole history.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from '../latency.ts'
 import { maxAttempts } from '../task/limits.ts'
 import type { Plans } from '../workspace/plan.ts'
 import type { Demand } from './demand.ts'
-import { type LatencyBuckets, latencyBoundsSeconds, latencyQuantile } from './latency.ts'
 
 export type AskedPool = {
   readonly pool: string

@@ -2,7 +2,7 @@
 // only, so losing it loses no task.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import type { LatencyBuckets } from './latency.ts'
+import type { LatencyBuckets } from '../latency.ts'
 
 export const windowSeconds = 5
 

@@ -1,8 +1,9 @@
 // Reads everything that a decision about one pool needs: objects from the caches, demand from the database, and reports
 // of the pods. Nothing here writes. Background requests requeue the pool when they complete.
+
+import { shareSlowerThan } from '@matte/core/latency'
 import type { Clock } from '@matte/core/runtime/clock'
 import type { Demand } from '@matte/core/scale/demand'
-import { shareSlowerThan } from '@matte/core/scale/latency'
 import {
   type Deployment,
   type KubeObject,

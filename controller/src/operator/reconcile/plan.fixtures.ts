@@ -1,5 +1,5 @@
 // A pool and its objects, for tests of plans.
-import { emptyBuckets } from '@matte/core/scale/latency'
+import { emptyBuckets } from '@matte/core/latency'
 import { type Deployment, type KubeObject, keyOfObject, type Pod, type PodDisruptionBudget } from '../kube/objects.ts'
 import type { PoolStatus } from '../pool/pool-status.ts'
 import { servedPools } from '../pool/served-pools.ts'

@@ -34,6 +34,6 @@ export type InferenceWindowTable = {
   unavailable: number
   busy_seconds: number
   ended: number
-  /** Seconds from creation to success per task; see `scale/latency.ts`. */
+  /** Seconds from creation to success per task; see `latency.ts`. */
   latency_buckets: number[]
 }

@@ -2,7 +2,7 @@
 // the same at any number of attempts. The table is a ring: a new hour takes over the row of 168 hours before.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { bucketOf, emptyBuckets, latencyQuantile } from '../../scale/latency.ts'
+import { bucketOf, emptyBuckets, latencyQuantile } from '../../latency.ts'
 
 export const hoursShown = 168
 
