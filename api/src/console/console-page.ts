@@ -78,7 +78,7 @@ function otherLoopback({ headers, url }: FastifyRequest, publicUrl: string): str
   return asked.hostname !== known.hostname && asked.port === known.port ? `${publicUrl}${url}` : undefined
 }
 
-/** As `src/app/settings.ts` of the console reads them. */
+/** As `src/settings.ts` of the console reads them. */
 const settingsOf = (config: Config) => ({
   version: manifest.version,
   accounts: config.accountsEnabled,

@@ -1,7 +1,7 @@
 // Entries of the navigation, by what the session may see.
 import type { LinkProps } from '@tanstack/react-router'
 import type { Session } from '../session/session.ts'
-import type { ConsoleSettings } from './settings.ts'
+import type { ConsoleSettings } from '../settings.ts'
 import type { shellText } from './shell-text.ts'
 
 type Name = keyof (typeof shellText)['en']['navigation']

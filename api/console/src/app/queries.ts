@@ -1,5 +1,4 @@
 import { QueryClient } from '@tanstack/react-query'
-import { MatteError } from 'matte-client/app'
 import { identityOf, type SessionStore } from '../session/session.ts'
 
 /** The client of the service retries by itself, so a query does not. */
@@ -28,8 +27,3 @@ export function followSession(queries: QueryClient, store: SessionStore): void {
     else if (isContinued && session.kind === 'member' && !session.isExpired) void queries.invalidateQueries()
   })
 }
-
-export const toMatteError = (error: unknown): MatteError =>
-  error instanceof MatteError
-    ? error
-    : new MatteError('CLIENT_INTERNAL', error instanceof Error ? error.message : String(error), { cause: error })

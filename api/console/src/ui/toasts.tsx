@@ -6,7 +6,7 @@ import {
   UNSTABLE_ToastQueue as ToastQueue,
   UNSTABLE_ToastRegion as ToastRegion,
 } from 'react-aria-components'
-import { toMatteError } from '../app/queries.ts'
+import { toMatteError } from '../matte-error.ts'
 import { useText } from '../text/text.ts'
 import { IconButton } from './button.tsx'
 import styles from './toasts.module.css'

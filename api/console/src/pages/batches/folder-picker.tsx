@@ -1,7 +1,7 @@
 // Where a folder comes from: a drop, the dialog of the browser, or an input.
 import { useQuery } from '@tanstack/react-query'
 import { type DragEvent, useRef, useState } from 'react'
-import { settingsQuery } from '../../app/settings.ts'
+import { settingsQuery } from '../../settings.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'

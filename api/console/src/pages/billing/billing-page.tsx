@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { settingsQuery } from '../../app/settings.ts'
 import { useSession } from '../../session/use-session.ts'
+import { settingsQuery } from '../../settings.ts'
 import { useText } from '../../text/text.ts'
 import { Page } from '../../ui/page.tsx'
 import { Empty } from '../../ui/states.tsx'

@@ -1,6 +1,6 @@
 import type { Task } from 'matte-client'
 import { useEffect, useRef, useState } from 'react'
-import { toMatteError } from '../../app/queries.ts'
+import { toMatteError } from '../../matte-error.ts'
 import { useService, useSession } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { settingsQuery } from '../../app/settings.ts'
 import { baseUrl } from '../../session/use-session.ts'
+import { settingsQuery } from '../../settings.ts'
 import { useText } from '../../text/text.ts'
 import { CodeBlock } from '../../ui/copy.tsx'
 import { Tabs } from '../../ui/tabs.tsx'

@@ -1,8 +1,8 @@
 // Where a photo comes from: a file, the clipboard, the camera, a URL or a sample.
 import { useQuery } from '@tanstack/react-query'
 import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
-import { settingsQuery } from '../../app/settings.ts'
 import { useSession } from '../../session/use-session.ts'
+import { settingsQuery } from '../../settings.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { settingsQuery } from '../../app/settings.ts'
 import { baseUrl, useSessionStore } from '../../session/use-session.ts'
+import { settingsQuery } from '../../settings.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
 import { Form } from '../../ui/form.tsx'
