@@ -1,5 +1,5 @@
 // Access of a route, declared once as `config: { access: … }`. Hooks, the log, the OpenAPI document and the tests read
-// it. A route without it fails at start-up (D12), so none is open by oversight.
+// it. A route without it fails at start-up, so none is open by oversight.
 import type { Role } from '@matte/core/workspace/role'
 import type { Scope } from '@matte/core/workspace/scope'
 import type { FastifyContextConfig } from 'fastify'

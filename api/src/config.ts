@@ -368,7 +368,7 @@ export function readConfig(env: Env): Config {
   })
 }
 
-/** A presigned link expires with the credentials that signed it; temporary ones live for hours (D37). */
+/** A presigned link expires with the credentials that signed it; temporary ones live for hours. */
 function deliveryOf(config: Read, isChosen: boolean): Read['resultsDelivery'] {
   const { resultsDelivery, s3SessionToken, s3Credentials } = config
   if (s3SessionToken === undefined && s3Credentials === 'keys') return resultsDelivery
@@ -388,7 +388,7 @@ function parseOrigin(value: string): string {
   return url.origin
 }
 
-/** The bucket is the first path segment on this origin and must not hide the API's own paths (D81). */
+/** The bucket is the first path segment on this origin and must not hide the API's own paths. */
 function parseBucketName(value: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value))
     throw new Error('must be a bucket name: 3 to 63 of a-z 0-9 . -')

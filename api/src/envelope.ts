@@ -1,4 +1,4 @@
-// Adds the envelope (D1) for all routes; handlers return their data alone.
+// Adds the envelope for all routes; handlers return their data alone.
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'

@@ -1,4 +1,4 @@
-// Callers that wait for a row to change (D43). One loop per process reads all awaited rows in one statement, so a
+// Callers that wait for a row to change. One loop per process reads all awaited rows in one statement, so a
 // waiting caller holds a socket and no database connection.
 
 import type { Db } from '@matte/core/db/database'

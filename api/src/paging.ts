@@ -1,5 +1,5 @@
-// Lists (D36). A cursor is opaque to callers: it holds the position of the last item, the number of the next page, and
-// whether the list has more records than are counted, so the pages of a long list count nothing.
+// Pages of lists. A cursor is opaque to callers: it holds the position of the last item, the number of the next page,
+// and whether the list has more records than are counted, so the pages of a long list count nothing.
 import { type ListPosition, type PageRequest as ListRange, type ListTotal, longTotal } from '@matte/core/db/page'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { firstPage, pageSizeDefault } from './schemas/page.ts'

@@ -97,7 +97,7 @@ type Target = {
 }
 
 /**
- * Current target, secrets and headers of the endpoint, or the callback URL with the workspace's secrets (D62).
+ * Current target, secrets and headers of the endpoint, or the callback URL with the workspace's secrets.
  * Undefined: the endpoint is disabled or deleted. Returns an UnsealError if the secret cannot be opened.
  */
 async function readTarget(

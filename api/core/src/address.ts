@@ -1,4 +1,4 @@
-// E-mail addresses: the accepted pattern, and the key that compares them (D85).
+// E-mail addresses: the accepted pattern, and the key that compares them (A133).
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 

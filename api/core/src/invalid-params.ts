@@ -1,6 +1,6 @@
 import { type Details, MatteError } from './error.ts'
 
-/** `path` is a JSON pointer into the request, such as `/body/imageUrl` (D2). */
+/** `path` is a JSON pointer into the request, such as `/body/imageUrl`. */
 export type Issue = { readonly path: string; readonly message: string }
 
 type More = {

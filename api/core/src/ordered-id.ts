@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /**
  * A UUID that begins with its time (version 7), like `uuid_by_time()` of the database, so ids of one moment share pages
- * of an index. It has 74 random bits.
+ * of an index (A189). It has 74 random bits.
  */
 export function orderedId(): string {
   const bytes = randomBytes(16)

@@ -38,7 +38,7 @@ export const tokenCache = (): TokenCache => new BoundedMap(tokensMax)
 type Authenticated = { readonly own: Member; readonly member: Member | undefined }
 
 /**
- * @throws MatteError AUTH_INVALID_TOKEN (also for an ended session, D14), RATE_LIMIT_EXCEEDED after too many failures
+ * @throws MatteError AUTH_INVALID_TOKEN (also for an ended session), RATE_LIMIT_EXCEEDED after too many failures
  */
 export async function authenticateMember(
   { members, guard, ...deps }: MemberDeps,

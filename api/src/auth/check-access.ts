@@ -1,4 +1,5 @@
-// Checks a request against the access of its route, in the order of D4.
+// Checks a request against the access of its route: credential, API access of the plan, scope, then rate limit. Callers
+// rely on the order, which decides the code of a request with several errors (D4).
 
 import { MatteError } from '@matte/core/error'
 import { type Plan, type Plans, planNamed } from '@matte/core/workspace/plan'

@@ -2,7 +2,7 @@
 // a new credential works at once.
 import { BoundedMap } from '@matte/core/runtime/bounded-map'
 
-/** Revocations and role changes take effect within this time; D14 allows 5 s, the rest is for a slow query. */
+/** Revocations and role changes take effect within this time. 5 s are promised (D14); the rest is for a slow query. */
 const maxAgeMs = 3_000
 const entriesMax = 10_000
 

@@ -89,7 +89,7 @@ const settingsOf = (config: Config) => ({
   publicUrl: config.publicUrl,
 })
 
-/** Without mail, registration is closed, as in auth-routes.ts (D73). */
+/** Without mail, registration is closed, as in auth-routes.ts. */
 const registrationOf = (config: Config) => (hasMail(config) ? config.registration : 'closed')
 const hasMail = ({ mailEnabled, environment }: Config): boolean => mailEnabled || environment !== 'production'
 

@@ -1,6 +1,6 @@
-// The way of every door: stores the images as uploads of the workspace, creates a task like any other, waits for it as
-// D43 does, and opens the result. A task that is still queued when the wait ends or the client disconnects is canceled,
-// which releases its credit; one in progress ends and is charged.
+// Steps of every door: store the images as uploads of the workspace, create a task like any other, wait for its end
+// (long-poll.ts), and open the result. A task that is still queued when the wait ends or the client disconnects is
+// canceled, which releases its credit; one in progress ends and is charged.
 import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
@@ -61,7 +61,7 @@ export type Outcome =
 type Answer<T> = { readonly asked: Omit<T, 'image' | 'background'>; readonly outcome: Outcome }
 
 /**
- * `read` checks the form; its errors come before those of the task, in the order of D4.
+ * `read` checks the form; its errors come before those of the task, as in the Developer API (D4).
  * @throws MatteError as task creation and `fetchUpload` do; RATE_LIMIT_EXCEEDED
  */
 export async function cutOut<T extends DoorRequest>(

@@ -1,4 +1,4 @@
-// Maps errors to HTTP responses. A MatteError is sent as it is; errors of the framework become INVALID_PARAMS (D3); any
+// Maps errors to HTTP responses. A MatteError is sent as it is; errors of the framework become INVALID_PARAMS; any
 // other error is logged and answered with a fixed text.
 import { isDatabaseUnavailable, isStatementTimeout } from '@matte/core/db/database-errors'
 import { DatabaseBusy } from '@matte/core/db/fail-fast-pool'
@@ -38,7 +38,7 @@ export const errorHandlerWith =
     const known = toPublic(toMatteError(error), request)
     count(known.code)
     const status = httpStatus[known.code]
-    // The router's error contains the URL with its query, which may hold a token (D91).
+    // The router's error contains the URL with its query, which may hold a token.
     const err = codeOf(error) === 'FST_ERR_BAD_URL' ? undefined : error
     if (status >= 500) request.log.error({ err, code: known.code }, 'request failed')
     else request.log.debug({ err, code: known.code }, 'request refused')
@@ -87,7 +87,7 @@ function fromFramework(error: FastifyError): MatteError {
   return invalidParams(issues, { cause: error })
 }
 
-/** Whole seconds, 1 to 3600: on 429, 503, an unavailable database, and errors that carry it (D6, D8, D42). */
+/** Whole seconds, 1 to 3600: on 429, 503, an unavailable database, and errors that carry it. */
 function retryAfterOf({
   code,
   details,

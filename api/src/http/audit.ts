@@ -1,4 +1,4 @@
-// Records every change by a member through the App API (D74), after the commit and before the response. A process that
+// Records every change by a member through the App API, after the commit and before the response. A process that
 // dies in between loses the entry.
 
 import type { Db } from '@matte/core/db/database'

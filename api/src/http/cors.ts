@@ -31,7 +31,7 @@ const exposedHeaders = [
 ].join(', ')
 const preflightMaxAgeSeconds = 600
 
-/** Not @fastify/cors: its catch-all OPTIONS route answers disallowed origins too and changes 404s and `Allow` (D3). */
+/** Not @fastify/cors: its catch-all OPTIONS route answers disallowed origins too and changes 404s and `Allow`. */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const all = origins.includes('*')

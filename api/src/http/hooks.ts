@@ -1,7 +1,7 @@
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { FastifyInstance } from 'fastify'
 
-/** Largest JSON body (D3); a batch of 1,000 object keys uses a sixth. */
+/** Largest JSON body; a batch of 1,000 object keys uses a sixth. */
 export const bodyLimitBytes = 1_048_576
 
 /**

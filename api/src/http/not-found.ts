@@ -5,7 +5,7 @@ import type { ConsolePage } from '../console/console-page.ts'
 type KnownPath = { readonly pattern: RegExp; readonly methods: Set<string> }
 
 /**
- * Returns NOT_FOUND; for a known path with another method, `Allow` lists the right ones (D3). A browser that opens any
+ * Returns NOT_FOUND; for a known path with another method, `Allow` lists the right ones. A browser that opens any
  * other address gets the console, if there is one.
  */
 export function addNotFoundHandler(app: FastifyInstance, page: ConsolePage | undefined): void {

@@ -234,7 +234,7 @@ function describeAccess(access: Exclude<Access, 'public' | 'page' | 'network'>) 
   return { sentence, security: [{ accessToken: [] }], extensions: { 'x-required-roles': access.roles } }
 }
 
-/** Documented as UUIDs; the routes accept any text and report it as unknown (D3). */
+/** Documented as UUIDs; the routes accept any text and report it as unknown. */
 const id = Type.String({ format: 'uuid', examples: ['0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'] })
 
 const propertiesOf = (schema: unknown) =>

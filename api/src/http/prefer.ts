@@ -17,7 +17,7 @@ export function applyPreference(reply: FastifyReply, preference: string): void {
   reply.header('preference-applied', noted === undefined ? preference : `${noted}, ${preference}`)
 }
 
-/** Seconds of `wait=N`; undefined when absent or invalid (D43). */
+/** Seconds of `wait=N`; undefined when absent or invalid. */
 export function readWaitSeconds(header: string | string[] | undefined): number | undefined {
   const text = readPreferences(header).get('wait')
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined

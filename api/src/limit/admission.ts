@@ -1,6 +1,6 @@
 // Concurrency slots for requests. A request uses a slot of `work`, except while it waits for its body or for the object
-// store: both may be slow, and have their own slots. Each holder may use a quarter of each pool. Until authentication
-// the holder is the key.
+// store: both may be slow, and have their own slots (A53). Each holder may use a quarter of each pool. Until
+// authentication the holder is the key.
 import { SlotPool } from '@matte/core/runtime/concurrency/slot-pool'
 
 /** `reads`: reads of the object store in progress. */

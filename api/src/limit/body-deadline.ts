@@ -4,7 +4,7 @@ const everyBodyMs = 10_000
 const perMebibyteMs = 10_000
 const mebibyte = 1_048_576
 
-/** 10 s plus 10 s per MiB of the announced length; 1 MiB if unknown, the largest body (D3). */
+/** 10 s plus 10 s per MiB of the announced length; 1 MiB if unknown, the largest body. */
 export function bodyDeadlineMs(contentLength: string | undefined): number {
   return everyBodyMs + perMebibyteMs * (contentLength === undefined ? 1 : Number(contentLength) / mebibyte)
 }

@@ -1,4 +1,4 @@
-// Load shedding before authentication (D6), which itself costs a look-up. Two limits: REQUESTS_IN_WORK_MAX concurrent
+// Load shedding before authentication, which itself costs a look-up. Two limits: REQUESTS_IN_WORK_MAX concurrent
 // requests (256 by default, a queue of a fraction of a second), and 1 s of waiting for a database connection. Requests
 // that wait for a body or the store count in admission.ts.
 

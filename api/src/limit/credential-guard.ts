@@ -1,5 +1,5 @@
-// Limits failed credentials per minute and client address over all replicas (D6). Only failures are refused, never a
-// valid key, because many callers may share an address. Keys from a refused address are looked up two at a time, which
+// Limits failed credentials per minute and client address over all replicas. Only failures are refused, never a valid
+// key, because many callers may share an address (A59). Keys from a refused address are looked up two at a time, which
 // bounds the load of a flood.
 import { isDatabaseUnavailable } from '@matte/core/db/database-errors'
 import type { MatteError } from '@matte/core/error'

@@ -21,7 +21,7 @@ for (const [network, prefix, family] of [
 export const isPrivatePeer = (address: string): boolean =>
   privatePeers.check(address.split('%')[0] ?? '', address.includes(':') ? 'ipv6' : 'ipv4')
 
-/** Logs once that clients behind a proxy share one limit (D6). A header from a public peer proves nothing. */
+/** Logs once that clients behind a proxy share one limit. A header from a public peer proves nothing. */
 export function warnOfUntrustedForwarding(app: FastifyInstance, logger: Logger): void {
   let warned = false
   app.addHook('onRequest', (request, _reply, done) => {

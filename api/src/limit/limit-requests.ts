@@ -12,7 +12,7 @@ type Payer = {
   readonly requestsPerMinute: number
 }
 
-/** Counts the request and sets the headers of D6 on the response. @throws MatteError RATE_LIMIT_EXCEEDED */
+/** Counts the request and sets the rate-limit headers on the response. @throws MatteError RATE_LIMIT_EXCEEDED */
 export async function limitRequests(
   limiter: RateLimiter,
   { holder, member, requestsPerMinute }: Payer,
@@ -57,7 +57,7 @@ function noteLimit({ limit, remaining, resetsAt, resetsInSeconds }: RateVerdict,
 /** The console polls some ten operations every few seconds. */
 const operatorRequestsPerMinute = 600
 
-/** Counts a request of an operator and sets the headers of D6. @throws MatteError RATE_LIMIT_EXCEEDED */
+/** Counts a request of an operator and sets the rate-limit headers. @throws MatteError RATE_LIMIT_EXCEEDED */
 export async function limitOperator(limiter: RateLimiter, holder: string, reply: FastifyReply): Promise<void> {
   const verdict = await limiter.take(holder, operatorRequestsPerMinute)
   noteLimit(verdict, reply)

@@ -1,4 +1,4 @@
-// Layout and headers of every page (D91). The headers forbid scripts, inline styles, frames, referrers and caching.
+// Layout and headers of every page. The headers forbid scripts, inline styles, frames, referrers and caching.
 import type { FastifyReply } from 'fastify'
 import { type Html, html } from './html.ts'
 import type { PageTexts } from './texts/english-pages.ts'

@@ -1,4 +1,4 @@
-// Downloads results through this process (D37), for stores with short-lived credentials: verifies a signed path below
+// Downloads results through this process, for stores with short-lived credentials: verifies a signed path below
 // `/files/` and streams the object.
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'

@@ -6,7 +6,7 @@ type JwksDeps = { readonly signingKeys: Pick<SigningKeysCache, 'current'> }
 /** A key is published for longer than this before it signs, see `rotateSigningKeys`. */
 const cacheSeconds = 300
 
-/** Public keys of access tokens (D14): the signing key and the next one. */
+/** Public keys of access tokens: the signing key and the next one. */
 export const jwksRoutes: FastifyPluginAsync<JwksDeps> = async (app, { signingKeys }) => {
   const options = { schema: { hide: true }, config: { access: 'public', envelope: false } } as const
   app.get('/api/v1/.well-known/jwks.json', options, async (_request, reply) => {

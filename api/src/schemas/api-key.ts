@@ -3,7 +3,7 @@ import { type Scope, scopes } from '@matte/core/workspace/scope'
 import { type Static, Type } from 'typebox'
 import { named, nullable, oneOf, time, uuid } from './schema.ts'
 
-/** An API key (D11) without the key itself, which is not stored. */
+/** An API key without the key itself, which is not stored. */
 export const apiKeySchema = named(
   'ApiKey',
   {

@@ -113,7 +113,7 @@ export function headersOf({
   const set = (required: boolean, ...names: readonly HeaderName[]) => {
     for (const name of names) headers.set(name, required)
   }
-  // 403, 404, 429 and 500 can occur before or after the rate limiter (D6).
+  // 403, 404, 429 and 500 can occur before or after the rate limiter.
   const before = credential === 'token' ? [403, 404, 429, 500] : [403, 429, 500]
   if (status !== 401 && credential !== 'none') set(!before.includes(status), ...rateLimit)
   if (status === 429 || status === 503) set(true, 'Retry-After')

@@ -1,4 +1,4 @@
-// Download links for results (D37): presigned by the store, or signed by this process when the store's credentials are
+// Download links for results: presigned by the store, or signed by this process when the store's credentials are
 // temporary. Each read signs a new link, valid for 7 days.
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'

@@ -23,7 +23,7 @@ const failure = nullable(
   ),
 )
 
-/** The Task of the interface with the additional fields of D31. */
+/** The Task of the interface and further fields, which clients of the interface ignore. */
 export const taskSchema = named(
   'Task',
   {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { named, time } from './schema.ts'
 
-/** The upload grant of the interface with the additional fields of D20. */
+/** The upload grant of the interface and further fields, which clients of the interface ignore. */
 export const uploadGrantSchema = named(
   'UploadGrant',
   {

@@ -76,7 +76,7 @@ const signingSecret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ='
 
 export const webhookEndpointSchema = named('WebhookEndpoint', fields, example)
 
-/** The secret is shown once; a replay lacks it (D42). */
+/** The secret is shown once; a replay lacks it. */
 export const newWebhookEndpointSchema = named(
   'NewWebhookEndpoint',
   {

@@ -1,5 +1,6 @@
 // Masks of a photo, from one request or, if the model has `matte.views` 2, from a second one for the mirror image at
-// the same time. No view waits for a slot while it holds one, so any number of tasks progresses with a single slot.
+// the same time. No view waits for a slot while it holds one (A116), so any number of tasks progresses with a single
+// slot.
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
 import type { AttemptRecord } from './attempt-record.ts'

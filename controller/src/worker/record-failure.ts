@@ -19,7 +19,7 @@ export type RecordFailureDeps = {
   readonly nudgeChange: (workspaceId: string) => void
 }
 
-/** A failure injected by an operator (D53). */
+/** A failure injected by an operator. */
 export class InjectedFault extends Error {}
 
 type Failure = {

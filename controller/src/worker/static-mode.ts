@@ -10,7 +10,7 @@ import type { PodSource, Serving } from './routing/pod-source.ts'
 import { connectTriton } from './triton/triton-client.ts'
 import type { TritonStubClass } from './triton/triton-protocol.ts'
 
-/** Serves from externally managed pods (D84). */
+/** Serves from externally managed pods. */
 export function staticMode({ db, ...options }: StaticPodsOptions & { readonly db: Db }): Serving {
   const source = staticPods(options)
   const rows = installedModels(

@@ -34,7 +34,7 @@ type FailingEndpointsDeps = {
 /** Endpoints fail over days; deliveries of a disabled endpoint can exceed their bound by what arrives in this time. */
 const everyMs = 60_000
 
-/** Notifies about failing endpoints and disables them (D65); bounds the deliveries kept for disabled ones. */
+/** Notifies about failing endpoints and disables them; bounds the deliveries kept for disabled ones. */
 export const failingEndpointsLoop = ({ db, lockRecipients, metrics, logger }: FailingEndpointsDeps): Loop =>
   dueParts({
     name: 'failing-endpoints',

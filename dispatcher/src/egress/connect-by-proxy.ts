@@ -1,4 +1,4 @@
-// Connects to a receiver through the operator's proxy (D67), by a checked address rather than by name, so the proxy's
+// Connects to a receiver through the operator's proxy, by a checked address rather than by name (A128), so the proxy's
 // DNS cannot redirect a webhook.
 import { request } from 'node:http'
 import { isIPv6, type Socket, type TcpNetConnectOpts } from 'node:net'

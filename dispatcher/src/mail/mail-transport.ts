@@ -1,4 +1,4 @@
-// Transports of mails: the mail server, or in development the log (D73).
+// Transports of mails: the mail server, or in development the log.
 import type { Logger } from 'pino'
 import type { RenderedMail } from './layout.ts'
 

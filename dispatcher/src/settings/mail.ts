@@ -1,4 +1,4 @@
-// Settings of mail; a part of config.ts. Without SMTP_URL no mail is sent (D73).
+// Settings of mail; a part of config.ts. Without SMTP_URL no mail is sent.
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { ConfigError, int, optionalText, parsed, type Schema } from '@matte/core/runtime/env'

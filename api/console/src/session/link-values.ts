@@ -1,5 +1,5 @@
 // Values of links in mails: one-time codes and referral codes. They leave the address bar before the page is drawn, so
-// no history, bookmark or screen share keeps them. A press of the user sends them in a POST (D91).
+// no history, bookmark or screen share keeps them. A press of the user sends them in a POST.
 
 export type LinkValues = {
   /** One-time code of a mail. */

@@ -15,7 +15,7 @@ type Canceled = { readonly id: string; readonly run: number; readonly queued_at:
 type CanceledBatch = BatchWithTasks & { readonly ends: RunEnds }
 
 /**
- * Cancels the queued children of a batch (D51). The workspace's lock keeps claims away meanwhile. Children that are
+ * Cancels the queued children of a batch. The workspace's lock keeps claims away meanwhile. Children that are
  * processing continue.
  * @throws MatteError BATCH_NOT_FOUND, TASK_CANNOT_CANCEL if no child is queued
  */

@@ -1,4 +1,4 @@
-// Inspects all objects of a batch before any child is created (D50). A repeated object is inspected once.
+// Inspects all objects of a batch before any child is created. A repeated object is inspected once.
 import type { Db } from '../db/database.ts'
 import { type MatteCode, MatteError } from '../error.ts'
 import { type Issue, invalidParams } from '../invalid-params.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { isSpendable } from './spendable.ts'
 
-/** Credits of a workspace (D71): sums over its lots. */
+/** Credits of a workspace: sums over its lots. */
 type Balance = {
   /** Spendable now. */
   readonly available: number

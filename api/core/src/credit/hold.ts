@@ -1,4 +1,4 @@
-// Credits of a task: held at creation, captured on success, released to the same lot on failure or cancel (D31), each
+// Credits of a task: held at creation, captured on success, released to the same lot on failure or cancel, each
 // in the transaction that moves the task, once per (task, run). CHECK constraints forbid negative accounts. Every
 // writer of lots holds the workspace's lock first.
 import { type RawBuilder, sql } from 'kysely'

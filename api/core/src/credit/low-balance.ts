@@ -1,4 +1,4 @@
-// Statement parts for `credits.low_balance` (D71). A balance below the threshold implies a lot below it, so a statement
+// Statement parts for `credits.low_balance`. A balance below the threshold implies a lot below it, so a statement
 // that leaves a lot that low records the workspace, and the dispatcher then compares the whole balance. A grant that
 // raises the balance to the threshold arms the next event.
 import { type RawBuilder, sql } from 'kysely'

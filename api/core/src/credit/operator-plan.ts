@@ -1,4 +1,4 @@
-// Plans set by an operator grant credits per calendar month, UTC, like the quota (D40): at once for the current month
+// Plans set by an operator grant credits per calendar month, UTC, like the quota: at once for the current month
 // and then monthly, until a subscription, which grants its own credits, sets the plan.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'

@@ -14,7 +14,7 @@ type Refund = {
   readonly reference: string
 }
 
-/** Refundable credits of a lot: its available part (D71). Undefined: no such lot in this workspace. */
+/** Refundable credits of a lot: its available part. Undefined: no such lot in this workspace. */
 export async function findRefundable(db: Db, workspaceId: string, lotId: string): Promise<number | undefined> {
   const lot = await db
     .selectFrom('credit_lot')

@@ -41,7 +41,7 @@ export const databaseMetrics = {
       'Time of a statement until its response, by its first keyword, without the wait for a pool connection. ' +
       '`transaction` is the time from BEGIN to the end of a transaction, whose statements count too.',
     labels: { operation: statementKinds },
-    // Statements take a few milliseconds; at a queue age of 1 s requests are rejected (D6).
+    // Statements take a few milliseconds; at a queue age of 1 s requests are rejected.
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5],
     reader: 'saturation',
   }),

@@ -1,4 +1,4 @@
-// Migrates the schema at process start (D80). One replica migrates on a connection without the pool's time limits; the
+// Migrates the schema at process start. One replica migrates on a connection without the pool's time limits; the
 // others wait unready. If the migrating replica dies, its transaction rolls back and another replica starts again. A
 // process whose role does not own the tables waits until the owner has migrated and granted its privileges (D89).
 import { sql } from 'kysely'

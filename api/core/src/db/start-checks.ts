@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Db } from './database.ts'
 
-/** Above this drift the process is unready: its signatures would be rejected (D80, D82). */
+/** Above this drift the process is unready: its signatures would be rejected. */
 const driftMaxMs = 30_000
 
 export async function checkClock(db: Db): Promise<string | undefined> {

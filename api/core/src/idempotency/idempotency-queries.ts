@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts'
 
 type KeyOwner = { readonly workspaceId: string } | { readonly userId: string }
 
-/** Identity of a request (D42): owner, method, path and key; the body must match. */
+/** Identity of a request: owner, method, path and key; the body must match. */
 export type RequestIdentity = {
   readonly owner: KeyOwner
   readonly method: string

@@ -8,7 +8,7 @@ import { timeOf } from './release-uploads.ts'
 
 const event = 'task.retention_cleanup'
 
-/** Announces deleted tasks once per workspace and UTC day (D24); returns the number of workspaces. */
+/** Announces deleted tasks once per workspace and UTC day; returns the number of workspaces. */
 export async function announceCleanups(db: Db, plans: Plans, pass: SweepPass = {}) {
   const { now, limit = 100 } = pass
   const today = sql<string>`(${timeOf(now)} at time zone 'utc')::date`

@@ -1,4 +1,4 @@
-// `/healthz`, `/readyz` and `/metrics` on their own port (D80). Uses node:http, because only
+// `/healthz`, `/readyz` and `/metrics` on their own port. Uses node:http, because only
 // the API has a web framework.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

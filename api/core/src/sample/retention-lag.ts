@@ -1,4 +1,4 @@
-// Delay of due deletions, which the controller's sweeps perform (D24).
+// Delay of due deletions, which the controller's sweeps perform.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { type Plans, unusedHours } from '../workspace/plan.ts'

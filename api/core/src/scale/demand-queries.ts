@@ -45,7 +45,7 @@ const bucketNumbers = Array.from({ length: latencyBoundsSeconds.length + 1 }, (_
 // The driver returns bigint lists as text; float8 is exact up to 2^53.
 const summedBuckets = sql`array[${sql.join(bucketNumbers.map((bucket) => sql`coalesce(sum(w.latency_buckets[${sql.lit(bucket)}]), 0)::float8`))}]`
 
-/** A retry counts as a single task, even of a child (D33, `slotCounter`). Matches the index expressions. */
+/** A retry counts as a single task, even of a child (`slotCounter`). Matches the index expressions. */
 const isSingle = sql`(t.batch_id is null or t.run > 1)`
 const isChild = sql`t.batch_id is not null and t.run = 1`
 

@@ -1,4 +1,4 @@
-/** Settings that operators change at run time (D53, D67). None is a secret. */
+/** Settings that operators change at run time. None is a secret. */
 export type Settings = {
   readonly maintenance: boolean
   readonly batchEnabled: boolean

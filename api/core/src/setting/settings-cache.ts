@@ -4,7 +4,7 @@ import { type Loop, loop } from '../runtime/loop.ts'
 import { defaultSettings, type Settings } from './setting.ts'
 import { readSettings } from './setting-queries.ts'
 
-/** Settings apply within 5 s on every replica (D53), even if a pass fails. */
+/** Settings apply within 5 s on every replica, even if a pass fails. */
 const everyMs = 2_000
 
 export type SettingsCache = Loop & { current(): Settings }

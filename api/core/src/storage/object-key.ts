@@ -1,6 +1,6 @@
 import { orderedId } from '../ordered-id.ts'
 
-/** Key of a new upload (D20), with the last 100 characters `[A-Za-z0-9._-]` of the file name. */
+/** Key of a new upload, with the last 100 characters `[A-Za-z0-9._-]` of the file name. */
 export function newUploadKey(fileName: string, at: Date): string {
   const name = fileName
     .normalize('NFKD')

@@ -1,4 +1,5 @@
-// AWS Signature Version 4 for headers and URLs. The tests compare the results with the AWS SDK's, byte for byte.
+// AWS Signature Version 4 for headers and URLs, in a third of the time of the SDK's signer (A43). The tests compare the
+// results with the AWS SDK's, byte for byte.
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
 export type StorePlace = {

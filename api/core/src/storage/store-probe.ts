@@ -4,7 +4,7 @@ import type { Service } from '../runtime/service.ts'
 import type { Bucket } from './bucket.ts'
 import { StorageError } from './storage-error.ts'
 
-/** HEAD bucket every 5 s with a 1 s timeout; two misses mean down (D21), so detection takes at most 11 s. */
+/** HEAD bucket every 5 s with a 1 s timeout; two misses mean down, so detection takes at most 11 s. */
 const everyMs = 5_000
 const timeoutMs = 1_000
 const missesUntilDown = 2

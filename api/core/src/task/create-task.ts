@@ -38,7 +38,8 @@ type CreateTask = {
 
 /**
  * Accepts a task: inspects the object, then takes slot, quota and credit and inserts the row in one synchronously
- * committed transaction. Checks run in the order of D4.
+ * committed transaction. Callers rely on the order of the checks (D4): input, its size and format, output format,
+ * concurrency, quota, credits.
  * @throws MatteError TASK_INPUT_FORBIDDEN, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED,
  *   TASK_STORAGE_UNAVAILABLE, TASK_OUTPUT_FORMAT_NOT_SUPPORTED, TASK_CONCURRENT_LIMIT, QUOTA_EXCEEDED,
  *   CREDITS_INSUFFICIENT, CONFLICT; AlreadyCreated

@@ -1,4 +1,4 @@
-/** Why a task failed: the closed list of D32. */
+/** Why a task failed. Callers may switch over the list, so it never grows. */
 export const failureReasons = [
   'INPUT_UNREADABLE',
   'INPUT_TOO_LARGE',
@@ -14,7 +14,7 @@ export type FailureReason = (typeof failureReasons)[number]
 /** The input is the cause; another attempt with the same object fails alike. */
 export const isInputFailure = (reason: FailureReason): boolean => reason.startsWith('INPUT_')
 
-/** Whether a caller's retry can succeed. It uses the object as it is then (D33), so INPUT_CHANGED can. */
+/** Whether a caller's retry can succeed. It uses the object as it is then, so INPUT_CHANGED can. */
 export const isRetryAdvised = (reason: FailureReason): boolean => !isInputFailure(reason) || reason === 'INPUT_CHANGED'
 
 /** Fixed texts shown to callers, so nothing internal gets out. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-/** Event types in the history of a task (D35). */
+/** Event types in the history of a task. */
 export const eventTypes = [
   ...['queued', 'processing', 'attempt_failed', 'succeeded', 'failed', 'canceled'],
   ...['retried', 'dead_letter', 'dead_lettered'],

@@ -1,4 +1,4 @@
-// Output options (D41), in the order of their application:
+// Output options, in the order of their application:
 // - roi: pixels outside this region of the photo become background, before the box of the foreground is measured.
 // - crop: to the box of the foreground; an image without foreground is not cropped.
 // - cropMargin: for all four sides, for top and bottom and for left and right, or for top, right, bottom and left. A

@@ -7,7 +7,7 @@ import { type InputFormat, mimeTypes } from '../workspace/format.ts'
 import { type Plan, unusedHours } from '../workspace/plan.ts'
 import { insertGrant, type UnusedMax } from './grant-queries.ts'
 
-/** Lifetime of the presigned PUT in seconds (D20); shorter if the store's keys expire earlier. */
+/** Lifetime of the presigned PUT in seconds; shorter if the store's keys expire earlier. */
 const grantSeconds = 15 * 60
 
 type GrantRequest = {

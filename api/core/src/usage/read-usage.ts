@@ -47,7 +47,7 @@ const trendDays = 30
 type Row = UsageCounts & { date: string; inMonth: boolean; canceledTasks: number; latencyMs: number }
 type Month = { start: Date; end: Date; quotaUsed: number }
 
-/** Usage from the daily counters, at most 31 rows (D70), and the balance. Throws if the workspace does not exist. */
+/** Usage from the daily counters, at most 31 rows, and the balance. Throws if the workspace does not exist. */
 export async function readUsage(db: Db, workspaceId: string, plan: Plan): Promise<Usage> {
   const month = await readMonth(db, workspaceId)
   if (month === undefined) throw new Error('the workspace of this usage does not exist')

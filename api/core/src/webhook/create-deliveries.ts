@@ -41,7 +41,7 @@ export async function createEventDeliveries(db: Db, event: EventDeliveries): Pro
 
 /**
  * One row per target: every endpoint that subscribes to the event (an empty list means all) and the callback URL. For a
- * disabled endpoint the row is paused (D90). If the callback URL equals the target of an enabled endpoint, it is
+ * disabled endpoint the row is paused. If the callback URL equals the target of an enabled endpoint, it is
  * delivered once, with that endpoint's secret (D62). `when`: condition, for use within a larger statement.
  */
 export function insertDeliveries(event: EventDeliveries, when: RawBuilder<boolean>): RawBuilder<unknown> {

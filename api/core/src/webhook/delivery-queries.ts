@@ -18,7 +18,7 @@ export function cancelEndpointDeliveries(db: Db, endpointId: string) {
     .execute()
 }
 
-/** Moves pending deliveries to an endpoint's new target; they count for its new host (D65). */
+/** Moves pending deliveries to an endpoint's new target; they count for its new host. */
 export function moveEndpointDeliveries(db: Db, endpointId: string, { href, host }: { href: string; host: string }) {
   return db
     .updateTable('delivery')

@@ -1,4 +1,4 @@
-// Bodies of events: flat JSON, `event` first, stored as the bytes to be signed (D63). Amounts
+// Bodies of events: flat JSON, `event` first, stored as the bytes to be signed. Amounts
 // are integers in minor units, currencies ISO 4217, dates ISO 8601.
 import type { eventCatalog } from './event-catalog.ts'
 
@@ -14,7 +14,7 @@ export type EventFields = {
   readonly [E in Exclude<keyof Catalog, TaskEvent>]: { readonly event: E; readonly fields: FieldsOf<E> }
 }[Exclude<keyof Catalog, TaskEvent>]
 
-/** Fields of `welcome`, published at verification and delivered to a first endpoint (D90). */
+/** Fields of `welcome`, published at verification and delivered to a first endpoint. */
 export const welcomeFields = { message: 'Welcome to Matte: your account is ready.' }
 
 export const buildEventBody = ({ event, fields }: EventFields): string => JSON.stringify({ event, ...fields })
@@ -32,7 +32,7 @@ export function buildTaskBody(outcome: TaskOutcome): string {
 
 type BatchOutcome = { readonly batchId: string; readonly totalCount: number; readonly successCount: number }
 
-/** Fields of `batch.completed`; canceled tasks count as failed (D52). */
+/** Fields of `batch.completed`; canceled tasks count as failed. */
 export const batchFields = ({ batchId, totalCount, successCount }: BatchOutcome) => ({
   batch_job_id: batchId,
   total_count: totalCount,

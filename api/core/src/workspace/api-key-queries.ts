@@ -14,7 +14,7 @@ type ApiKeyInput = {
   readonly createdBy?: string | null
 }
 
-/** Maximum number of working keys in a workspace (D11). */
+/** Maximum number of working keys in a workspace. */
 export const apiKeysMax = 100
 /** Keys in a list: all working ones and the latest of the others. */
 const listedMax = 1_000

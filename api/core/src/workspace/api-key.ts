@@ -1,5 +1,5 @@
 // Format of an API key (D11): `service_live_`, 32 random base62 characters and 6 base62 characters of their CRC-32,
-// which rejects a typo without a database look-up (D5).
+// which rejects a typo without a database look-up.
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 

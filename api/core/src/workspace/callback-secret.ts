@@ -1,4 +1,4 @@
-// Secret that signs a workspace's callbacks (D62): created on first use, rotated like an endpoint's (D63).
+// Secret that signs a workspace's callbacks: created on first use, rotated like an endpoint's.
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
@@ -79,5 +79,5 @@ export async function rotateCallbackSecret(
   return { signingSecret, previousUntil }
 }
 
-/** A new signing secret: `whsec_` and base64 of 32 random bytes (D60). */
+/** A new signing secret: `whsec_` and base64 of 32 random bytes. */
 export const generateSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { foldAddress } from '../address.ts'
 import type { Db } from '../db/database.ts'
 
-/** Whether a team has invited this address, which then may register if registration is by invitation (D73). */
+/** Whether a team has invited this address, which then may register if registration is by invitation. */
 export async function hasOpenInvite(db: Db, email: string): Promise<boolean> {
   const invite = await db
     .selectFrom('team_invite')

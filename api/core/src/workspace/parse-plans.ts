@@ -19,7 +19,7 @@ const someFormats: Rule = {
 }
 /** More object keys than fit in a request body of 1 MiB. */
 const batchLimitMax = 10_000
-/** Lifetime of a result URL, which must not outlive its task (D24). */
+/** Lifetime of a result URL, which must not outlive its task. */
 const retentionDaysMin = 7
 
 const rules: Readonly<Record<keyof Plan, Rule>> = {

@@ -1,6 +1,6 @@
 import type { InputFormat, OutputFormat } from './format.ts'
 
-/** Limits of a plan, all configurable (D7); `null` means no limit. */
+/** Limits of a plan, all configurable; `null` means no limit. */
 export type Plan = {
   readonly apiAccess: boolean
   /** Accepted tasks per calendar month, UTC. */
@@ -24,7 +24,7 @@ export type Plan = {
 
 export type Plans = Readonly<Record<string, Plan>>
 
-/** Hours after which an unused upload is deleted (D24). Its presigned URL expires after 15 minutes. */
+/** Hours after which an unused upload is deleted. Its presigned URL expires after 15 minutes. */
 export const unusedHours = 24
 
 const mb = 1_048_576
@@ -38,7 +38,7 @@ const paid = {
   charged: true,
 } as const
 
-/** The interface's limits, with sizes and formats of D23 and the plan `internal` of D7. */
+/** The interface's table of plans, and the plan `internal` for self-hosters. */
 export const defaultPlans: Plans = {
   free: {
     ...paid,

@@ -1,4 +1,4 @@
-/** Scopes of API keys (D12); a key created without a list gets all. */
+/** Scopes of API keys; a key created without a list gets all. */
 export const scopes = [
   'uploads:write',
   'tasks:read',

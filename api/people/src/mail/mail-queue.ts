@@ -1,6 +1,6 @@
 // A mail is a row, inserted in the transaction that causes it and sent by the dispatcher (D73). Mails that a user waits
 // for go before notifications; each class has an index. Claims of a dead dispatcher expire and are repeated. A finished
-// mail loses its address and data (D17).
+// mail loses its address and data.
 import { randomUUID } from 'node:crypto'
 import { foldAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'

@@ -104,7 +104,7 @@ type EndOfTask = {
   readonly isRecent: boolean
 }
 
-/** Skips the failure of a task that has been retried since (D33). */
+/** Skips the failure of a task that has been retried since. */
 async function takeEndOfTask(tx: Db, id: string): Promise<Taken> {
   const { rows } = await sql<EndOfTask>`
     with waiting as materialized (

@@ -8,7 +8,7 @@ type PersonalEvent = Extract<
   { event: 'welcome' | 'team.invitation' | 'referral.reward' | `security.${string}` }
 >
 
-/** Publishes an event to the user and the endpoints of the personal workspace (D62); skips an erased user. */
+/** Publishes an event to the user and the endpoints of the personal workspace; skips an erased user. */
 export async function publishPersonalEvent(
   tx: Db,
   userId: string,
@@ -20,7 +20,7 @@ export async function publishPersonalEvent(
 
 type PlanInForce = { readonly workspaceId: string; readonly plan: string; readonly message: string }
 
-/** Publishes the plan in the transaction that changes it (D72), under the lock of the workspace. */
+/** Publishes the plan in the transaction that changes it, under the lock of the workspace. */
 export const publishPlan = (tx: Db, { workspaceId, plan, message }: PlanInForce): Promise<void> =>
   publishEvent(tx, {
     event: 'subscription.updated',

@@ -55,7 +55,7 @@ type OwnPage<T extends Listed> = {
   readonly total: ListTotal
 }
 
-/** One page of a workspace's rows, newest first (D36). */
+/** One page of a workspace's rows, newest first. */
 export async function listOwn<T extends Listed>(
   db: Db,
   table: T,

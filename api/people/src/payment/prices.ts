@@ -1,4 +1,4 @@
-// Packs and plan prices from the configuration (D72). Amounts are integers in minor units of their currency.
+// Packs and plan prices from the configuration. Amounts are integers in minor units of their currency.
 import type { PricedPlan } from './provider/provider.ts'
 
 export type Pack = {

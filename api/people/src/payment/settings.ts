@@ -178,7 +178,7 @@ const refuse = (): never => {
   throw new MatteError('CONFLICT', 'This installation takes no payments.', { details: { provider: 'none' } })
 }
 
-/** Payments are disabled (D72); every change is rejected. */
+/** Payments are disabled; every change is rejected. */
 export const noProvider: PaymentProvider = {
   name: 'none',
   createCheckout: refuse,

@@ -21,7 +21,7 @@ export async function grantReward(tx: Db, { id, credits, workspaceId, userId }: 
   await publishPersonalEvent(tx, userId, { event: 'referral.reward', fields, key: id })
 }
 
-/** Rewards per referrer in this window (D88). */
+/** Rewards per referrer in this window. */
 const rewardsMax = 10
 const windowDays = 30
 

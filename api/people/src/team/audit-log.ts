@@ -14,7 +14,7 @@ type Change = {
   readonly reason?: string
 }
 
-/** Adds an entry to the audit log. Bodies and secrets are never logged (D74). */
+/** Adds an entry to the audit log. Bodies and secrets are never logged. */
 export async function recordChange(db: Db, change: Change): Promise<void> {
   await db
     .insertInto('audit_entry')

@@ -1,4 +1,4 @@
-// Invitation tokens: 256 random bits, stored as SHA-256 (D17).
+// Invitation tokens: 256 random bits, stored as SHA-256.
 
 import { hash, randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'

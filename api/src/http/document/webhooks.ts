@@ -4,7 +4,7 @@ import { webhookEvents } from '@matte/core/webhook/events'
 import type { ApiDocument } from './api-document.ts'
 import { type JsonSchema, schemaPrefix } from './example.ts'
 
-/** Headers of each attempt (D62, D63), signed by `api/core/src/webhook/signature.ts`. */
+/** Headers of each attempt, signed by `api/core/src/webhook/signature.ts`. */
 const signatureHeaders = {
   'X-Service-Signature': {
     description:

@@ -1,4 +1,4 @@
-// Operations of the developer centre that need a signed-in person: API keys (D13), the callback secret, the events.
+// Operations of the developer centre that need a signed-in person: API keys, the callback secret, the events.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'

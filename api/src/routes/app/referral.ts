@@ -48,7 +48,7 @@ const inviteSchema = {
 
 export const referralRoutes: FastifyPluginAsyncTypebox<ReferralDeps> = async (app, { db, config }) => {
   const linkOf = (code: string): string => `${config.appUrl}/register?ref=${code}`
-  // An invitation needs mail and open registration (D73).
+  // An invitation needs mail and open registration.
   const invites = config.registration === 'open' && (config.mailEnabled || config.environment === 'development')
   const refuseWithoutInvitations = (): void => {
     if (!invites) throw new MatteError('NOT_FOUND', 'Invitations are not enabled.')

@@ -1,4 +1,4 @@
-// Webhook endpoints (D60, D61). The dispatcher sends to them.
+// Webhook endpoints. The dispatcher sends to them.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
@@ -221,7 +221,7 @@ async function findOwn(db: Db, workspaceId: string, id: string): Promise<Endpoin
   return endpoint
 }
 
-/** @throws MatteError INVALID_PARAMS when the target must not be called (D66) */
+/** @throws MatteError INVALID_PARAMS when the target must not be called */
 async function readTarget(targetUrl: string, { settings, deniedNetworks }: EndpointDeps): Promise<URL> {
   const { allowedTargets } = settings.current()
   const issue = await findTargetIssue('/body/targetUrl', targetUrl, { allowedTargets, deniedNetworks })

@@ -53,7 +53,7 @@ export const taskRequest = Type.Object(
   { examples: [{ imageUrl: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg' }] },
 )
 
-/** The plan limits the number of images, not the schema (D50). */
+/** The plan limits the number of images, not the schema. */
 export const batchRequest = Type.Object(
   {
     imageUrls: Type.Array(Type.String(), {
@@ -153,7 +153,7 @@ function findMalformed(imageUrls: readonly string[]): { index: number; imageUrl:
 }
 
 /**
- * Issues that the schema cannot find: an unknown model (D38), a target that must not be called (D66), a region without
+ * Issues that the schema cannot find: an unknown model, a target that must not be called, a region without
  * area.
  */
 async function findIssues(

@@ -22,7 +22,7 @@ const example = {
   revokedAt: null,
 }
 
-/** The key is shown once; a replay lacks it (D42). */
+/** The key is shown once; a replay lacks it. */
 export const newApiKeySchema = named(
   'NewApiKey',
   {

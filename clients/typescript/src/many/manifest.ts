@@ -1,6 +1,6 @@
 // Manifest of many images: an append-only file of JSON lines, the last line of a key in force.
 //
-// `creating`  written before the creation is sent. After a crash the same body with the same key gives the same task.
+// `creating`  written before the creation is sent (A178). After a crash the same body and key give the same task.
 // `created`   the task exists.
 // `done`      the caller has taken the result.
 // A crash can tear the last line. Its step has not begun, because each step waits for its line.

@@ -95,6 +95,7 @@ export function buildCrd(podPatch: PodPatchForm = 'restricted') {
         categories: ['matte'],
       },
       scope: 'Namespaced',
+      // One version, hence no conversion webhook; a changed field gets a new name (A170).
       versions: [
         {
           name: version,

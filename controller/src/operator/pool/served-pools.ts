@@ -23,7 +23,7 @@ export type ServedPools = {
   of(pool: TritonPool): PoolService
 }
 
-/** A pool that is being deleted serves nothing; its open tasks wait for another pool (D32). */
+/** A pool that is being deleted serves nothing; its open tasks wait for another pool. */
 export function servedPools(pools: readonly TritonPool[]): ServedPools {
   const serving = pools.filter(({ metadata }) => metadata.deletionTimestamp === undefined).sort(compareAge)
   const byAge = serving.map(({ metadata }) => metadata.name)

@@ -1,4 +1,5 @@
-// The revision that a pool asks for: an existing one with the same inputs, else the newest build.
+// The revision that a pool asks for: an existing one with the same inputs, so an upgrade of the operator restarts no
+// pods (A156), else the newest build.
 import type { RolloutStatus } from '../pool/pool-status.ts'
 import { type BuildRecord, builderVersion } from './build-record.ts'
 

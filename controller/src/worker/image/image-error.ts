@@ -1,4 +1,4 @@
-/** The input itself cannot be processed, so no retry would succeed (D32). The message is for the caller. */
+/** The input itself cannot be processed, so no retry would succeed. The message is for the caller. */
 export class ImageError extends Error {
   override name = 'ImageError'
   readonly reason: 'INPUT_UNREADABLE' | 'INPUT_TOO_LARGE'

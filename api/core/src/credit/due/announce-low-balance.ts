@@ -1,4 +1,4 @@
-// Publishes `credits.low_balance` (D71) each time the balance falls below the threshold. The record of low-balance.ts
+// Publishes `credits.low_balance` each time the balance falls below the threshold. The record of low-balance.ts
 // is deleted in the same transaction.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'

@@ -9,7 +9,7 @@ const lotColumns = [
   ...(['granted', 'available', 'held', 'spent', 'expired', 'refunded', 'adjusted'] as const),
 ] as const
 
-/** Lots of a workspace, newest first. `endsAt` is later than `expires_at` in a grace period (D71). */
+/** Lots of a workspace, newest first. `endsAt` is later than `expires_at` in a grace period. */
 export function listLots(db: Db, workspaceId: string, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
   return db

@@ -17,7 +17,7 @@ const statements = [
     created_at timestamptz not null default now(),
     check (queued + processing = open_singles + open_children)
   )`,
-  // Serves claims: workspaces with queued tasks, fewest processing first (D39).
+  // Serves claims: workspaces with queued tasks, fewest processing first.
   `create index workspace_waiting on workspace (processing) where queued > 0`,
 
   `create table api_key (
@@ -219,7 +219,7 @@ const statements = [
     available boolean not null default false
   )`,
   `create unique index model_one_default on model (is_default) where is_default`,
-  // Always valid (D38), even before a controller has written its models.
+  // Always valid, even before a controller has written its models.
   `insert into model (name, pool, triton_model, is_default) values ('service-v2', 'default', 'u2netp', true)`,
 
   `create table setting (

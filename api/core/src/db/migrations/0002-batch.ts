@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Batches (D50-D52). Transactions that move children also update the batch counts, so no row count is needed.
+// Transactions that move children also update the batch counts, so no row count is needed.
 const statements = [
   `create table batch (
     id uuid primary key default gen_random_uuid(),

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 const statements = [
   `alter table task add column output jsonb`,
 
-  // Outcome of a request with an Idempotency-Key (D42). `resource_id` and `status` are null only inside the creating
+  // Outcome of a request with an Idempotency-Key. `resource_id` and `status` are null only inside the creating
   // transaction. A foreign key would lock the workspace row before the task slot is taken.
   `create table idempotency_record (
     workspace_id uuid not null,

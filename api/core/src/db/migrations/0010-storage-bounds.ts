@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Unused upload bytes per workspace (D21); the index has unused uploads only. Older grants count without bytes for the
+// Unused upload bytes per workspace; the index has unused uploads only. Older grants count without bytes for the
 // day that they live.
 const statements = [
   `alter table upload add column reserved_bytes bigint not null default 0 check (reserved_bytes >= 0)`,

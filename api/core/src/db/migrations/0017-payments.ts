@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 // Orders, subscriptions, refunds, invoices, provider events, and the sandbox's state. Amounts are integers in minor
-// units with an ISO 4217 code (D72).
+// units with an ISO 4217 code.
 const statements = [
   `alter table workspace add column billing jsonb`,
 

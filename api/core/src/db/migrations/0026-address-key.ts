@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Columns for address keys, computed by the application (D85) and filled by 0027-address-keys.ts. If the previous
+// Columns for address keys, computed by the application and filled by 0027-address-keys.ts. If the previous
 // release changes an address, a trigger removes the key and address-keys.ts restores it.
 const statements = [
   ...['app_user', 'team_invite', 'referral', 'account_request'].map(

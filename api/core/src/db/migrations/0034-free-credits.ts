@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Free credits once per mailbox, even after erasure, and rewards under review (D88).
+// Free credits once per mailbox, even after erasure, and rewards under review.
 const statements = [
   // Key of the HMACs: created once and sealed, so rotating master keys keeps it.
   `create table mailbox_key (

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-// Idempotency keys of personal operations belong to the person (D42) and are erased with them. A separate table,
+// Idempotency keys of personal operations belong to the person and are erased with them. A separate table,
 // because a new primary key on idempotency_record would block creations. The previous release still writes such keys by
 // workspace; new pods ignore them.
 const statements = [

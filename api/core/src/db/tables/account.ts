@@ -111,7 +111,7 @@ export type RegistrationInviteTable = {
   created_at: Generated<Date>
 }
 
-/** TOTP seed of a person (D16). */
+/** TOTP seed of a person. */
 export type TwoFactorTable = {
   user_id: string
   /** Sealed under the master keys with the user id as associated data. */
@@ -151,7 +151,7 @@ export type EmailChangeTable = {
   expires_at: Date
 }
 
-/** Signs access tokens (D14). Published from creation, in use from `active_at` to `retired_at`. */
+/** Signs access tokens. Published from creation, in use from `active_at` to `retired_at`. */
 export type SigningKeyTable = {
   kid: string
   public_jwk: ColumnType<Readonly<Record<string, unknown>>, string, never>
@@ -162,7 +162,7 @@ export type SigningKeyTable = {
   retired_at: Date | null
 }
 
-/** A change made by a member through the App API, or by an operator to a member (D74). */
+/** A change made by a member through the App API, or by an operator to a member. */
 export type AuditEntryTable = {
   id: Generated<string>
   workspace_id: string | null

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** A grant or purchase, spent in the order priority, expiry, age (D71). granted = the sum of the six accounts. */
+/** A grant or purchase, spent in the order priority, expiry, age. granted = the sum of the six accounts. */
 export type CreditLotTable = {
   id: Generated<string>
   workspace_id: string
@@ -76,7 +76,7 @@ export type CreditExpiryWarningTable = {
   at: Generated<Date>
 }
 
-/** A mailbox that received the free credits (D88). */
+/** A mailbox that received the free credits. */
 export type FreeCreditTable = {
   /** HMAC of `foldMailbox` of the address. */
   mailbox: Buffer

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** A mail, sent once at its due time (D73). */
+/** A mail, sent once at its due time. */
 export type MailTable = {
   id: Generated<string>
   mail_key: string | null
@@ -21,7 +21,7 @@ export type MailTable = {
   created_at: Generated<Date>
 }
 
-/** Budget of mails that strangers can cause (A108). */
+/** Budget of mails that strangers can cause. */
 export type MailRoomTable = {
   /** SHA-256 of the address key; zeros for all addresses together. */
   address: Buffer

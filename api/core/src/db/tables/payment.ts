@@ -4,7 +4,7 @@ type OrderStatus = 'pending' | 'failed' | 'canceled' | 'paid' | 'partially_refun
 
 type BillingInterval = 'month' | 'year'
 
-/** A payment: an order, a renewal, or the price of a plan change (D72). */
+/** A payment: an order, a renewal, or the price of a plan change. */
 export type PaymentOrderTable = {
   id: Generated<string>
   workspace_id: string

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** Settings that operators change at run time (D53, D67); applied on every replica within 5 s. */
+/** Settings that operators change at run time; applied on every replica within 5 s. */
 export type SettingTable = {
   name: string
   value: ColumnType<boolean | string[], string, string>

@@ -2,7 +2,7 @@ import type { Generated, JSONColumnType } from 'kysely'
 
 export type Foreground = { top: number; left: number; width: number; height: number }
 
-/** Result format with defaults filled in (D41); `task/output.ts` documents the members. */
+/** Result format with defaults filled in; `task/output.ts` documents the members. */
 export type Output = {
   format: 'png' | 'webp' | 'jpeg'
   /** `transparent`, `#rrggbb` or `#rrggbbaa`, in lower case. */
@@ -150,7 +150,7 @@ export type UploadFetchTable = {
 
 export type FetchFailure = 'UNREACHABLE' | 'STATUS' | 'TIMEOUT' | 'TOO_LARGE' | 'NO_IMAGE' | 'STORE_FAILED'
 
-/** Counters per workspace and UTC day, updated in the counted transactions (D70). */
+/** Counters per workspace and UTC day, updated in the counted transactions. */
 export type UsageDayTable = {
   workspace_id: string
   day: string

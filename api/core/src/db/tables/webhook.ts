@@ -73,7 +73,7 @@ export type DeliveryTable = {
   /** Attempts before the current retry schedule; redelivery restarts the schedule. */
   attempts_before: Generated<number>
   due_at: Generated<Date>
-  /** Due and unclaimed, updated by claims; a trigger clears it if `due_at` is in the future. */
+  /** Due and unclaimed (A57), updated by claims; a trigger clears it if `due_at` is in the future. */
   ready: Generated<boolean>
   claim: string | null
   claimed_until: Date | null

@@ -28,7 +28,10 @@ export type WorkspaceTable = {
   created_by: Generated<string | null>
   /** Set for deleted teams, which keep ledger and invoices. */
   deleted_at: Generated<Date | null>
-  /** Next look of the retention sweep; reset when the plan changes or the workspace is deleted. */
+  /**
+   * When the retention sweep looks at the workspace next (A188); reset when the plan changes or the workspace is
+   * deleted.
+   */
   retention_at: Generated<Date>
   /** Threshold set by members, if `low_balance_set`. */
   low_balance_threshold: Generated<number>
@@ -72,7 +75,7 @@ export type ApiKeyTable = {
   successor_id: Generated<string | null>
 }
 
-/** A request with an `Idempotency-Key` that succeeded with 2xx; kept for 24 h (D42). */
+/** A request with an `Idempotency-Key` that succeeded with 2xx; kept for 24 h. */
 type RememberedRequestTable = {
   method: string
   path: string

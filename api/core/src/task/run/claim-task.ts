@@ -48,7 +48,7 @@ export type Claims = {
 /** Bound on retries after other workers took the task, far above the number of workers. */
 const triesMax = 32
 
-/** Claims the next tasks for these models: one or more of the same workspace, in the order of single claims. */
+/** Claims the next tasks for these models: one or more of the same workspace (A190), in the order of single claims. */
 export async function claimNextTasks(db: Db, options: ClaimOptions): Promise<Claims> {
   for (let tries = 0; tries < triesMax; tries++) {
     const rows = await tryClaim(db, options, tries % 2 === 0)

@@ -21,7 +21,7 @@ type AttemptOutcome = 'waiting' | EndedTask | 'lost'
 
 /**
  * Ends a failed attempt. An input failure ends the run; any other is retried after 1, 5, 15 and 60 s and ends the run
- * with the fifth attempt (D32). Holds the lock of the workspace, as every writer of history does.
+ * with the fifth attempt. Holds the lock of the workspace, as every writer of history does.
  */
 export async function failAttempt(
   db: Db,

@@ -1,4 +1,4 @@
-// Publishes tasks whose attempts are exhausted to the dead-letter stream (D35). The message is published before it is
+// Publishes tasks whose attempts are exhausted to the dead-letter stream. The message is published before it is
 // recorded; after a crash in between it is published again, and the stream rejects the duplicate by its id.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'

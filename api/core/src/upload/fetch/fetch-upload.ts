@@ -51,7 +51,7 @@ export async function requestFetch(
     workspaceId,
     plan,
     objectKey,
-    contentType: 'application/octet-stream', // tasks look at the bytes alone (D22)
+    contentType: 'application/octet-stream', // tasks look at the bytes alone
     expiresInSeconds: storeSeconds,
     reservedBytes: plan.maxFileSizeBytes,
   })

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
 
-/** Paused deliveries kept per endpoint (D90). */
+/** Paused deliveries kept per endpoint. */
 const pausedMax = 100_000
 const endpointsMax = 100
 /** Deliveries per statement. */

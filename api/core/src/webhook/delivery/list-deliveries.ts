@@ -1,4 +1,3 @@
-// Lists of deliveries (D36).
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { countRows, type ListTotal, type PageRequest } from '../../db/page.ts'

@@ -1,5 +1,5 @@
 // Resends deliveries that failed in a span of time, after an outage of the receiver: exhausted deliveries, those that
-// wait for a retry, and paused ones (D90). Samples are not resent. It works in parts, each a transaction under the
+// wait for a retry, and paused ones. Samples are not resent. It works in parts, each a transaction under the
 // workspace's lock, so creations and claims do not wait for long. If this process dies, repeating the request does the
 // rest.
 //

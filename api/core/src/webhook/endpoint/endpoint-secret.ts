@@ -1,4 +1,4 @@
-// Secret of an endpoint (D63): rotated by its owner, opened to sign a delivery.
+// Secret of an endpoint: rotated by its owner, opened to sign a delivery.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type MasterKeys, seal, unseal } from '../../runtime/seal.ts'

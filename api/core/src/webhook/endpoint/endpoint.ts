@@ -1,4 +1,4 @@
-// Rules of webhook endpoints (D60 to D63). Waiting deliveries follow an endpoint's change in a separate statement,
+// Rules of webhook endpoints. Waiting deliveries follow an endpoint's change in a separate statement,
 // because an attempt locks delivery, then endpoint, and the opposite order could deadlock. If the process dies in
 // between, the dispatcher reads the endpoint's row anyway.
 import { randomUUID } from 'node:crypto'
@@ -31,7 +31,7 @@ import {
 import { pauseEndpointDeliveries } from './pause-deliveries.ts'
 import { welcomeFirstListener } from './welcome.ts'
 
-/** D60; it also bounds the rows per event. */
+/** Endpoints of a workspace, and so the deliveries of one event. */
 const endpointsMax = 100
 
 type EndpointInput = {

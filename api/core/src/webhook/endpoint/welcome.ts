@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { buildEventBody, welcomeFields } from '../event-fields.ts'
 
-/** Age of a personal workspace up to which its first listener gets `welcome`, in days (D90). */
+/** Age of a personal workspace up to which its first listener gets `welcome`, in days. */
 const welcomeDays = 7
 
 /**

@@ -1,5 +1,5 @@
 // Stores an event for the workspace's stream, in the transaction that makes it true. Without a stream in the last hour
-// this reads one row by its key and writes nothing.
+// this reads one row by its key and writes nothing. Streams need no endpoint, so they have no deliveries (A177).
 import { type RawBuilder, sql } from 'kysely'
 
 /** Identifies an event, so that a repeated insert is a no-op. */

@@ -1,4 +1,4 @@
-// Checks the target URL of a webhook (D66, D67) after the WHATWG parser has normalised it. Creation uses
+// Checks the target URL of a webhook after the WHATWG parser has normalised it. Creation uses
 // `checkTargetUrl`; delivery applies the same rules, and the addresses are checked again on connect.
 import { isIP } from 'node:net'
 import { isDialable } from './address.ts'

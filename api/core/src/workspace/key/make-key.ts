@@ -1,4 +1,4 @@
-// Creates and rolls API keys of members (D11, D13). Locks the workspace first, so creations, rolls and the removal of a
+// Creates and rolls API keys of members. Locks the workspace first, so creations, rolls and the removal of a
 // member are serialised.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'

@@ -1,4 +1,4 @@
-// Slots for children of batches, which have a limit separate from single tasks (D39).
+// Slots for children of batches, which have a limit separate from single tasks.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'

@@ -1,4 +1,4 @@
-// Quota of a plan: accepted tasks per calendar month, UTC (D40), counted in the workspace's row.
+// Quota of a plan: accepted tasks per calendar month, UTC, counted in the workspace's row.
 import { sql } from 'kysely'
 import { type Details, MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'

@@ -1,4 +1,4 @@
-// Slot of a single task, taken by its creation and by each retry (D39).
+// Slot of a single task, taken by its creation and by each retry.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'

@@ -1,4 +1,4 @@
-// Changes a password, by a mailed token or for a signed-in user. Other sessions end (D14).
+// Changes a password, by a mailed token or for a signed-in user. Other sessions end.
 import { randomUUID } from 'node:crypto'
 import { hashAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'
@@ -49,7 +49,7 @@ export async function resetPassword(
   })
 }
 
-/** Verifies the address and discards name and referral code: a stranger may have registered the address (D92). */
+/** Verifies the address and discards name and referral code: a stranger may have registered the address. */
 async function discardRegistration(tx: Db, account: Parameters<typeof openAccount>[1]): Promise<void> {
   const { userId } = account
   await dropRegisteredPasswords(tx, userId)

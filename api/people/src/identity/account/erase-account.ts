@@ -23,7 +23,7 @@ type Leaving = { readonly userId: string; readonly code: string | undefined }
 
 /**
  * Erases the account and closes its personal workspace and each team whose only member it is. Open tasks of a closed
- * workspace finish, then the sweep deletes them. API keys that the user created for teams are revoked (D11).
+ * workspace finish, then the sweep deletes them. API keys that the user created for teams are revoked.
  * @throws MatteError CONFLICT: last owner of a team with other members, or an active subscription, open order or open
  *   refund; INVALID_PARAMS, RATE_LIMIT_EXCEEDED: the code
  */

@@ -1,7 +1,7 @@
 // Handles account requests, one transaction each; any replica can handle one.
 //
 // A stranger can register an address before or after its owner, so each link works only with the password of the
-// registration that sent it (D92). A second registration with another password, while a link may be in the mailbox,
+// registration that sent it. A second registration with another password, while a link may be in the mailbox,
 // removes password, name and referral code. After a day without a click, the newer registration replaces the older one.
 import { foldAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'

@@ -1,4 +1,4 @@
-// Rejects easily guessed passwords (D15): common ones, and lengthened short ones. No rule on character classes.
+// Rejects easily guessed passwords: common ones, and lengthened short ones. No rule on character classes.
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { commonPasswordList } from './common-password-list.ts'
 

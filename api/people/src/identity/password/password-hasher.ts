@@ -1,4 +1,4 @@
-// Argon2id with the parameters of D15. A hash takes 19 MiB and a core for some 10 ms; `atOnce` bounds both. A turn also
+// Argon2id with 19 MiB and 2 passes. A hash takes 19 MiB and a core for some 10 ms; `atOnce` bounds both. A turn also
 // covers the queries around the hash, so hundreds of logins do not crowd the database before the first is hashed. Turns
 // are fair by network, client and account (A148).
 

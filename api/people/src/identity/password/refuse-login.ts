@@ -15,7 +15,7 @@ type WrongPassword = {
   readonly client: SignInClient
 }
 
-/** Records a wrong password, and warns the owner after many (D15). */
+/** Records a wrong password, and warns the owner after many. */
 export async function refuseLogin(db: Db, masterKeys: MasterKeys, wrong: WrongPassword): Promise<void> {
   const { method, owner, account, failures, client } = wrong
   await db.transaction().execute(async (tx) => {

@@ -1,4 +1,4 @@
-// Refresh tokens (D14): opaque, stored as SHA-256. Each is derived from its predecessor and a master key, so a repeated
+// Refresh tokens: opaque, stored as SHA-256. Each is derived from its predecessor and a master key, so a repeated
 // refresh gets the same response although no token is stored.
 import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { type MasterKeys, UnsealError } from '@matte/core/runtime/seal'

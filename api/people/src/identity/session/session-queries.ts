@@ -27,7 +27,7 @@ export type ListedSession = Awaited<ReturnType<typeof listSessions>>[number]
 export const countSessions = (db: Db, userId: string): Promise<ListTotal> =>
   countRows(db, live(db, userId).select('id'))
 
-/** Returns false if the user has no such live session. Every replica enforces it within 5 s (D14). */
+/** Returns false if the user has no such live session. Every replica enforces it within 5 s. */
 export async function endSession(db: Db, userId: string, sessionId: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('session')

@@ -37,7 +37,7 @@ export async function startSession(tx: Db, { userId, method, workspaceId, client
   return row && ({ ...row, refreshToken } satisfies StartedSession)
 }
 
-/** Lifetime of a session in days, regardless of refreshes (D14). */
+/** Lifetime of a session in days, regardless of refreshes. */
 export const sessionDays = 30
 
 type Beginning = {

@@ -1,4 +1,4 @@
-// Switches two-factor login on and off (D16). The callers have checked the password.
+// Switches two-factor login on and off. The callers have checked the password.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'

@@ -1,4 +1,4 @@
-// Recovery codes (D16): ten, each valid once. Their 120 random bits allow a plain hash (ASVS 6.5.2 requires 112) and
+// Recovery codes: ten, each valid once. Their 120 random bits allow a plain hash (ASVS 6.5.2 requires 112) and
 // one indexed lookup. Shorter codes would need a password hash per comparison.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'

@@ -17,7 +17,7 @@ type CodeOutcome =
 
 type Given = { readonly userId: string; readonly code: string }
 
-/** Spends a code (D16) or counts a wrong one. The caller commits in both cases, then throws `codeRefused`. */
+/** Spends a code or counts a wrong one. The caller commits in both cases, then throws `codeRefused`. */
 export async function takeCode(tx: Db, masterKeys: MasterKeys, { userId, code }: Given): Promise<CodeOutcome> {
   const row = await lockTwoFactor(tx, userId)
   if (row === undefined || row.enabled_at === null) return { state: 'off' }

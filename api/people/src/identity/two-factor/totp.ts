@@ -1,4 +1,4 @@
-// TOTP codes (D16, RFC 6238): six digits, a new code every 30 seconds.
+// TOTP codes (RFC 6238): six digits, a new code every 30 seconds.
 import { Secret, TOTP } from 'otpauth'
 
 const periodSeconds = 30

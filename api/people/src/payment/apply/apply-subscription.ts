@@ -73,7 +73,7 @@ export async function announceSeen({ tx }: ApplyContext, { before, after, isChar
   await announceNext(tx, after.id)
 }
 
-/** Notifies the payers of the plan of the next payment. No webhook is sent: the current plan stays (D72). */
+/** Notifies the payers of the plan of the next payment. No webhook is sent: the current plan stays. */
 export async function announceNext(tx: Db, subscriptionId: string): Promise<void> {
   const subscription = await findSubscriptionBy(tx, 'id', subscriptionId)
   const paid = await findLatestPeriod(tx, subscriptionId)

@@ -1,4 +1,4 @@
-// Credits of a plan payment: one grant per month of the paid period, when the month begins (D71). Months are counted
+// Credits of a plan payment: one grant per month of the paid period, when the month begins. Months are counted
 // back from the end of the period, so payments with the same end share their months.
 import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import { addMonths, shareDown, shareUp } from '../provider/arithmetic.ts'

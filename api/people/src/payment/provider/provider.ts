@@ -1,4 +1,4 @@
-// Interface of payment providers (D72). A provider's event is only a hint: its subject is read again from the provider,
+// Interface of payment providers. A provider's event is only a hint: its subject is read again from the provider,
 // and those facts are applied. Events may therefore arrive late, twice and in any order (A94).
 import type { IncomingHttpHeaders } from 'node:http'
 

@@ -34,7 +34,7 @@ export async function toSignedIn({ db, issuer }: Pick<AuthDeps, 'db' | 'issuer'>
 export const linkRefused = (): MatteError =>
   new MatteError('AUTH_INVALID_TOKEN', 'This link is invalid or has expired: ask for a new one.')
 
-/** @throws MatteError NOT_FOUND when the installation does not have this operation (D73) */
+/** @throws MatteError NOT_FOUND when the installation does not have this operation */
 export function requireOn(isOn: boolean): void {
   if (!isOn) throw new MatteError('NOT_FOUND', 'There is nothing here.')
 }

@@ -99,7 +99,7 @@ type VerifyDeps = Pick<AuthDeps, 'db' | 'masterKeys' | 'hasher' | 'freeCredits'>
   readonly nudge: Pick<Nudge, 'delivery'>
 }
 
-/** Undefined when the token is invalid (D92). @throws MatteError AUTH_INVALID_TOKEN, RATE_LIMIT_EXCEEDED */
+/** Undefined when the token is invalid. @throws MatteError AUTH_INVALID_TOKEN, RATE_LIMIT_EXCEEDED */
 export async function verifyByRequest(
   deps: VerifyDeps,
   request: FastifyRequest,

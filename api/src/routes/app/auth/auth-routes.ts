@@ -32,7 +32,7 @@ export const authRoutes: FastifyPluginAsync<AuthRouteDeps> = async (app, deps) =
 export function toAuthDeps({ db, config, signingKeys, ...deps }: AuthRouteDeps) {
   const { hasher, signIn, accountRequests, nudge } = deps
   const { masterKeys, appUrl, publicUrl: issuer, plans, registration } = config
-  // Without a mail server, development logs mails and production sends none (D73).
+  // Without a mail server, development logs mails and production sends none.
   const mails = config.mailEnabled || config.environment !== 'production'
   return {
     ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge },

@@ -1,5 +1,3 @@
-// Two-factor login (D16).
-
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { finishLogin } from '@matte/people/identity/login/finish-login'

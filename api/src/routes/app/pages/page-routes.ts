@@ -1,4 +1,4 @@
-// Pages for installations without a web app (D91): the links in mails, and the sandbox's checkout.
+// Pages for installations without a web app: the links in mails, and the sandbox's checkout.
 import type { ErrorCode } from '@matte/core/error'
 import type { FastifyPluginAsync } from 'fastify'
 import { readForms } from '../../../pages/form-page.ts'

@@ -129,7 +129,7 @@ const acceptRoute: FastifyPluginAsyncTypebox<Pick<InviteDeps, 'db'>> = async (ap
   })
 }
 
-/** @throws MatteError NOT_FOUND in production without a mail server (D73) */
+/** @throws MatteError NOT_FOUND in production without a mail server */
 function requireMail({ environment, mailEnabled }: InviteDeps['config']): void {
   if (environment === 'production' && !mailEnabled) {
     throw new MatteError('NOT_FOUND', 'Invitations are switched off: this service sends no mail.')

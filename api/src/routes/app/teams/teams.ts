@@ -1,4 +1,4 @@
-// Teams: workspaces with several members (D10). Tasks, keys and payments of a team use the other paths with a token for
+// Teams: workspaces with several members. Tasks, keys and payments of a team use the other paths with a token for
 // it.
 
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'

@@ -1,5 +1,5 @@
 // The conditions Reconciling and Stalled of kstatus, which Flux and Helm read. kstatus takes the first True one, so at
-// most one is True.
+// most one is True. After a rollback a pool is Ready and Stalled: it serves, but not what its spec asks for (A169).
 import type { ConditionAnswer } from '../conditions.ts'
 import type { StatusInput } from './observation.ts'
 import type { Problem } from './problems.ts'

@@ -1,4 +1,4 @@
-// The built-in provider (D72): stored state, and events signed like Stripe's that can fail, repeat or change order.
+// The built-in provider: stored state, and events signed like Stripe's that can fail, repeat or change order.
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { addMonths, shareDown } from '../arithmetic.ts'

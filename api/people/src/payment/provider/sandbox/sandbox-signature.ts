@@ -1,4 +1,4 @@
-// Signatures of events and of checkout links. A link pays or cancels one order (D91), and order ids are not secret.
+// Signatures of events and of checkout links. A link pays or cancels one order, and order ids are not secret.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { MasterKeys } from '@matte/core/runtime/seal'
