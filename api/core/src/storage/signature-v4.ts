@@ -1,4 +1,4 @@
-// AWS Signature Version 4 for headers and URLs, in a third of the time of the SDK's signer (A43). The tests compare the
+// AWS Signature Version 4 for headers and URLs; the SDK's signer is slower (A43). The tests compare the
 // results with the AWS SDK's, byte for byte.
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
