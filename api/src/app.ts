@@ -40,7 +40,7 @@ import { refuseOverload } from './limit/capacity.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
 import { warnOfUntrustedForwarding } from './limit/forwarded-for.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
-import type { AttemptWaits, FetchWaits, TaskWaits } from './long-poll.ts'
+import type { AttemptPoll, FetchPoll, TaskPoll } from './long-poll.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
@@ -72,9 +72,9 @@ type AppDeps = {
   readonly usage: Pick<KeyUsage, 'note'>
   readonly signingKeys: Pick<SigningKeysCache, 'current'>
   readonly accountRequests: Pick<Loop, 'wake'>
-  readonly waits: Pick<TaskWaits, 'wait' | 'end'>
-  readonly attempts: Pick<AttemptWaits, 'wait' | 'end'>
-  readonly fetches: Pick<FetchWaits, 'wait' | 'end'>
+  readonly taskPoll: Pick<TaskPoll, 'wait' | 'end'>
+  readonly attemptPoll: Pick<AttemptPoll, 'wait' | 'end'>
+  readonly fetchPoll: Pick<FetchPoll, 'wait' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
   readonly webhookStreams: Pick<WebhookStreams, 'open'>
@@ -116,9 +116,9 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   addIdempotency(app, db)
   closeConnectionsWhileStopping(app, deps.stopping)
   app.addHook('preClose', async () => {
-    deps.waits.end()
-    deps.attempts.end()
-    deps.fetches.end()
+    deps.taskPoll.end()
+    deps.attemptPoll.end()
+    deps.fetchPoll.end()
   })
   app.setErrorHandler(createErrorHandler(metrics.countError))
   await documentRoutes(app, config)

@@ -7,13 +7,13 @@ import type { Bucket } from '@matte/core/storage/bucket'
 import { type FetchedUpload, fetchWaitMs, requestFetch, settleFetch } from '@matte/core/upload/fetch/fetch-upload'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { capacityExceeded } from './errors/error-handler.ts'
-import type { FetchWaits } from './long-poll.ts'
+import type { FetchPoll } from './long-poll.ts'
 
 export type FetchUploadDeps = {
   readonly db: Db
   readonly bucket: Pick<Bucket, 'presignOwnPut'>
   readonly nudge: Pick<Nudge, 'fetch'>
-  readonly fetches: Pick<FetchWaits, 'wait'>
+  readonly fetchPoll: Pick<FetchPoll, 'wait'>
   /** UPLOADS_FETCH_URLS. */
   readonly fetchUrls: boolean
   readonly deniedNetworks: readonly string[]
@@ -29,14 +29,14 @@ type Wanted = {
 
 /** @throws MatteError CONFLICT without the setting; others as `requestFetch` and `settleFetch` */
 export async function fetchUpload(deps: FetchUploadDeps, request: FastifyRequest, wanted: Wanted) {
-  const { db, bucket, nudge, fetches, fetchUrls, deniedNetworks } = deps
+  const { db, bucket, nudge, fetchPoll, fetchUrls, deniedNetworks } = deps
   const { url, path, gone } = wanted
   if (!fetchUrls) throw fetchesNothing()
   const { workspaceId, planLimits: plan } = request.caller
   const fetch = await requestFetch(db, bucket, { workspaceId, plan, url, path, deniedNetworks })
   nudge.fetch(fetch.id)
   request.releaseSlot()
-  const ended = await fetches.wait(fetch.id, { waitMs: fetchWaitMs, signal: gone, holders: request.holders })
+  const ended = await fetchPoll.wait(fetch.id, { waitMs: fetchWaitMs, signal: gone, holders: request.holders })
   const upload: FetchedUpload = await settleFetch(db, fetch, { plan, ended: ended ?? undefined })
   if (ended === null) throw capacityExceeded()
   return upload

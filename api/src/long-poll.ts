@@ -17,7 +17,7 @@ const everyMs = 100
 /** Open waits per process, a quarter per holder. */
 const waitsMax = 1_000
 
-export type RowWaits<R> = Service & {
+export type LongPoll<R> = Service & {
   /** Undefined after `waitMs`, after the signal, or when the process stops. Null when too many already wait. */
   wait(id: string, wanted: Wanted): Promise<R | undefined | null>
   end(): void
@@ -31,14 +31,14 @@ type Wanted = {
 
 type Wait<R> = { readonly id: string; readonly ended: (row: R) => void }
 
-type RowWaitsOptions<R> = {
+type LongPollOptions<R> = {
   readonly name: string
   /** Returns the rows that are ready. */
   readonly read: (ids: readonly string[]) => Promise<readonly R[]>
   readonly logger: Logger
 }
 
-export function rowWaits<R extends { readonly id: string }>({ name, read, logger }: RowWaitsOptions<R>): RowWaits<R> {
+export function longPoll<R extends { readonly id: string }>({ name, read, logger }: LongPollOptions<R>): LongPoll<R> {
   const waits = new Set<Wait<R>>()
   const slots = new SlotPool(waitsMax)
   const ending = new AbortController()
@@ -81,17 +81,17 @@ export function rowWaits<R extends { readonly id: string }>({ name, read, logger
   return { ...inner, wait, end: () => ending.abort() }
 }
 
-export type TaskWaits = RowWaits<ShownTask>
+export type TaskPoll = LongPoll<ShownTask>
 
-export const taskWaits = (db: Db, logger: Logger): TaskWaits =>
-  rowWaits({ name: 'task-waits', read: (ids) => findEndedTasks(db, ids), logger })
+export const taskPoll = (db: Db, logger: Logger): TaskPoll =>
+  longPoll({ name: 'task-waits', read: (ids) => findEndedTasks(db, ids), logger })
 
-export type AttemptWaits = RowWaits<ShownDelivery>
+export type AttemptPoll = LongPoll<ShownDelivery>
 
-export const attemptWaits = (db: Db, logger: Logger): AttemptWaits =>
-  rowWaits({ name: 'attempt-waits', read: (ids) => findAttemptedDeliveries(db, ids), logger })
+export const attemptPoll = (db: Db, logger: Logger): AttemptPoll =>
+  longPoll({ name: 'attempt-waits', read: (ids) => findAttemptedDeliveries(db, ids), logger })
 
-export type FetchWaits = RowWaits<EndedFetch>
+export type FetchPoll = LongPoll<EndedFetch>
 
-export const fetchWaits = (db: Db, logger: Logger): FetchWaits =>
-  rowWaits({ name: 'fetch-waits', read: (ids) => findEndedFetches(db, ids), logger })
+export const fetchPoll = (db: Db, logger: Logger): FetchPoll =>
+  longPoll({ name: 'fetch-waits', read: (ids) => findEndedFetches(db, ids), logger })

@@ -26,7 +26,7 @@ import { keyUsage } from './auth/key-usage.ts'
 import { accountRequests, addressKeys, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/rate-limiter.ts'
-import { attemptWaits, fetchWaits, taskWaits } from './long-poll.ts'
+import { attemptPoll, fetchPoll, taskPoll } from './long-poll.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskStreams } from './stream/task-streams.ts'
@@ -97,9 +97,9 @@ function sharedLoops({ db, bucket, logger }: SharedDeps) {
     settings: settingsCache(db, logger),
     probe: storeProbe(bucket, logger),
     usage: keyUsage(db, logger),
-    waits: taskWaits(db, logger),
-    attempts: attemptWaits(db, logger),
-    fetches: fetchWaits(db, logger),
+    taskPoll: taskPoll(db, logger),
+    attemptPoll: attemptPoll(db, logger),
+    fetchPoll: fetchPoll(db, logger),
     requests: requestCounter(db, logger),
   }
 }

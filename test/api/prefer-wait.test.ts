@@ -1,4 +1,4 @@
-import { taskWaits } from '@matte/api/long-poll'
+import { taskPoll } from '@matte/api/long-poll'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
@@ -147,7 +147,7 @@ describe('waits of a process', () => {
 
   it('are limited to a quarter per workspace, and per member over all workspaces', async () => {
     const { db } = world
-    const waits = taskWaits(db, pino({ level: 'silent' }))
+    const waits = taskPoll(db, pino({ level: 'silent' }))
     const { id } = await givenTask(db, await givenWorkspace(db))
     const wait = (...holders: string[]) => waits.wait(id, { waitMs: 600_000, signal: never, holders })
     const open = Array.from({ length: 250 }, (_, i) => wait(`workspace ${i % 5}`, 'person'))
@@ -159,7 +159,7 @@ describe('waits of a process', () => {
 
   it('are bounded, end with their caller, and can all be ended at once', async () => {
     const { db } = world
-    const waits = taskWaits(db, pino({ level: 'silent' }))
+    const waits = taskPoll(db, pino({ level: 'silent' }))
     await waits.start()
     const { id } = await givenTask(db, await givenWorkspace(db))
     const gone = new AbortController()

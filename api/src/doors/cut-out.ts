@@ -17,7 +17,7 @@ import type { FastifyRequest } from 'fastify'
 import { capacityExceeded } from '../errors/error-handler.ts'
 import { goneSignal } from '../fetch-upload.ts'
 import type { ApiMetrics } from '../http/metrics.ts'
-import type { TaskWaits } from '../long-poll.ts'
+import type { TaskPoll } from '../long-poll.ts'
 import type { ModelCache } from '../model-cache.ts'
 import { inMaintenance, storeOf } from '../routes/shared/task-request.ts'
 import type { ByteBudget } from './byte-budget.ts'
@@ -37,7 +37,7 @@ export type DoorDeps = ImageDeps & {
   readonly models: ModelCache
   readonly nudge: Nudge
   readonly metrics: ApiMetrics
-  readonly waits: Pick<TaskWaits, 'wait'>
+  readonly taskPoll: Pick<TaskPoll, 'wait'>
   readonly maxWaitSeconds: number
   readonly budget: ByteBudget
 }
@@ -152,7 +152,7 @@ async function awaitEnd(deps: DoorDeps, request: FastifyRequest, { task, gone }:
   request.releaseSlot()
   const { holders } = request
   const waitMs = deps.maxWaitSeconds * 1_000
-  const ended = gone.aborted ? undefined : await deps.waits.wait(task.id, { waitMs, signal: gone, holders })
+  const ended = gone.aborted ? undefined : await deps.taskPoll.wait(task.id, { waitMs, signal: gone, holders })
   if (ended) return { ended }
   const current = await cancelUnlessEnded(deps, request.caller.workspaceId, task.id)
   if (ended === null) throw capacityExceeded()

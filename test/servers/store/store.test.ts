@@ -14,7 +14,7 @@ import { type Stack, useStack } from '../../support/stack.ts'
 import { sharedStore } from '../../support/store.ts'
 import { attemptsOf, download, eventsOf, submit, untilStatus } from '../../support/tasks.ts'
 import { until } from '../../support/until.ts'
-import { type FarAway, type StoreFront, slowDown, startFarAway, startStoreFront, tooMany } from './front.ts'
+import { type FarAway, type StoreProxy, slowDown, startFarAway, startStoreProxy, tooMany } from './store-proxy.ts'
 
 const modelAt = ({ address }: Fake): string =>
   JSON.stringify([{ name: 'service-v2', tritonModel: 'u2netp', addresses: [address], default: true }])
@@ -35,23 +35,23 @@ async function expectOneEach({ db, bucket, client }: Stack, receiver: Receiver, 
 
 describe('a store that', () => {
   const stack = useStack({ processes: [] })
-  let front: StoreFront
+  let proxy: StoreProxy
   let triton: Fake
   let receiver: Receiver
 
   beforeAll(async () => {
-    ;[front, triton, receiver] = await Promise.all([
-      startStoreFront(sharedStore().endpoint),
+    ;[proxy, triton, receiver] = await Promise.all([
+      startStoreProxy(sharedStore().endpoint),
       startFake(),
       startReceiver(),
     ])
-    await stack.start('api', { S3_ENDPOINT: front.url })
-    await stack.start('worker', { S3_ENDPOINT: front.url, MODELS_STATIC: modelAt(triton) })
+    await stack.start('api', { S3_ENDPOINT: proxy.url })
+    await stack.start('worker', { S3_ENDPOINT: proxy.url, MODELS_STATIC: modelAt(triton) })
     await stack.start('dispatcher')
   })
   afterAll(async () => {
-    front?.refuse(() => undefined)
-    await Promise.all([front?.close(), triton?.kill(), receiver?.close()])
+    proxy?.refuse(() => undefined)
+    await Promise.all([proxy?.close(), triton?.kill(), receiver?.close()])
   })
 
   const refusedWith = (act: Promise<unknown>): Promise<ApiError> =>
@@ -67,18 +67,18 @@ describe('a store that', () => {
       await writeSetting(db, 'dispatchPaused', true)
       const tasks = await Promise.all(Array.from({ length: 3 }, () => submit(client, { callbackUrl: receiver.url })))
       const imageUrl = await client.upload(lemur())
-      const before = front.requests.length
-      front.refuse(({ method }) => (method === 'GET' ? refusal : undefined))
+      const before = proxy.requests.length
+      proxy.refuse(({ method }) => (method === 'GET' ? refusal : undefined))
       const error = await refusedWith(client.createTask({ imageUrl }))
       expect(error).toMatchObject({ status: 503, code: 'TASK_STORAGE_UNAVAILABLE' })
       expect(Number(error.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       await writeSetting(db, 'dispatchPaused', false)
       // Each of five attempts would ask twice.
       await until('each task was refused more often than it has attempts', () => {
-        const refused = front.requests.slice(before).filter(({ outcome }) => outcome === 'refused')
+        const refused = proxy.requests.slice(before).filter(({ outcome }) => outcome === 'refused')
         return refused.length > (tasks.length + 1) * 2 * 6
       })
-      front.refuse(() => undefined)
+      proxy.refuse(() => undefined)
       for (const { id } of tasks) await untilStatus(client, id, 'succeeded')
       await expectOneEach(
         stack,
@@ -90,14 +90,14 @@ describe('a store that', () => {
 
   it('answers every write of a result with 503: no task loses an attempt', async () => {
     const { client } = stack
-    const before = front.requests.length
-    front.refuse(({ method, key }) => (method === 'PUT' && key.startsWith('results/') ? slowDown : undefined))
+    const before = proxy.requests.length
+    proxy.refuse(({ method, key }) => (method === 'PUT' && key.startsWith('results/') ? slowDown : undefined))
     const task = await submit(client, { callbackUrl: receiver.url })
     await until('the result was refused more often than the task has attempts', () => {
-      const refused = front.requests.slice(before).filter(({ outcome }) => outcome === 'refused')
+      const refused = proxy.requests.slice(before).filter(({ outcome }) => outcome === 'refused')
       return refused.length > 2 * 6
     })
-    front.refuse(() => undefined)
+    proxy.refuse(() => undefined)
     await untilStatus(client, task.id, 'succeeded')
     await expectOneEach(stack, receiver, [task.id])
   })
@@ -105,7 +105,7 @@ describe('a store that', () => {
   it('throttles a third of all requests: callers see only documented answers, and every task succeeds once', async () => {
     const { client } = stack
     let asked = 0
-    front.refuse(() => (asked++ % 3 === 0 ? slowDown : undefined))
+    proxy.refuse(() => (asked++ % 3 === 0 ? slowDown : undefined))
     const others = new Set<string>()
     const create = async (): Promise<Task> => {
       const key = randomUUID()
@@ -123,7 +123,7 @@ describe('a store that', () => {
     }
     const tasks = await Promise.all(Array.from({ length: 12 }, create))
     for (const { id } of tasks) await untilStatus(client, id, 'succeeded')
-    front.refuse(() => undefined)
+    proxy.refuse(() => undefined)
     for (const other of others) expect(['503 TASK_STORAGE_UNAVAILABLE', '409 CONFLICT']).toContain(other)
     await expectOneEach(
       stack,
@@ -135,7 +135,7 @@ describe('a store that', () => {
   it('loses a node in the middle of reads and writes: each is repeated on another', async () => {
     const { client } = stack
     const lost = new Set<string>()
-    front.cut(({ method, key }) => {
+    proxy.cut(({ method, key }) => {
       const transfer = `${method} ${key}`
       const isFirst = !lost.has(transfer) && (method === 'GET' || key.startsWith('results/'))
       if (isFirst) lost.add(transfer)
@@ -143,7 +143,7 @@ describe('a store that', () => {
     })
     const tasks = await Promise.all(Array.from({ length: 4 }, () => submit(client, { callbackUrl: receiver.url })))
     for (const { id } of tasks) await untilStatus(client, id, 'succeeded')
-    front.cut(() => false)
+    proxy.cut(() => false)
     expect(lost.size).toBeGreaterThanOrEqual(tasks.length * 2)
     await expectOneEach(
       stack,
@@ -155,9 +155,9 @@ describe('a store that', () => {
   it("loses a node in the middle of a caller's upload: the upload fails, stores nothing, and can be repeated", async () => {
     const { client, bucket } = stack
     const grant = await client.presign({ fileName: 'photo.png', contentType: 'image/png' })
-    front.cut(({ method }) => method === 'PUT')
+    proxy.cut(({ method }) => method === 'PUT')
     await expect(put(grant, lemur())).rejects.toThrow(/503|fetch failed|terminated/)
-    front.cut(() => false)
+    proxy.cut(() => false)
     expect(await bucket.keys(grant.objectKey)).toEqual([])
     const error = await refusedWith(client.createTask({ imageUrl: grant.objectKey }))
     expect(error).toMatchObject({ status: 403, code: 'TASK_INPUT_FORBIDDEN' })

@@ -15,7 +15,7 @@ import { eventsOf } from '@matte/core/webhook/event-types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { applyPreference, readWaitSeconds } from '../../http/prefer.ts'
-import type { AttemptWaits } from '../../long-poll.ts'
+import type { AttemptPoll } from '../../long-poll.ts'
 import { parseDay, readListQuery, readPage } from '../../paging.ts'
 import {
   deliveryQuery,
@@ -34,7 +34,7 @@ export type DeliveryDeps = {
   readonly surface: ApiSurface
   readonly db: Db
   readonly nudge: Pick<Nudge, 'delivery'>
-  readonly attempts: Pick<AttemptWaits, 'wait'>
+  readonly attemptPoll: Pick<AttemptPoll, 'wait'>
   /** Longest wait for a test, in seconds, unless the caller prefers less. */
   readonly maxWaitSeconds: number
 }
@@ -223,14 +223,14 @@ async function readDeliveries(db: Db, source: Source, query: Static<typeof deliv
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /** Waits for the dispatcher to record the attempt; this process sends nothing. */
-async function waitForAttempt({ attempts, maxWaitSeconds }: DeliveryDeps, id: string, { request, reply }: Exchange) {
+async function waitForAttempt({ attemptPoll, maxWaitSeconds }: DeliveryDeps, id: string, { request, reply }: Exchange) {
   const preferred = readWaitSeconds(request.headers.prefer)
   const seconds = Math.min(preferred ?? maxWaitSeconds, maxWaitSeconds)
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
   request.releaseSlot()
   const { holders } = request
-  const attempted = await attempts.wait(id, { waitMs: seconds * 1_000, signal: gone.signal, holders })
+  const attempted = await attemptPoll.wait(id, { waitMs: seconds * 1_000, signal: gone.signal, holders })
   if (preferred !== undefined && attempted !== null) applyPreference(reply, `wait=${seconds}`)
   return attempted
 }

@@ -14,7 +14,7 @@ import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify
 import { Type } from 'typebox'
 import type { ApiMetrics } from '../../http/metrics.ts'
 import { applyPreference, readWaitSeconds } from '../../http/prefer.ts'
-import type { TaskWaits } from '../../long-poll.ts'
+import type { TaskPoll } from '../../long-poll.ts'
 import { readListQuery, readPage } from '../../paging.ts'
 import { pageOf, pageQuery, spanQuery } from '../../schemas/page.ts'
 import type { ResultLinks } from '../../schemas/result-links.ts'
@@ -29,7 +29,7 @@ export type TaskDeps = TaskRequestDeps & {
   readonly db: Db
   readonly bucket: Inspected
   readonly links: ResultLinks
-  readonly waits: Pick<TaskWaits, 'wait'>
+  readonly taskPoll: Pick<TaskPoll, 'wait'>
   /** Upper bound in seconds for `Prefer: wait`. */
   readonly maxWaitSeconds: number
   readonly nudge: Nudge
@@ -189,7 +189,11 @@ export function findTaskIn(db: Db) {
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /** The task as created, or as it is after the wait that the caller prefers. */
-async function respond({ db, links, waits, maxWaitSeconds }: TaskDeps, { request, reply }: Exchange, task: ShownTask) {
+async function respond(
+  { db, links, taskPoll, maxWaitSeconds }: TaskDeps,
+  { request, reply }: Exchange,
+  task: ShownTask,
+) {
   const preferred = readWaitSeconds(request.headers.prefer)
   if (preferred === undefined) return toNewTaskView(task, links)
   const seconds = Math.min(preferred, maxWaitSeconds)
@@ -198,7 +202,7 @@ async function respond({ db, links, waits, maxWaitSeconds }: TaskDeps, { request
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort())
     request.releaseSlot()
-    ended = await waits.wait(task.id, { waitMs: seconds * 1_000, signal: gone.signal, holders: request.holders })
+    ended = await taskPoll.wait(task.id, { waitMs: seconds * 1_000, signal: gone.signal, holders: request.holders })
   }
   if (ended === null) return toNewTaskView(task, links) // too many requests wait already
   applyPreference(reply, `wait=${seconds}`)

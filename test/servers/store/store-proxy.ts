@@ -1,4 +1,4 @@
-// A network in front of the real store: it can refuse requests for objects as a throttling store does, lose the node in
+// A proxy before the real store: it can refuse requests for objects as a throttling store does, lose the node in
 // the middle of a transfer, and be far away. `Host` is kept, so signatures stay valid.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
@@ -9,7 +9,7 @@ type Refusal = { readonly status: number; readonly code: string }
 
 export type StoreRequest = { readonly method: string; readonly key: string }
 
-export type StoreFront = {
+export type StoreProxy = {
   readonly url: string
   /** Requests for objects so far, with what happened to them. */
   readonly requests: readonly (StoreRequest & { readonly outcome: 'passed' | 'refused' | 'cut' })[]
@@ -27,7 +27,7 @@ const describe = ({ status, code }: Refusal): string =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code>` +
   `<Message>Please reduce your request rate. (${status})</Message><RequestId>1</RequestId></Error>`
 
-export async function startStoreFront(endpoint: string): Promise<StoreFront> {
+export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
   const { hostname, port } = new URL(endpoint)
   const requests: (StoreRequest & { outcome: 'passed' | 'refused' | 'cut' })[] = []
   let refusalOf: (request: StoreRequest) => Refusal | undefined = () => undefined
