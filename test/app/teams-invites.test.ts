@@ -1,6 +1,6 @@
 // Invitations: delivery, acceptance once, and limits.
 import { randomBytes } from 'node:crypto'
-import { hasOpenInvite } from '@matte/core/workspace/open-invite'
+import { hasOpenInvite } from '@matte/people/team/open-invite'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'

@@ -4,8 +4,8 @@
 
 import { hashAddress } from '@matte/core/address'
 import { MatteError } from '@matte/core/error'
-import { fairTurns, type TurnOwner } from '@matte/core/runtime/concurrency/fair-turns'
 import { hash, type Options, verify as verifyHash } from '@node-rs/argon2'
+import { fairTurns, type TurnOwner } from './fair-turns.ts'
 
 export type PasswordHasher = {
   /** Hash in PHC form; the salt is random by default. @throws MatteError RATE_LIMIT_EXCEEDED if too many wait */

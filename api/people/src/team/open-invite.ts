@@ -1,6 +1,6 @@
+import { foldAddress } from '@matte/core/address'
+import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
-import { foldAddress } from '../address.ts'
-import type { Db } from '../db/database.ts'
 
 /** Whether a team has invited this address, which then may register if registration is by invitation. */
 export async function hasOpenInvite(db: Db, email: string): Promise<boolean> {
