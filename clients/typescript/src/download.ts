@@ -4,10 +4,10 @@ import { MatteError } from './error.ts'
 import { storeError } from './http/answer-errors.ts'
 import { withDeadline } from './http/deadline.ts'
 import type { Transport } from './http/transport.ts'
-import { chunksOf } from './input/source.ts'
 import { getTask } from './operations/task-requests.ts'
 import type { UploadOptions } from './options.ts'
 import type { Task } from './schema.ts'
+import { chunksOf } from './source.ts'
 
 type DownloadOptions = Pick<UploadOptions, 'signal' | 'onProgress'>
 

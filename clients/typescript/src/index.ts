@@ -65,5 +65,5 @@ export type {
   WebhookRequest,
   WebhookStats,
 } from './schema.ts'
+export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './verify-webhook.ts'
 export { version } from './version.ts'
-export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './webhook/verify.ts'

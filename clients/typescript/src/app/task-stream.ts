@@ -3,7 +3,7 @@ import { MatteError } from '../error.ts'
 import type { TaskChange } from '../generated/app.ts'
 import { sleep } from '../http/deadline.ts'
 import { retryDelayMs } from '../http/retry.ts'
-import { chunksOf } from '../input/source.ts'
+import { chunksOf } from '../source.ts'
 import { parseEventStream } from './event-stream.ts'
 
 export type { TaskChange }

@@ -5,8 +5,8 @@ import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/prom
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MatteError } from '../error.ts'
-import { inputError, type Source, sniffType } from '../input/source.ts'
 import type { ManifestStore } from '../options.ts'
+import { inputError, type Source, sniffType } from '../source.ts'
 
 /** @throws MatteError CLIENT_INPUT */
 export async function openFile(input: string | URL): Promise<Source> {

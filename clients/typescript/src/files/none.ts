@@ -1,6 +1,7 @@
 // Stands in for node.ts where there are no files: browsers and workers.
-import { inputError, type Source } from '../input/source.ts'
+
 import type { ManifestStore } from '../options.ts'
+import { inputError, type Source } from '../source.ts'
 
 const refuse = (): never => {
   throw inputError('There are no files here. Pass a Blob, bytes, a stream or an http(s) URL.')

@@ -1,4 +1,4 @@
-import { type Source, sniffType } from './source.ts'
+import { type Source, sniffType } from '../source.ts'
 
 export async function openBlob(blob: Blob, fileName = 'image'): Promise<Source> {
   const head = new Uint8Array(await blob.slice(0, 16).arrayBuffer())

@@ -2,8 +2,8 @@ import { MatteError } from '../error.ts'
 import { isRetryableStatus } from '../http/answer-errors.ts'
 import { withDeadline } from '../http/deadline.ts'
 import type { Transport } from '../http/transport.ts'
+import { readWhole, type Source } from '../source.ts'
 import { openBlob } from './blob.ts'
-import { readWhole, type Source } from './source.ts'
 
 /** Fetches an image from any host, without the API key. */
 export async function fetchImage(

@@ -2,9 +2,9 @@
 import { openFile } from '#files'
 import type { Transport } from '../http/transport.ts'
 import type { ImageInput, UploadOptions } from '../options.ts'
+import { inputError, readWhole, type Source } from '../source.ts'
 import { openBlob } from './blob.ts'
 import { fetchImage } from './fetch-image.ts'
-import { inputError, readWhole, type Source } from './source.ts'
 
 type InputOptions = Pick<UploadOptions, 'fileName' | 'contentType' | 'signal'>
 

@@ -21,7 +21,7 @@ import type {
   WebhookRequest,
   WebhookStats,
 } from '../schema.ts'
-import { verifyWebhook } from '../webhook/verify.ts'
+import { verifyWebhook } from '../verify-webhook.ts'
 import { listing } from './listing.ts'
 
 const root = '/open/developer/webhooks'

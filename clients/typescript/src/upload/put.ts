@@ -1,7 +1,7 @@
 // The PUT of an upload, in the way that shows the most progress: a stream in Node, XMLHttpRequest in browsers.
 import type { Deadline } from '../http/deadline.ts'
-import { chunksOf, type Source } from '../input/source.ts'
 import type { UploadGrant } from '../schema.ts'
+import { chunksOf, type Source } from '../source.ts'
 
 export type Put = {
   readonly grant: UploadGrant

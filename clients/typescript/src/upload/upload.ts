@@ -3,9 +3,9 @@ import { MatteError } from '../error.ts'
 import { storeError } from '../http/answer-errors.ts'
 import { withDeadline } from '../http/deadline.ts'
 import type { Transport } from '../http/transport.ts'
-import type { Source } from '../input/source.ts'
 import type { UploadOptions } from '../options.ts'
 import type { UploadGrant } from '../schema.ts'
+import type { Source } from '../source.ts'
 import { choosePut, type Put } from './put.ts'
 
 export async function upload(

@@ -1,4 +1,4 @@
-import { MatteError } from '../error.ts'
+import { MatteError } from './error.ts'
 
 /** An image that is to be uploaded. */
 export type Source = {

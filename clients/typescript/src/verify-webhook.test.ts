@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { verifyWebhook, type WebhookHeaders } from './verify.ts'
+import { verifyWebhook, type WebhookHeaders } from './verify-webhook.ts'
 
 // Published by the Standard Webhooks libraries; X-Service-Signature of the same body was made with
 // `openssl dgst -sha256 -hmac`.

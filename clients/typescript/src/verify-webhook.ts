@@ -1,7 +1,7 @@
 // Verification of a webhook: X-Service-Signature, keyed by the whole secret, or the headers of Standard Webhooks, keyed
 // by the bytes of its base64 part. WebCrypto compares in constant time.
-import { MatteError } from '../error.ts'
-import type { WebhookBody } from '../generated/api.ts'
+import { MatteError } from './error.ts'
+import type { WebhookBody } from './generated/api.ts'
 
 /** Headers of fetch, Node's `request.headers`, or any record of them; names in any case. */
 export type WebhookHeaders =
