@@ -10,7 +10,7 @@ Visitor.prototype.visitStatement = function (node) {
 }
 
 const builds = String.raw`^(vitest|rolldown)\.config\.ts$|^api/console/(vite\.config|build)\.ts$|^clients/(typescript/|cli/)?build\.ts$`
-const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|${builds}`
+export const testCode = String.raw`^(test|clients/conformance)/|\.(test|fixtures)\.ts$|${builds}`
 const packages =
   '^(api/console|api/core|api/people|api|clients/(typescript|cli|conformance)|controller|dispatcher|docs/generate|docs/site|local|protos|test)/'
 

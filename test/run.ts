@@ -20,6 +20,8 @@ const noPostgres15 = 'this machine has no PostgreSQL 15 (Debian: postgresql-15)'
 
 const sourceFolders = 'api charts clients controller dispatcher docs local models protos test'.split(' ')
 
+const folderCycles = ['--progress', 'none', '--config', '.dependency-cruiser.folders.mjs', ...sourceFolders]
+
 const groups: Readonly<Record<string, readonly Phase[]>> = {
   check: [
     toolPhase('types', 'tsc', ['--noEmit']),
@@ -30,6 +32,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     toolPhase('unused code', 'knip', ['--no-progress']),
     toolPhase('code for tests only', 'knip', ['--no-progress', '--production', '--include', 'exports,types']),
     toolPhase('imports', 'depcruise', ['--progress', 'none', ...sourceFolders]),
+    toolPhase('imports of folders', 'depcruise', folderCycles),
     toolPhase('prose', 'node', ['test/house/check-prose.ts']),
     toolPhase('shell', 'node', ['test/house/check-shell.ts']),
     toolPhase('generated files', 'node', ['docs/generate/generate.ts', '--check']),
