@@ -12,7 +12,7 @@ import {
   loadTriton,
   type StreamResponse,
 } from '@matte/controller/worker/triton/triton-protocol'
-import { createModel, type FakeModel, type Model } from './fake/fake-model.ts'
+import { createModel, type FakeModel, type Model } from './fake-model.ts'
 import { freePorts } from './free-ports.ts'
 
 /** Settings that can change at run time. */

@@ -1,4 +1,4 @@
-import { createConsoleLink, endOperatorSessions, linkMinutes } from '@matte/core/operator-access/operator-credential'
+import { createConsoleLink, endOperatorSessions, linkMinutes } from '@matte/core/operator-credential'
 import { type Command, CommandError, UsageError } from './command.ts'
 
 const link: Command = {

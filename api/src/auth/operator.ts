@@ -2,11 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import {
-  findOperatorSession,
-  hashOperatorCredential,
-  isOperatorSession,
-} from '@matte/core/operator-access/operator-credential'
+import { findOperatorSession, hashOperatorCredential, isOperatorSession } from '@matte/core/operator-credential'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CredentialGuard } from '../limit/credential-guard.ts'
 import { shortCache } from './short-cache.ts'

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import type { FakeModel } from '../../support/fake/fake-model.ts'
+import type { FakeModel } from '../../support/fake-model.ts'
 import { type Behaviour, startFake } from '../../support/fake-triton.ts'
 
 /** Flags with an effect; other flags of Triton are accepted and ignored. */

@@ -72,8 +72,8 @@ const statements: Readonly<Record<string, Sending>> = {
   'credit/hold-credits-each': {
     send: (db) => holdCreditsEach(db, { workspaceId, userId: null, runs: [{ taskId: 'task', run: 1 }], amount: 1 }),
   },
-  'rate-limit/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
-  'retention/delete-old-tasks': {
+  'workspace/count-requests': { send: (db) => countRequests(db, [{ subject: 'a', count: 1, limit: 1 }]) },
+  'task/delete-old-tasks': {
     send: (db) => deleteOldTasks(db, plans),
     answers: [
       [

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import { endOperatorSession, takeConsoleLink } from '@matte/core/operator-access/operator-credential'
+import { endOperatorSession, takeConsoleLink } from '@matte/core/operator-credential'
 import type { Operators } from '../../auth/operator.ts'
 import {
   consoleLinkRequest,

@@ -2,7 +2,7 @@
 // 256 random bits, so every replica accepts them, also without accounts.
 import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Db } from '../db/database.ts'
+import type { Db } from './db/database.ts'
 
 export const linkMinutes = 10
 export const sessionHours = 8
