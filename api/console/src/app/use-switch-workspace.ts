@@ -1,6 +1,6 @@
 import { useApp, useSessionStore } from '../session/use-session.ts'
 
-/** Makes a workspace that of this browser. @throws MatteError */
+/** Selects a workspace in this browser. @throws MatteError */
 export function useSwitchWorkspace(): (workspaceId: string) => Promise<void> {
   const app = useApp()
   const store = useSessionStore()

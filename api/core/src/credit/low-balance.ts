@@ -1,6 +1,6 @@
-// Statement parts for `credits.low_balance`. A balance below the threshold implies a lot below it, so a statement
-// that leaves a lot that low records the workspace, and the dispatcher then compares the whole balance. A grant that
-// raises the balance to the threshold arms the next event.
+// Statement parts for `credits.low_balance`. If the balance is below the threshold, each lot is too. A statement that
+// leaves a lot below the threshold therefore records the workspace, and the dispatcher then compares the whole balance.
+// A grant that raises the balance to the threshold arms the next event.
 import { type RawBuilder, sql } from 'kysely'
 import { isSpendable } from './spendable.ts'
 

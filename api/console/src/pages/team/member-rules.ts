@@ -10,7 +10,7 @@ export const seesCredits = (role: Role): boolean => role !== 'member'
 
 type Parties = { readonly actor: Role; readonly target: Role; readonly owners: number }
 
-/** Roles that the actor can give to the target, with the present one. A single role: no choice. */
+/** Roles that the actor can give to the target, including the current role. A single role: no choice. */
 export function rolesFor({ actor, target, owners }: Parties): readonly Role[] {
   const isLastOwner = target === 'owner' && owners < 2
   if (!managesMembers(actor) || isLastOwner || (target === 'owner' && actor !== 'owner')) return [target]
