@@ -31,7 +31,8 @@ export const errorExamples: Readonly<Record<ErrorCode, Example>> = {
     details: { limit: 5, size: 6 },
   },
   TASK_INPUT_FORBIDDEN: {
-    message: 'imageUrl names no uploaded object of yours: presign, PUT the file, then pass the objectKey of the grant.',
+    message:
+      'imageUrl is not the object key of an upload of this workspace: presign, PUT the file, then pass the objectKey of the grant.',
   },
   TASK_FILE_SIZE_EXCEEDED: {
     message: 'The file has 20971521 bytes; your plan allows at most 20971520.',

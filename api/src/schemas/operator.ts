@@ -275,7 +275,7 @@ export const rolloutSchema = named(
         step: Type.Integer({ description: 'Index of the step that begins.' }),
         weight: count('Share of the requests in percent.'),
         sentence: Type.String(),
-        gates: Type.Array(refer(gateSchema), { description: 'Of the step that ended.' }),
+        gates: Type.Array(refer(gateSchema), { description: 'Gates of the step that ended.' }),
       }),
       { description: 'Oldest first.' },
     ),

@@ -52,7 +52,7 @@ async function readHead(bucket: Inspected, objectKey: string): Promise<ObjectHea
 export const inputForbidden = (): MatteError =>
   new MatteError(
     'TASK_INPUT_FORBIDDEN',
-    'imageUrl names no uploaded object of yours: presign, PUT the file, then pass the objectKey of the grant.',
+    'imageUrl is not the object key of an upload of this workspace: presign, PUT the file, then pass the objectKey of the grant.',
   )
 
 /** Format by the first bytes; undefined if unsupported. */

@@ -46,7 +46,8 @@ const overviewRouteSchema = {
 const workspacesSchema = {
   operationId: 'listBusyWorkspaces',
   summary: 'List the workspaces with most load',
-  description: 'By open tasks, then by tasks that ended in the last hour. Idle workspaces are not listed.',
+  description:
+    'The list is sorted by open tasks, then by tasks that ended in the last hour. Idle workspaces are not listed.',
   tags,
   querystring: Type.Object({
     limit: withDefault(

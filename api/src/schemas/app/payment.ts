@@ -110,8 +110,8 @@ export const orderSchema = named(
 export const orderRequest = Type.Object(
   {
     kind: oneOf(['pack', 'subscription']),
-    packId: Type.Optional(nullable(Type.String({ description: 'Of `kind` pack: one of `/credit-packs`.' }))),
-    plan: Type.Optional(nullable(Type.String({ description: 'Of `kind` subscription: one of `/plans`.' }))),
+    packId: Type.Optional(nullable(Type.String({ description: 'Id from `/credit-packs`, for `kind` pack.' }))),
+    plan: Type.Optional(nullable(Type.String({ description: 'Name from `/plans`, for `kind` subscription.' }))),
     interval: Type.Optional(intervalOrNull()),
   },
   { examples: [{ kind: 'pack', packId: 'small' }] },

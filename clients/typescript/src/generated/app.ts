@@ -2259,7 +2259,7 @@ export interface paths {
         };
         /**
          * List the workspaces with most load
-         * @description By open tasks, then by tasks that ended in the last hour. Idle workspaces are not listed.
+         * @description The list is sorted by open tasks, then by tasks that ended in the last hour. Idle workspaces are not listed.
          *
          *     For operators of the installation.
          */
@@ -4674,7 +4674,7 @@ export interface components {
                 /** @description Share of the requests in percent. */
                 weight: number;
                 sentence: string;
-                /** @description Of the step that ended. */
+                /** @description Gates of the step that ended. */
                 gates: components["schemas"]["RolloutGate"][];
             }[];
             /** @description Name of the page that says what to do; null if nothing is wrong. */
@@ -6052,9 +6052,9 @@ export interface components {
         CreateOrderRequest: {
             /** @enum {string} */
             kind: "pack" | "subscription";
-            /** @description Of `kind` pack: one of `/credit-packs`. */
+            /** @description Id from `/credit-packs`, for `kind` pack. */
             packId?: string | null;
-            /** @description Of `kind` subscription: one of `/plans`. */
+            /** @description Name from `/plans`, for `kind` subscription. */
             plan?: string | null;
             /** @enum {string|null} */
             interval?: "month" | "year" | null;

@@ -58,7 +58,7 @@ function observeRequests({ counts, target, rollout: { gate } }: RolloutInput, st
       ...{ observed: latencyRatio === undefined ? null : round(latencyRatio), limit: gate.maxLatencyRatio },
       sentence:
         latencyRatio === undefined
-          ? 'Not both revisions have finished requests in this step.'
+          ? 'One of the revisions has finished no request in this step.'
           : `A request takes ${round(latencyRatio)} times as long as in the old revision ` +
             `(${gate.maxLatencyRatio} times are allowed).`,
     },
