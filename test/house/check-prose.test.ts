@@ -40,7 +40,19 @@ describe('the check of prose', () => {
     expect(lines('a.test.ts', "  it('does what it is told', () => {})\n])('nobody: %s', () => {})")).toEqual([1, 2])
   })
 
-  it('reads neither code nor strings', () => {
+  it('reads descriptions, help texts, errors and log messages, but not those of tests', () => {
+    expect(lines('a.ts', "x({\n  description:\n    'Keys that ' +\n    'nobody uses.',\n})")).toEqual([3])
+    expect(lines('a.tsx', 'const a = { help: `Of the pods.` }')).toEqual([1])
+    expect(lines('a.ts', "throw new MatteError('CONFLICT', 'The key is told to expire.')")).toEqual([1])
+    expect(lines('a.ts', "logger.warn({ err: of(error) }, 'whoever waits is refused')")).toEqual([1])
+    expect(lines('a.test.ts', "throw new Error('Of nobody.')")).toEqual([])
+  })
+
+  it('reads comments of pages', () => {
+    expect(lines('a.tsx', '/** Whoever made a task gets a mail. */')).toEqual([1])
+  })
+
+  it('reads neither code nor other strings', () => {
     expect(lines('a.ts', "const nobody = 'nobody' // counts workers")).toEqual([])
     expect(lines('a.md', '```ts\n// nobody\n```')).toEqual([])
   })

@@ -1,6 +1,6 @@
-// Finds sentences in comments, documents and test names that are not plain technical English: no noun for a subject, no
-// named actor, a vague verb. Linters of the registry do not fit: textlint and write-good do not read comments of
-// TypeScript and YAML, and their rules judge style in general; vale is not on npm.
+// Finds sentences in comments, documents, test names and texts of the service that are not plain technical English: no
+// noun for a subject, no named actor, a vague verb. Linters of the registry do not fit: textlint and write-good do not
+// read comments of TypeScript and YAML, and their rules judge style in general; vale is not on npm.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootDir } from '@matte/local/paths'
@@ -8,7 +8,7 @@ import { rootDir } from '@matte/local/paths'
 /** Paths, or beginnings of paths, whose findings do not fail the check yet. */
 const unfinished: readonly string[] = []
 
-const read = ['**/*.{ts,mjs,md,yaml,tpl,sh,py}', '**/{Makefile,Dockerfile}']
+const read = ['**/*.{ts,tsx,mjs,md,yaml,tpl,sh,py}', '**/{Makefile,Dockerfile}']
 /** The contract is not ours to reword; the rest is generated or installed. */
 const skipped = [
   '**/{node_modules,snapshots,gen,generated}/**',
@@ -28,13 +28,13 @@ const vagueParticiples =
 const dialect =
   'anew|for ever|aloud|in vain|besides|henceforth|therein|thereof|lest|no more (?:than one|is)|all the same|as ever|' +
   'of (?:its|their|our) own|of (?:theirs|ours|yours)|at hand|gives way|in other hands|makes? do|made do|' +
-  '(?:is|are|was) no (?:member|pod|task|row|subject|key|workspace|caller|leader)|(?:what|which) it (?:is|was) (?:about|for)'
+  '(?<!there )(?:is|are|was) no (?:member|pod|task|row|subject|key|workspace|caller|leader)|(?:what|which) it (?:is|was) (?:about|for)'
 
 const rules: readonly (readonly [advice: string, pattern: RegExp])[] = [
   ['start with the subject', /^(Of|That of|Those of|For each) |^(Once|Ever|Not) [^.]{0,60}[.;:,]?$/],
   ['name the actor', /(^|[.;:,] )(Who|Whoever|Whom|Whose|What) [a-z](?!.*\?$)/],
   ['name the actor', new RegExp(`\\b(who|whoever) (${clauseVerbs})\\b`)],
-  ['name the actor', /\b(somebody|nobody|anybody|everybody|someone else's|another's)\b/],
+  ['name the actor', /(?<!["'`])\b(somebody|nobody|anybody|everybody|someone else's|another's)\b/],
   ['use a precise verb', new RegExp(`\\b(is|are|was|were|be|been|being) (${vagueParticiples})\\b`)],
   ['use a precise verb', /\b(lies?|stands?) (in|on|at|with|by|under|beside|there|for|as)\b/],
   ['use common words', new RegExp(`\\b(${dialect})\\b`)],
@@ -47,7 +47,7 @@ type Finding = Sentence & { readonly advice: string }
 /** Sentences that break a rule, and comments in TypeScript wider than its code: the formatter does not wrap them. */
 export function findProse(path: string, content: string): Finding[] {
   const lines = content.split('\n')
-  const isScript = /\.(ts|mjs)$/.test(path)
+  const isScript = /\.(tsx?|mjs)$/.test(path)
   const hashLines = () => withHashComments(content).split('\n').map(hashProse)
   const prose = path.endsWith('.md') ? documentProse(content) : isScript ? lines.map(tsProse) : hashLines()
   const wide = prose.flatMap(({ text }, at) => {
@@ -55,7 +55,8 @@ export function findProse(path: string, content: string): Finding[] {
     const isWide = isScript && text !== '' && line.length > columnsMax && line.endsWith(text)
     return isWide ? [{ line: at + 1, text, advice: `keep to ${columnsMax} columns` }] : []
   })
-  const unclear = joinSentences(prose).flatMap((sentence) => {
+  const texts = isScript && !testCode.test(path) ? serviceTexts(content) : []
+  const unclear = [...joinSentences(prose), ...texts].flatMap((sentence) => {
     const rule = rules.find(([, pattern]) => pattern.test(sentence.text))
     return rule ? [{ ...sentence, advice: rule[0] }] : []
   })
@@ -70,6 +71,30 @@ function tsProse(line: string): Prose {
   if (title !== undefined) return { text: title, begins: true }
   const comment = /(?:^|\s)\/\/\s?(.*)$|^\s*\/?\*\*?\s?(.*?)(?:\*\/)?$/.exec(line)
   return { text: (comment?.[1] ?? comment?.[2] ?? '').trim(), begins: !/^\s*(\/\/|\*)/.test(line) }
+}
+
+/** Texts of tests repeat those of the service. */
+const testCode = /^test\/|\.(test|fixtures)\.tsx?$/
+
+const literal = String.raw`(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\`(?:[^\`\\]|\\.)*\`)`
+const literals = String.raw`(${literal}(?:\s*\+\s*${literal})*)`
+const textPatterns = [
+  String.raw`\b(?:description|summary|message|help)\s*[:=]\s*${literals}`,
+  String.raw`\bnew \w*Error\(\s*(?:[\w']+,\s*)*${literals}`,
+  String.raw`\b(?:logger|log)\.(?:debug|info|warn|error|fatal)\((?:(?:[^()]|\([^()]*\))*,)?\s*${literals}`,
+].map((pattern) => new RegExp(pattern, 'g'))
+
+/** Sentences of literals that callers or operators read: descriptions, summaries, help texts, errors, log messages. */
+function serviceTexts(content: string): Sentence[] {
+  const found = textPatterns.flatMap((pattern) => [...content.matchAll(pattern)])
+  return found.flatMap(([match, source = ''], at) => {
+    const line = content.slice(0, (found[at]?.index ?? 0) + match.length - source.length).split('\n').length
+    const text = [...source.matchAll(new RegExp(literal, 'g'))].map(([one]) => one.slice(1, -1)).join('')
+    return sentencesOf(text.replaceAll(/\$\{[^}]*\}/g, 'value').replaceAll('\\n', ' ')).map((one) => ({
+      line,
+      text: one,
+    }))
+  })
 }
 
 /** Comments of Helm templates, in braces, become lines that begin with `#`. */
@@ -99,9 +124,11 @@ function joinSentences(prose: readonly Prose[]): Sentence[] {
     else if (text !== '') blocks.push({ line: at + 1, text })
   })
   return blocks.flatMap(({ line, text }) =>
-    text.split(/(?<=[.!?:])\s+(?=[A-Z`])|\s*\|\s*/).map((sentence) => ({ line, text: sentence })),
+    text.split(/\s*\|\s*/).flatMap((cell) => sentencesOf(cell).map((sentence) => ({ line, text: sentence }))),
   )
 }
+
+const sentencesOf = (text: string): string[] => text.split(/(?<=[.!?:])\s+(?=[A-Z`])/)
 
 if (import.meta.main) {
   const paths = globSync(read, { cwd: rootDir, exclude: skipped }).sort()

@@ -53,7 +53,7 @@ const resetFactor: Command = {
   name: 'user reset-two-factor',
   usage: '--user ID --reason TEXT',
   summary:
-    'disable two-factor login for a user who lost the device, and end all sessions within 5 s; the user gets a ' +
+    'disable two-factor login after the loss of a device, and end all sessions within 5 s; the user gets a ' +
     'mail, and the audit log of the personal workspace records the reason',
   run: async ({ db }, given) => {
     const userId = requiredUuid(given, 'user')

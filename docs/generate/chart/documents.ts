@@ -14,7 +14,11 @@ export function writeValuesSchema(): string {
     ...toObject(readChartValues(), ''),
   }
   // Helm adds `global` to the values of every chart.
-  const global = { type: 'object', description: 'Not used; Helm adds it.', properties: globalHints }
+  const global = {
+    type: 'object',
+    description: 'Helm adds this object; the chart does not use it.',
+    properties: globalHints,
+  }
   return `${JSON.stringify({ ...schema, properties: { ...schema.properties, global } }, null, 2)}\n`
 }
 

@@ -136,7 +136,7 @@ export const eventCatalog = {
       inviter_email: {
         type: 'string',
         format: 'email',
-        description: 'The member who invites you.',
+        description: 'Address of the inviting member.',
         example: 'ann@example.com',
       },
       role: text('Your role there.', 'member'),

@@ -74,8 +74,7 @@ export const roleRequest = Type.Object(
     }),
     adoptKeys: withDefault(
       Type.Boolean({
-        description:
-          'True transfers the API keys of a member who loses the role to an owner; otherwise they are revoked.',
+        description: 'True transfers the API keys of a demoted member to an owner; otherwise they are revoked.',
       }),
       false,
     ),

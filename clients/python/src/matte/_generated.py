@@ -831,7 +831,7 @@ class TeamInvitationEvent(TypedDict):
     team_name: str
     """The team."""
     inviter_email: str
-    """The member who invites you."""
+    """Address of the inviting member."""
     role: str
     """Your role there."""
     invite_url: str

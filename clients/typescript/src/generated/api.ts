@@ -1711,7 +1711,7 @@ export interface components {
             team_name: string;
             /**
              * Format: email
-             * @description The member who invites you.
+             * @description Address of the inviting member.
              */
             inviter_email: string;
             /** @description Your role there. */

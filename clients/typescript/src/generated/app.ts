@@ -1745,7 +1745,7 @@ export interface paths {
         head?: never;
         /**
          * Change the role of a member
-         * @description Only an owner changes the role of an owner or grants the roles owner and billing. The last owner keeps the role. Takes effect within 5 seconds. A member who is no longer owner or admin loses their invitations, and their API keys unless `adoptKeys` is set. The owners get a mail that lists the webhook endpoints of this member.
+         * @description Only an owner changes the role of an owner or grants the roles owner and billing. The last owner keeps the role. Takes effect within 5 seconds. Losing the roles owner and admin ends the invitations of the member, and revokes their API keys unless `adoptKeys` is set. The owners get a mail that lists the webhook endpoints of this member.
          *
          *     For members with the role owner, admin.
          */
@@ -5504,7 +5504,7 @@ export interface components {
             team_name: string;
             /**
              * Format: email
-             * @description The member who invites you.
+             * @description Address of the inviting member.
              */
             inviter_email: string;
             /** @description Your role there. */
@@ -6163,7 +6163,7 @@ export interface components {
             /** @description Only an owner grants the roles owner and billing, and changes the role of an owner. */
             role: components["schemas"]["Role"];
             /**
-             * @description True transfers the API keys of a member who loses the role to an owner; otherwise they are revoked.
+             * @description True transfers the API keys of a demoted member to an owner; otherwise they are revoked.
              * @default false
              */
             adoptKeys?: boolean;

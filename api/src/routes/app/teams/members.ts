@@ -39,8 +39,8 @@ const patchSchema = {
   summary: 'Change the role of a member',
   description:
     'Only an owner changes the role of an owner or grants the roles owner and billing. The last owner keeps the ' +
-    'role. Takes effect within 5 seconds. A member who is no longer owner or admin loses their invitations, and ' +
-    'their API keys unless `adoptKeys` is set. The owners get a mail that lists the webhook endpoints of this ' +
+    'role. Takes effect within 5 seconds. Losing the roles owner and admin ends the invitations of the member, ' +
+    'and revokes their API keys unless `adoptKeys` is set. The owners get a mail that lists the webhook endpoints of this ' +
     'member.',
   tags,
   params: memberParams,
