@@ -114,7 +114,7 @@ export default {
     edge('nodemailer', 'dispatcher/src'),
     edge('pg', 'api/core/src/db', 'local/src'),
     edge('piscina', 'controller/src/worker/image', 'api/src/invoice'),
-    edge('sharp', 'controller/src/worker/image', 'local/src'),
+    edge('sharp', 'controller/src/worker/image', 'api/src/preview', 'local/src'),
     edge('stripe', 'api/people/src/payment'),
     edge('undici', 'api/core/src/storage', 'api/src', 'dispatcher/src'),
   ],

@@ -28,6 +28,8 @@ declare module 'fastify' {
     access?: Access
     /** `open` operations: `member` is set when the request carries a valid access token. */
     readsToken?: true
+    /** Requests a minute that a workspace may send to this route; they do not count against its plan. */
+    ownLimitPerMinute?: number
     /** A path of a foreign protocol (doors/). docs/doors.md describes it instead of the OpenAPI document. */
     door?: true
   }

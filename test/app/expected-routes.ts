@@ -18,6 +18,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
       'GET /images/{taskId}/events',
       'GET /images/{taskId}/download',
       'GET /images/{taskId}/input',
+      'GET /images/{taskId}/preview',
       'POST /images/{taskId}/retry',
     ],
     ...['POST /batch', 'GET /batch', 'GET /batch/{batchId}', 'DELETE /batch/{batchId}', 'GET /stream'],

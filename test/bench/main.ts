@@ -5,20 +5,7 @@ import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { rootDir } from '@matte/local/paths'
-import { measureAccept } from './accept.ts'
-import { measureApp } from './app/app.ts'
-import { measureStreams } from './app/streams.ts'
-import { measureConsole } from './console/console.ts'
-import { measureGpu } from './gpu/gpu.ts'
-import { measureBloat } from './growth/bloat.ts'
-import { measureGrowth } from './growth/growth.ts'
-import { measureModel } from './model.ts'
-import { measurePipelineParts } from './pipeline/pipeline.ts'
-import { measurePixels } from './pixels.ts'
-import { measureRembg } from './rembg/rembg.ts'
 import { formatRows, isMet, type Row } from './row.ts'
-import { measureScalers } from './scalers/scalers.ts'
-import { measureWake } from './scalers/wake.ts'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -53,27 +40,43 @@ function readCounts(text: string): number[] {
   })
 }
 
+/** Loaded by name: modules of other benchmarks would enlarge the heap, and so the time of each collection. */
 const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
-  model: () => measureModel({ rounds, seconds, say }),
-  rembg: () => measureRembg({ rounds, seconds, say }),
-  pixels: () => measurePixels({ rounds, say }),
-  accept: () => measureAccept({ rounds, seconds, dir: values.dir, say }),
-  pipeline: () => measurePipelineParts({ rounds, seconds, dir: values.dir, say }),
-  app: () => measureApp({ rounds, seconds, dir: values.dir, say }),
-  console: () => measureConsole({ rounds, say }),
-  gpu: () => measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
-  growth: () =>
-    measureGrowth({
+  model: async () => (await import('./model.ts')).measureModel({ rounds, seconds, say }),
+  rembg: async () => (await import('./rembg/rembg.ts')).measureRembg({ rounds, seconds, say }),
+  pixels: async () => (await import('./pixels.ts')).measurePixels({ rounds, say }),
+  accept: async () => (await import('./accept.ts')).measureAccept({ rounds, seconds, dir: values.dir, say }),
+  pipeline: async () =>
+    (await import('./pipeline/pipeline.ts')).measurePipelineParts({ rounds, seconds, dir: values.dir, say }),
+  app: async () => (await import('./app/app.ts')).measureApp({ rounds, seconds, dir: values.dir, say }),
+  console: async () => (await import('./console/console.ts')).measureConsole({ rounds, say }),
+  gpu: async () =>
+    (await import('./gpu/gpu.ts')).measureGpu({ rounds, seconds, say, tritonUrl: process.env.TRITON_URL }),
+  growth: async () =>
+    (await import('./growth/growth.ts')).measureGrowth({
       ...{ sizes: readCounts(values.sizes), workspaces: readCounts(values.workspaces) },
       ...{ dir: values.keep, rounds, say },
     }),
-  bloat: () => measureBloat({ dir: `${values.keep}-bloat`, rows: readCounts(values.rows)[0] ?? 0, say }),
-  streams: () => measureStreams({ dir: values.dir, say }),
-  scalers: () => {
+  bloat: async () =>
+    (await import('./growth/bloat.ts')).measureBloat({
+      dir: `${values.keep}-bloat`,
+      rows: readCounts(values.rows)[0] ?? 0,
+      say,
+    }),
+  streams: async () => (await import('./app/streams.ts')).measureStreams({ dir: values.dir, say }),
+  scalers: async () => {
     const { loads, starts, scalers: names, dir } = values
-    return measureScalers({ loads, starts, names, rounds, seed: Number(values.seed), dir, say })
+    return (await import('./scalers/scalers.ts')).measureScalers({
+      loads,
+      starts,
+      names,
+      rounds,
+      seed: Number(values.seed),
+      dir,
+      say,
+    })
   },
-  wake: () => measureWake({ rounds, dir: values.dir, say }),
+  wake: async () => (await import('./scalers/wake.ts')).measureWake({ rounds, dir: values.dir, say }),
 }
 /** These need a GPU, a cluster or an hour, so they run only by name. */
 const namedOnly = ['gpu', 'growth', 'bloat', 'scalers', 'wake']

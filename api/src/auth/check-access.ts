@@ -9,7 +9,7 @@ import type { Member } from '@matte/people/identity/session/find-member'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Access, isOperation } from '../access.ts'
 import type { Capacity } from '../limit/capacity.ts'
-import { limitAddress, limitOperator, limitRequests } from '../limit/limit-requests.ts'
+import { limitAddress, limitOperator, limitRequests, limitRoute } from '../limit/limit-requests.ts'
 import type { RateLimiter } from '../limit/rate-limiter.ts'
 import { authenticateMember, type MemberDeps, readOptionalMember } from './access-token.ts'
 import { authenticateKey, type KeyDeps } from './api-key.ts'
@@ -63,12 +63,13 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   const { limiter, capacity } = deps
   decorateRequests(app)
   app.addHook('onRequest', async (request, reply) => {
-    const { access = 'public' } = request.routeOptions.config
+    const { access = 'public', ownLimitPerMinute } = request.routeOptions.config
     if (access === 'public' || access === 'provider') return
     if (access === 'open' || access === 'page') return openTo(deps, { request, reply })
     if (access === 'operator') return byOperator(deps, { request, reply })
     const caller = await authenticate(access, { request, reply })
     request.caller = caller
+    if (ownLimitPerMinute !== undefined) return limitRoute(limiter, ownLimitPerMinute, { request, reply })
     const { requestsPerMinute } = caller.planLimits
     await limitRequests(limiter, { ...payersOf(access, caller), requestsPerMinute }, reply)
   })

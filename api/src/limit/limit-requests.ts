@@ -66,6 +66,20 @@ export async function limitOperator(limiter: RateLimiter, holder: string, reply:
   throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
 }
 
+/** Counts a request to a route that has a limit of its own. @throws MatteError RATE_LIMIT_EXCEEDED */
+export async function limitRoute(
+  limiter: RateLimiter,
+  perMinute: number,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<void> {
+  const { url } = request.routeOptions
+  const verdict = await limiter.take(`workspace:${request.caller.workspaceId}:${url}`, perMinute)
+  noteLimit(verdict, reply)
+  if (verdict.allowed) return
+  const message = `This operation allows ${perMinute} requests a minute; try again later.`
+  throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
+}
+
 /** Counts a request before sign-in against its client's address. @throws MatteError RATE_LIMIT_EXCEEDED */
 export async function limitAddress(
   limiter: RateLimiter,

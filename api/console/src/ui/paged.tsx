@@ -16,18 +16,22 @@ type PagedProps<T> = {
   readonly empty: ReactNode
   /** True for an item that changes without the person. The list is then read again every five seconds. */
   readonly isOpen?: (item: T) => boolean
+  /** True for a list that gains items without the person. It is read again every five seconds. */
+  readonly isLive?: boolean
 }
 
 const openMs = 5_000
 
-export function Paged<T>({ queryKey, read, children, empty, isOpen = () => false }: PagedProps<T>) {
+export function Paged<T>(props: PagedProps<T>) {
+  const { queryKey, read, children, empty, isOpen = () => false, isLive = false } = props
   const text = useText(uiText)
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam }) => read(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    refetchInterval: ({ state }) => state.data?.pages.some((page) => page.items.some(isOpen)) === true && openMs,
+    refetchInterval: ({ state }) =>
+      (isLive || state.data?.pages.some((page) => page.items.some(isOpen)) === true) && openMs,
   })
   const items = query.data?.pages.flatMap((page) => page.items)
   return (

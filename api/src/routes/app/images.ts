@@ -2,12 +2,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
+import type { Bucket } from '@matte/core/storage/bucket'
 import { resultFileName } from '@matte/core/storage/object-key'
 import { listTaskEvents } from '@matte/core/task/list-task-events'
 import { findTask, type TaskRow, taskNotFound } from '@matte/core/task/task-queries'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
+import { previewMaker, previewSidePx } from '../../preview/preview-maker.ts'
 import {
   downloadSchema,
   taskChangeSchema,
@@ -22,7 +24,10 @@ import type { TaskStreams } from '../../stream/task-streams.ts'
 import { isUuid } from '../../uuid.ts'
 import { findTaskIn } from '../shared/tasks.ts'
 
-type ImageDeps = { readonly db: Db; readonly links: ResultLinks }
+type ImageDeps = { readonly db: Db; readonly bucket: Pick<Bucket, 'get'>; readonly links: ResultLinks }
+
+/** A person who scrolls sees some ten tiles a second for a short while. */
+const previewsPerMinute = 600
 
 const tags = ['Images']
 const params = Type.Object({ taskId: Type.String() })
@@ -60,8 +65,27 @@ const inputLinkSchema = {
   response: memberResponses(200, success('The link.', refer(taskInputSchema)), ['NOT_FOUND', 'CONFLICT']),
 }
 
-export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { db, links }) => {
+const previewSchema = {
+  operationId: 'getTaskPreview',
+  summary: 'Get a small picture of the result',
+  description:
+    `A WebP of at most ${previewSidePx} pixels a side, for pages that show many results. Responds CONFLICT while there ` +
+    'is no result, and for results of more than 64 MiB. Previews do not count against the requests of the plan: a ' +
+    `workspace may get ${previewsPerMinute} a minute.`,
+  tags,
+  params,
+  response: {
+    ...memberResponses(200, Type.Any(), ['NOT_FOUND', 'CONFLICT', 'TASK_STORAGE_UNAVAILABLE']),
+    200: {
+      description: 'The preview.',
+      content: { 'image/webp': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } },
+    },
+  },
+}
+
+export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { db, bucket, links }) => {
   const { exists } = findTaskIn(db)
+  const previews = previewMaker(bucket)
   const config = { access: { roles }, exists }
 
   app.get(
@@ -98,7 +122,27 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { d
     if (url === null) throw new MatteError('CONFLICT', 'This installation signs no links to photos.')
     return { url, expiresAt: new Date((signedAt + inputUrlSeconds) * 1_000).toISOString() }
   })
+
+  const previewConfig = { ...config, envelope: false, ownLimitPerMinute: previewsPerMinute } as const
+  app.get(
+    '/api/v1/app/tasks/images/:taskId/preview',
+    { schema: previewSchema, config: previewConfig },
+    async (request, reply) => {
+      const { taskId } = request.params
+      const task = isUuid(taskId) ? await findTask(db, request.caller.workspaceId, taskId) : undefined
+      if (task === undefined) throw taskNotFound()
+      const { result_key: key, result_size_bytes: size, status } = task
+      if (key === null || size === null) throw noResult(status)
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      const preview = await request.awaitStore(() => previews.make({ key, sizeBytes: Number(size) }, gone.signal))
+      // A result never changes.
+      return reply.headers({ 'content-type': 'image/webp', 'cache-control': previewCaching }).send(preview)
+    },
+  )
 }
+
+const previewCaching = 'private, max-age=86400, immutable'
 
 /** A page shows the photo at once, so the link need not live long. */
 const inputUrlSeconds = 900
@@ -107,11 +151,7 @@ const inputUrlSeconds = 900
 function toDownload(task: TaskRow, links: ResultLinks) {
   const { id, status, result_format: format, result_size_bytes: size } = task
   const link = status === 'succeeded' ? timedLink(task, links) : null
-  if (link === null || format === null || size === null) {
-    throw new MatteError('CONFLICT', `Only a succeeded task has a result; this one is ${status}.`, {
-      details: { status },
-    })
-  }
+  if (link === null || format === null || size === null) throw noResult(status)
   return {
     url: link.url,
     expiresAt: link.expiresAt.toISOString(),
@@ -120,6 +160,9 @@ function toDownload(task: TaskRow, links: ResultLinks) {
     size,
   }
 }
+
+const noResult = (status: TaskRow['status']): MatteError =>
+  new MatteError('CONFLICT', `Only a succeeded task has a result; this one is ${status}.`, { details: { status } })
 
 export type StreamRouteDeps = { readonly streams: Pick<TaskStreams, 'open'> }
 

@@ -42,15 +42,17 @@ const listSchema = {
   operationId: 'listPools',
   summary: 'List the pools with their pods, their load and the last decision',
   description:
-    'TritonPools as the leader of the operators last reported them, every 15 s, then pools that only workers know, as ' +
-    'in local mode.',
+    'TritonPools as the leader of the operators last reported them, every 15 s and when the number of ready pods ' +
+    'changes, then pools that only workers know, as in local mode.',
   tags,
   response: selfResponses(200, success('All pools.', pageOf(refer(operatorPoolSchema))), []),
 }
 const samplesSchema = {
   operationId: 'listPoolSamples',
   summary: 'Get pods, queue and requests in flight of a pool over time',
-  description: 'The leader stores a sample every 15 s, for a day. Longer periods have wider steps.',
+  description:
+    'The leader stores a sample every 15 s and when the number of ready pods changes, for a day. ' +
+    'Longer periods have wider steps.',
   tags,
   params: poolParams,
   querystring: Type.Object({

@@ -1162,6 +1162,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/app/tasks/images/{taskId}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a small picture of the result
+         * @description A WebP of at most 400 pixels a side, for pages that show many results. Responds CONFLICT while there is no result, and for results of more than 64 MiB. Previews do not count against the requests of the plan: a workspace may get 600 a minute.
+         *
+         *     For all members.
+         */
+        get: operations["getTaskPreview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/tasks/stream": {
         parameters: {
             query?: never;
@@ -8546,6 +8568,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskInputResponse"];
+                };
+            };
+        };
+    };
+    getTaskPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The preview. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/webp": string;
                 };
             };
         };

@@ -44,12 +44,18 @@ async function given() {
     const decided: PoolPlan = { ...plan, from: 0, decision: { ...plan.decision, replicas } }
     records.decided(observed, decided, term)
   }
+  const observe = async ({ ready, afterMs }: { readonly ready: string[]; readonly afterMs: number }): Promise<void> => {
+    state.nowMs += afterMs
+    const seen = await settled({ scaling: { minReplicas: 1, maxReplicas: 3 } }, ready)
+    const observed = (await gather(worldOf(seen), 'p', memory)) as Observed
+    records.observe(observed, planPool(observed, { memory, term }), term)
+  }
   const counts = async () => {
     const values = (await registry.getSingleMetric('matte_pool_records_total')?.get())?.values ?? []
     return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]))
   }
   const settledQueue = () => records.stop()
-  return { records, state, written, ages, sample, decide, counts, settledQueue, pool: poolOf() }
+  return { records, state, written, ages, sample, observe, decide, counts, settledQueue, pool: poolOf() }
 }
 
 describe('records about pools', () => {
@@ -61,6 +67,17 @@ describe('records about pools', () => {
     await settledQueue()
     expect(written.map(({ report }) => report.wanted)).toEqual([1, 2, 3])
     expect(await counts()).toMatchObject({ written: 3, dropped: 0, failed: 0 })
+  })
+
+  it('have a sample as soon as a pod becomes ready, at most one a second', async () => {
+    const { observe, written, settledQueue } = await given()
+    await observe({ ready: ['a'], afterMs: 0 })
+    await observe({ ready: ['a'], afterMs: 2_000 })
+    await observe({ ready: ['a', 'b'], afterMs: 2_000 })
+    await observe({ ready: ['a', 'b', 'c'], afterMs: 500 })
+    await observe({ ready: ['a', 'b', 'c'], afterMs: 500 })
+    await settledQueue()
+    expect(written.map(({ report }) => report.ready)).toEqual([1, 2, 3])
   })
 
   it('keep decisions and drop samples while the database is away', async () => {

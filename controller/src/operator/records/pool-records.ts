@@ -1,5 +1,5 @@
-// Records of the leader about its pools, for the console: a sample every 15 s, every change of the number of pods, each
-// new reason to keep it, and the steps of rollouts. Nothing here delays or fails a reconcile pass: records wait in a
+// Records of the leader about its pools, for the console: a sample every 15 s and when a pod becomes ready or stops being
+// so, every change of the number of pods, each new reason to keep it, and the steps of rollouts. Nothing here delays or fails a reconcile pass: records wait in a
 // bounded queue. During an outage of the database decisions and steps wait, and samples are dropped. A former leader's
 // records are fenced by the database (record-pool.ts).
 import { isDatabaseUnavailable } from '@matte/core/db/database-errors'
@@ -9,6 +9,7 @@ import { pause } from '@matte/core/runtime/service'
 import type { Logger } from 'pino'
 import { type Backoff, backoffMs } from '../kube/backoff.ts'
 import type { Term } from '../kube/leadership.ts'
+import { countPods } from '../pool/status/observation.ts'
 import type { TritonPool } from '../pool/triton-pool.ts'
 import type { Observed } from '../reconcile/gather.ts'
 import type { PoolPlan } from '../reconcile/plan.ts'
@@ -27,6 +28,8 @@ type PoolRecordsOptions = {
 }
 
 const sampleEveryMs = 15_000
+/** While pods become ready one after the other. */
+const readyEveryMs = 1_000
 /** A rule that alternates with another is recorded once a minute. */
 const holdEveryMs = 60_000
 const queueMax = 500
@@ -40,6 +43,7 @@ type Entry = ({ readonly record: PoolRecord } | { readonly gone: GonePool }) & {
 type Known = {
   readonly namespace: string
   readonly sampledAtMs: number
+  readonly ready: number
   readonly rule: string
   readonly heldAtMs: number
 }
@@ -123,10 +127,13 @@ export function poolRecords(options: PoolRecordsOptions) {
       // A change is recorded when Kubernetes has accepted it.
       const isHold = before !== undefined && decision.replicas === from && decision.rule !== before.rule
       const isNewHold = isHold && nowMs - before.heldAtMs >= holdEveryMs
-      if (before !== undefined && !isNewHold && nowMs - before.sampledAtMs < sampleEveryMs) return
+      const { ready } = countPods(observed.observation.pods)
+      const everyMs = ready === before?.ready ? sampleEveryMs : readyEveryMs
+      if (before !== undefined && !isNewHold && nowMs - before.sampledAtMs < everyMs) return
       known.set(name, {
         namespace: namespaceOf(observed.pool),
         sampledAtMs: nowMs,
+        ready,
         rule: before === undefined || isNewHold ? decision.rule : before.rule,
         heldAtMs: before === undefined || isNewHold ? nowMs : before.heldAtMs,
       })
@@ -140,7 +147,9 @@ export function poolRecords(options: PoolRecordsOptions) {
       const { name } = observed.pool.metadata
       const nowMs = clock.monotonicMs()
       const { heldAtMs = nowMs } = known.get(name) ?? {}
-      known.set(name, { namespace: namespaceOf(observed.pool), sampledAtMs: nowMs, rule: decision.rule, heldAtMs })
+      const { ready } = countPods(observed.observation.pods)
+      const sampled = { namespace: namespaceOf(observed.pool), sampledAtMs: nowMs, ready }
+      known.set(name, { ...sampled, rule: decision.rule, heldAtMs })
       record(observed, plan, { term, decidedFrom: decision.replicas === from ? undefined : from, step })
     },
     closed: (pool: TritonPool, message: string, term: Term): void => {

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { Task } from 'matte-client'
 import { useEffect, useRef, useState } from 'react'
-import { useService } from '../../session/use-session.ts'
+import { useApp, useService, useSession } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { galleryText } from './gallery-text.ts'
 import { putTask } from './task-cache.ts'
@@ -10,18 +10,60 @@ import styles from './task-picture.module.css'
 
 type PictureProps = { readonly task: Task; readonly isLarge?: boolean }
 
-/** The result on a checkerboard. Its link expires, so the first failure reads the task again for a new one. */
+/** The result on a checkerboard: whole, or as the preview that the service makes for members. */
 export function TaskPicture({ task, isLarge = false }: PictureProps) {
   const { resultUrl } = task
+  const isMember = useSession().kind === 'member'
+  const [hasPreview, setHasPreview] = useState(isMember && !isLarge)
   return (
     <div className={`${styles.picture} ${isLarge ? styles.large : ''} ${resultUrl === null ? '' : styles.checker}`}>
-      {resultUrl === null ? <Placeholder task={task} /> : <Result task={task} url={resultUrl} isLarge={isLarge} />}
+      {resultUrl === null ? (
+        <Placeholder task={task} />
+      ) : hasPreview ? (
+        <Preview task={task} onFailure={() => setHasPreview(false)} />
+      ) : (
+        <Result task={task} url={resultUrl} isLarge={isLarge} />
+      )}
     </div>
   )
 }
 
+type PreviewProps = { readonly task: Task; readonly onFailure: () => void }
+
+function Preview({ task, onFailure }: PreviewProps) {
+  const { id: taskId } = task
+  const app = useApp()
+  const text = useText(galleryText)
+  const image = useRef<HTMLImageElement>(null)
+  const isNear = useIsNear(image, false)
+  const [url, setUrl] = useState<string>()
+  const latest = useRef(onFailure)
+  latest.current = onFailure
+  useEffect(() => {
+    if (!isNear) return
+    const left = new AbortController()
+    let made: string | undefined
+    const read = async (): Promise<void> => {
+      const path = '/app/tasks/images/{taskId}/preview'
+      const preview = await app.blob(path, { path: { taskId }, signal: left.signal })
+      if (left.signal.aborted) return
+      made = URL.createObjectURL(preview)
+      setUrl(made)
+    }
+    void read().catch(() => !left.signal.aborted && latest.current())
+    return () => {
+      left.abort()
+      if (made !== undefined) URL.revokeObjectURL(made)
+    }
+  }, [app, taskId, isNear])
+  return <img ref={image} src={url} alt={text.resultOf(sourceName(task))} {...sidesOf(task)} draggable={false} />
+}
+
+const sidesOf = ({ width, height }: Task) => (width === null || height === null ? {} : { width, height })
+
 type ResultProps = { readonly task: Task; readonly url: string; readonly isLarge: boolean }
 
+/** The link expires, so the first failure reads the task again for a new one. */
 function Result({ task, url, isLarge }: ResultProps) {
   const service = useService()
   const queries = useQueryClient()
@@ -46,13 +88,13 @@ function Result({ task, url, isLarge }: ResultProps) {
       alt={text.resultOf(sourceName(task))}
       decoding="async"
       draggable={false}
-      {...(task.width !== null && task.height !== null && { width: task.width, height: task.height })}
+      {...sidesOf(task)}
       onError={() => void renew().catch(() => setFailures(2))}
     />
   )
 }
 
-/** Results are whole images, and a browser's own lazy loading would fetch those of the next three screens. */
+/** A browser's own lazy loading would fetch the pictures of the next three screens. */
 function useIsNear(image: { readonly current: Element | null }, isAlways: boolean): boolean {
   const [isNear, setIsNear] = useState(isAlways)
   useEffect(() => {

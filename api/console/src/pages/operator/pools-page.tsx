@@ -123,6 +123,7 @@ function Decisions() {
         queryKey={['operator', 'decisions']}
         read={(cursor) => app.request('GET', '/operator/decisions', { query: cursor === undefined ? {} : { cursor } })}
         empty={<Empty title={text.noDecisions} />}
+        isLive
       >
         {(decisions) => (
           <ol className={styles.decisions}>
