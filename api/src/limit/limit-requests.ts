@@ -66,7 +66,7 @@ export async function limitOperator(limiter: RateLimiter, holder: string, reply:
   throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
 }
 
-/** Counts a request to a route that has a limit of its own. @throws MatteError RATE_LIMIT_EXCEEDED */
+/** Counts a request against the limit of its route. @throws MatteError RATE_LIMIT_EXCEEDED */
 export async function limitRoute(
   limiter: RateLimiter,
   perMinute: number,

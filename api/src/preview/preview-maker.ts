@@ -19,7 +19,7 @@ const resultBytesMax = 64 * 1024 * 1024
 /** Each holds a file in memory and a thread of Node's pool of four, which password hashes need too. */
 const atOnceMax = 2
 
-/** Scales results when somebody looks at them, so results that nobody looks at cost nothing. */
+/** Scales a result on each request, so unseen results cost nothing. */
 export function previewMaker(bucket: Pick<Bucket, 'get'>): PreviewMaker {
   const inTurn = pLimit(atOnceMax)
   return {
