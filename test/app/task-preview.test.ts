@@ -94,7 +94,7 @@ describe('the preview of a result', () => {
     },
   )
 
-  it('counts against its route's limit, not against the requests of the plan', async () => {
+  it('counts against the limit of the route, not against the requests of the plan', async () => {
     const { someone, id } = await givenResult({ format: 'png', width: 20, height: 20 })
     expect((await ask(someone, id)).headers.get('x-ratelimit-limit')).toBe('600')
     await someone.client.call('GET', '/tasks/images')

@@ -1,7 +1,7 @@
 // Records of the leader about its pools, for the console: a sample every 15 s and when the number of ready pods
-// changes, every change of the wanted number, each new reason to keep it, and the steps of rollouts. Nothing here delays
-// or fails a reconcile pass: records wait in a bounded queue. During an outage of the database decisions and steps wait,
-// and samples are dropped. A former leader's records are fenced by the database (record-pool.ts).
+// changes, every change of the wanted number, each new reason to keep it, and the steps of rollouts. Nothing here
+// delays or fails a reconcile pass: records wait in a bounded queue. During an outage of the database decisions and
+// steps wait, and samples are dropped. A former leader's records are fenced by the database (record-pool.ts).
 import { isDatabaseUnavailable } from '@matte/core/db/database-errors'
 import type { PoolRecord } from '@matte/core/pool/record-pool'
 import { type Clock, systemClock } from '@matte/core/runtime/clock'
