@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Session } from '../session/session.ts'
 import { createFormat, timeZoneOf } from './format.ts'
+import { counted } from './text.ts'
+
+it.each([
+  ['0', '0 photos'],
+  ['1', '1 photo'],
+  ['1,000', '1,000 photos'],
+])('%s counts %s', (count, text) => {
+  expect(counted(count, 'photo', 'photos')).toBe(text)
+})
 
 describe('formats', () => {
   const [en, de] = [createFormat('en'), createFormat('de')]
