@@ -7,8 +7,9 @@ import { build } from 'vite'
 
 const here = import.meta.dirname
 const dist = join(here, 'dist')
-/** Swapped with `dist` when it is complete, so a process that starts reads one build or the other. */
+/** Swapped with `dist` when it is complete, so a process reads one build or the other. */
 const next = join(here, 'dist.next')
+const former = join(here, 'dist.former')
 const stampFile = join(dist, '.stamp')
 
 /** Hash of everything that the build reads. */
@@ -45,7 +46,9 @@ if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
   await build({ configFile: join(here, 'vite.config.ts'), logLevel: 'warn', build: options })
   writeVariants()
   writeFileSync(join(next, '.stamp'), stamp)
-  rmSync(dist, { recursive: true, force: true })
+  rmSync(former, { recursive: true, force: true })
+  if (existsSync(dist)) renameSync(dist, former)
   renameSync(next, dist)
+  rmSync(former, { recursive: true, force: true })
   process.stdout.write('built the console\n')
 }

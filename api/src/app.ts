@@ -22,6 +22,7 @@ import { operatorsOf } from './auth/operator.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
 import { assetRoutes } from './console/asset-routes.ts'
+import { followBuilds } from './console/console-build.ts'
 import { consolePage } from './console/console-page.ts'
 import { doorRoutes } from './doors/door-routes.ts'
 import { addEnvelope, requestId } from './envelope.ts'
@@ -56,7 +57,6 @@ import { webhookStreamRoutes } from './routes/webhook-stream.ts'
 import { gatewayLinks, presignedLinks } from './schemas/result-links.ts'
 import { serializersOnDemand } from './serialization.ts'
 import { docsRoutes } from './site/docs-routes.ts'
-import { readSiteFiles } from './site/site-files.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
 import type { WebhookStreams } from './stream/webhook-streams.ts'
 
@@ -95,7 +95,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   addEnvelope(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
-  addNotFoundHandler(app, config.consoleEnabled ? consolePage(config) : undefined)
+  const consoleBuild = followBuilds(config.consoleDir)
+  addNotFoundHandler(app, config.consoleEnabled ? consolePage(config, consoleBuild) : undefined)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
   const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
@@ -125,7 +126,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
 
   await app.register(healthRoutes, { readiness })
   serveDocument(app)
-  if (config.consoleEnabled) await app.register(assetRoutes, { files: readSiteFiles(config.consoleDir) })
+  if (config.consoleEnabled) await app.register(assetRoutes, { build: consoleBuild })
   await app.register(docsRoutes, { docsDir: config.docsDir })
   const models = modelCache(db)
   const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config

@@ -1,5 +1,5 @@
 // Serving of the console: the page at its addresses, and the API's own answers everywhere else.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
@@ -102,12 +102,35 @@ describe('without a console', () => {
   })
 })
 
-describe('before the console is built', () => {
-  const world = useApi({ CONSOLE_ENABLED: 'true', CONSOLE_DIR: join(dir, 'nothing') })
+describe('while the console is built', () => {
+  const built = join(dir, 'built')
+  const world = useApi({ CONSOLE_ENABLED: 'true', CONSOLE_DIR: built })
+  const page = () => fetch(world.api.url, { headers: html })
+  const script = (hash: string) => fetch(`${world.api.url}/assets/index-${hash}.js`)
+  const build = (hash: string): void => {
+    const next = join(dir, 'next')
+    mkdirSync(join(next, 'assets'), { recursive: true })
+    writeFileSync(join(next, 'index.html'), `<!doctype html><script src="/assets/index-${hash}.js"></script>`)
+    writeFileSync(join(next, `assets/index-${hash}.js`), hash)
+    rmSync(built, { recursive: true, force: true })
+    renameSync(next, built)
+  }
 
-  it('says what to do', async () => {
-    const response = await fetch(world.api.url, { headers: html })
-    expect(response.status).toBe(503)
-    expect(await response.text()).toContain('make console')
+  it('says what to do first, then serves each build as a whole, without a restart', async () => {
+    const before = await page()
+    expect(before.status).toBe(503)
+    expect(await before.text()).toContain('make console')
+    for (const [hash, former] of [
+      ['aaaaaaaa', undefined],
+      ['bbbbbbbb', 'aaaaaaaa'],
+    ] as const) {
+      build(hash)
+      expect(await (await page()).text()).toContain(hash)
+      expect(await (await script(hash)).text()).toBe(hash)
+      if (former !== undefined) expect((await script(former)).status).toBe(404)
+    }
+    rmSync(built, { recursive: true })
+    // A build that is being replaced.
+    expect((await page()).status).toBe(200)
   })
 })

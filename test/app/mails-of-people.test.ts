@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { createAppClient } from '../support/app/app-client.ts'
 import { order, pay } from '../support/app/payments.ts'
-import { givenPerson } from '../support/app/people.ts'
+import { givenPerson, type Person } from '../support/app/people.ts'
 import { newEmail, newPassword } from '../support/app/sign-in/accounts.ts'
 import { givenTeam } from '../support/app/teams.ts'
 import { useMailbox } from '../support/app/visitor/mailbox.ts'
@@ -87,6 +87,31 @@ describe('mails before the first sign-in', () => {
       ...{ status: 400, code: 'INVALID_PARAMS' },
       details: { issues: [{ path: '/body/locale' }] },
     })
+  })
+})
+
+describe('an invitation', () => {
+  const german = async (owner: Person): Promise<void> => {
+    await owner.client.call('PATCH', '/users/profile', { body: { locale: 'de-AT' } })
+  }
+
+  it('to an address without an account is in the language of the inviter', async () => {
+    const team = await givenTeam(world)
+    await german(team.owner)
+    const [colleague, friend] = [newEmail(), newEmail()]
+    await team.owner.client.call('POST', `${team.path}/invites`, { body: { email: colleague, role: 'member' } })
+    const invitation = await mailbox.untilMail(colleague, `${team.owner.email} lädt Sie zu `)
+    expect(invitation.html).toContain('<html lang="de">')
+    await team.owner.client.call('POST', '/referral/invitations', { body: { email: friend } })
+    expect((await mailbox.untilMail(friend, 'lädt Sie zu Matte ein')).html).toContain('<html lang="de">')
+  })
+
+  it('to a team is in the language of the account that it invites', async () => {
+    const team = await givenTeam(world)
+    await german(team.owner)
+    const { email } = await givenPerson(world.db, world.api)
+    await team.owner.client.call('POST', `${team.path}/invites`, { body: { email, role: 'member' } })
+    expect((await mailbox.untilMail(email, `${team.owner.email} invites you to `)).html).toContain('<html lang="en">')
   })
 })
 

@@ -56,7 +56,8 @@ describe('POST /referral/invitations', () => {
     const { data: referral } = await inviter.client.call<Referral>('GET', '/referral')
     expect(mail?.template).toBe('referral-invitation')
     const data = unseal(world.api.config.masterKeys, mail?.id ?? '', mail?.data_sealed ?? '')
-    expect(JSON.parse(data)).toEqual({ inviterName: '', inviterEmail: inviter.email, url: referral.url })
+    const { url } = referral
+    expect(JSON.parse(data)).toEqual({ inviterName: '', inviterEmail: inviter.email, inviterLocale: 'en', url })
     expect(referral).toMatchObject({ invited: 1, joined: 0 })
   })
 

@@ -1,13 +1,20 @@
 // Every dialog of the console, for people who see, hear or operate it differently: opened and closed by keyboard, and
 // checked by axe in both themes, in forced colors and on a narrow screen.
 import { writeSetting } from '@matte/core/setting/setting-queries'
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { scopes } from '@matte/core/workspace/scope'
 import { TOTP } from 'otpauth'
 import type { Locator, Page } from 'playwright-core'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { password } from '../support/app/sign-in/given-password.ts'
+import { createClient } from '../support/client.ts'
+import { photo, truncatedPng } from '../support/photos.ts'
+import { until } from '../support/until.ts'
 import { findProblems } from './support/axe.ts'
 import { hasBrowser, type PageOptions } from './support/browser.ts'
 import { useConsole } from './support/console.ts'
+import { endSessions, watchToken } from './support/end-sessions.ts'
 import { type Filled, fillPages } from './support/pages.ts'
 
 const appearances = {
@@ -22,7 +29,7 @@ type Dialog = {
   /** Leads to the button or menu that opens the dialog. */
   readonly before?: (page: Page) => Promise<unknown>
   readonly opener: (page: Page) => Locator
-  /** The opener is a menu with this entry. */
+  /** The opener is a menu or a choice with this entry. */
   readonly entry?: string
 }
 
@@ -50,7 +57,7 @@ describe.skipIf(!hasBrowser('dialogs.test.ts'))('every dialog', () => {
         await page.getByRole('button', { name: /^Account of / }).waitFor()
         await before?.(page)
         await press(opener(page))
-        if (entry !== undefined) await press(page.getByRole('menuitem', { name: entry, exact: true }))
+        if (entry !== undefined) await press(entryOf(page, entry))
         const dialog = dialogOf(page, name)
         await dialog.waitFor()
         for (const problem of await checkOpen(page)) findings.push([appearance, String(name), problem])
@@ -61,10 +68,12 @@ describe.skipIf(!hasBrowser('dialogs.test.ts'))('every dialog', () => {
     }
     return findings
   }
+  const entryOf = (page: Page, name: string): Locator =>
+    page.getByRole('menuitem', { name, exact: true }).or(page.getByRole('option', { name, exact: true }))
   const dialogOf = (page: Page, name: string | RegExp): Locator =>
     page.getByRole('dialog', { name }).or(page.getByRole('alertdialog', { name }))
   async function checkOpen(page: Page): Promise<unknown[]> {
-    const isInside = `document.querySelector('[data-modal]').contains(document.activeElement)`
+    const isInside = `[...document.querySelectorAll('[data-modal]')].at(-1).contains(document.activeElement)`
     const isWide = `[...document.querySelectorAll('html, [data-modal], [data-modal] > *')]
       .some((one) => one.scrollWidth > one.clientWidth + 1)`
     return [
@@ -159,26 +168,62 @@ describe.skipIf(!hasBrowser('dialogs.test.ts'))('every dialog', () => {
       .executeTakeFirstOrThrow()
     const join = { workspace_id: id, user_id: owner.userId, role: 'owner' as const }
     await db.insertInto('membership').values(join).execute()
-    const { email } = await console.person({ member: { workspaceId: id, role: 'admin' } })
+    const admin = await console.person({ member: { workspaceId: id, role: 'admin' } })
+    const { email } = admin
     const enter = async (page: Page): Promise<void> => {
       const open = page.getByRole('button', { name: 'Open', exact: true })
       // A session that has switched stays in the team.
-      await open.or(page.getByRole('tab', { name: 'Members' })).waitFor()
+      await open.or(page.getByRole('tab', { name: 'Settings' })).waitFor()
       if (await open.isVisible()) await open.click()
-      await page.getByRole('tab', { name: 'Members' }).waitFor()
+      await page.getByRole('tab', { name: 'Settings' }).waitFor()
     }
     const settings = async (page: Page): Promise<void> => {
       await enter(page)
       await tab('Settings')(page)
     }
     const actions = button(`Actions for ${email}`)
+    const role = (page: Page) => page.getByRole('button', { name: `Role of ${email}` })
     const dialogs: Dialog[] = [
+      { name: `Make ${email} Member?`, path: '/team', before: enter, opener: role, entry: 'Member' },
       { name: 'Create a team', path: '/team', before: enter, opener: button('New team') },
       { name: /^Transfer the team to/, path: '/team', before: enter, opener: actions, entry: 'Transfer the team' },
       { name: /^Remove .*\?$/, path: '/team', before: enter, opener: actions, entry: 'Remove' },
       { name: /^Delete the team/, path: '/team', before: settings, opener: button('Delete team') },
     ]
     expect(await checkEach(dialogs, owner)).toEqual([])
+    const leaving: Dialog[] = [
+      { name: 'Leave this team?', path: '/team', before: enter, opener: actions, entry: 'Leave the team' },
+      { name: 'Leave this team?', path: '/team', before: settings, opener: button('Leave the team') },
+    ]
+    expect(await checkEach(leaving, admin)).toEqual([])
+
+    const roles = async () =>
+      Object.fromEntries(
+        (await db.selectFrom('membership').selectAll().where('workspace_id', '=', id).execute()).map((one) => [
+          one.user_id,
+          one.role,
+        ]),
+      )
+    const ofOwner = await console.openSignedIn({ person: owner })
+    await ofOwner.goto('/team')
+    await enter(ofOwner)
+    await press(role(ofOwner))
+    await press(entryOf(ofOwner, 'Member'))
+    const demotion = dialogOf(ofOwner, `Make ${email} Member?`)
+    await press(demotion.getByRole('button', { name: 'Change role' }))
+    await demotion.waitFor({ state: 'detached' })
+    await until('the role has changed', async () => (await roles())[admin.userId] === 'member')
+    await role(ofOwner).getByText('Member', { exact: true }).waitFor()
+
+    // The stream of the team's tasks ends.
+    const ofMember = await console.openSignedIn({ person: admin, tolerates: [/status of 404/] })
+    await ofMember.goto('/team')
+    await settings(ofMember)
+    await press(button('Leave the team')(ofMember))
+    await press(dialogOf(ofMember, 'Leave this team?').getByRole('button', { name: 'Leave the team' }))
+    await ofMember.getByRole('tab', { name: 'Settings' }).waitFor({ state: 'detached' })
+    await ofMember.getByText('Work together in a team').waitFor()
+    expect(await roles()).toEqual({ [owner.userId]: 'owner' })
   }, 400_000)
 
   it('of payments is accessible', async () => {
@@ -202,6 +247,137 @@ describe.skipIf(!hasBrowser('dialogs.test.ts'))('every dialog', () => {
       { name: 'Cancel the subscription?', path: '/billing', opener: button('Cancel subscription') },
     ]
     expect(await checkEach(dialogs, payer)).toEqual([])
+  }, 400_000)
+
+  it.each(Object.entries(appearances))(
+    'of an ended session is accessible, and leads back to what was typed, %s',
+    async (_appearance, options) => {
+      const someone = await console.person()
+      const page = await console.openSignedIn({
+        ...{ ...options, reducedMotion: 'reduce', person: someone },
+        tolerates: [/status of 40[01]/],
+      })
+      const token = watchToken(page)
+      await page.goto('/keys')
+      await page.getByRole('button', { name: /^Account of / }).waitFor()
+      await press(button('Create key')(page))
+      const create = dialogOf(page, 'Create key')
+      await create.getByLabel('Name').fill('typed before the end')
+      await endSessions(console, { userId: someone.userId, token: token(), ending: 'expired' })
+      await create.getByLabel('Name').press('Enter')
+      const expired = dialogOf(page, 'Your session has ended')
+      await expired.waitFor()
+      expect(await checkOpen(page)).toEqual([])
+      // There is no way around it but to sign in, or to leave.
+      await page.keyboard.press('Escape')
+      await expired.getByLabel('Password', { exact: true }).and(page.locator(':focus')).waitFor()
+      await page.keyboard.type('not the password')
+      await page.keyboard.press('Enter')
+      await expired.getByRole('alert').waitFor()
+      expect(await checkOpen(page)).toEqual([])
+      await expired.getByLabel('Password', { exact: true }).fill(password)
+      await page.keyboard.press('Enter')
+      await expired.waitFor({ state: 'detached' })
+      expect(await create.getByLabel('Name').inputValue()).toBe('typed before the end')
+      expect(await checkOpen(page)).toEqual([])
+      await create.getByLabel('Name').press('Enter')
+      await page.getByRole('row', { name: 'typed before the end' }).waitFor()
+    },
+    400_000,
+  )
+
+  it('of refusals is accessible, after retrying and canceling many', async () => {
+    const { db } = console.stack
+    const someone = await console.person()
+    const key = generateApiKey()
+    await insertApiKey(db, key, { workspaceId: someone.workspaceId, name: 'shop', scopes, expiresAt: null })
+    const client = createClient(console.url, key.key)
+    const create = async (fileName: string, bytes: Buffer): Promise<string> =>
+      (await client.createTask({ imageUrl: await client.upload(bytes, { fileName }) })).id
+    const statuses = async () =>
+      (await db.selectFrom('task').select('status').where('workspace_id', '=', someone.workspaceId).execute())
+        .map(({ status }) => status)
+        .sort()
+    await create('torn-1.png', truncatedPng())
+    await create('torn-2.png', truncatedPng())
+    await until('both have failed', async () => (await statuses()).join() === 'failed,failed')
+    await writeSetting(db, 'dispatchPaused', true)
+    onTestFinished(() => writeSetting(db, 'dispatchPaused', false))
+    // The plan allows two open tasks, so one retry is accepted.
+    const waiting = await create('waiting.png', photo('coffee.png'))
+
+    const narrow = { ...appearances['dark and 320 pixels wide'], reducedMotion: 'reduce' } as const
+    const page = await console.openSignedIn({ ...narrow, person: someone, tolerates: [/status of 40[09]/] })
+    await page.goto('/gallery')
+    await press(button('Select all loaded')(page))
+    await press(button('Retry 2')(page))
+    const refused = dialogOf(page, 'Refused by the service: 1')
+    await refused
+      .getByRole('listitem')
+      .getByText(/^torn-\d\.png: Your plan allows /)
+      .waitFor()
+    expect(await checkOpen(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await refused.waitFor({ state: 'detached' })
+    await page.getByText('Queued again: 1').waitFor()
+    expect(await statuses()).toEqual(['failed', 'queued', 'queued'])
+
+    // One of them is done a moment before its cancellation arrives.
+    await page.route(`**/tasks/images/${waiting}`, async (route) => {
+      if (route.request().method() !== 'DELETE') return route.continue()
+      await until('the other is canceled', async () => (await statuses()).includes('canceled'))
+      await writeSetting(db, 'dispatchPaused', false)
+      await until('this one is done', async () => (await statuses()).includes('succeeded'))
+      return route.continue()
+    })
+    await press(button('Cancel 2')(page))
+    await refused
+      .getByRole('listitem')
+      .getByText(/^waiting\.png: /)
+      .waitFor()
+    expect(await checkOpen(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await refused.waitFor({ state: 'detached' })
+    await page.getByText('Canceled: 1').waitFor()
+    expect(await statuses()).toEqual(['canceled', 'failed', 'succeeded'])
+    // The button that opened the dialog is gone; its bar has the focus.
+    const bar = page.getByRole('region', { name: '3 selected' })
+    await bar.and(page.locator(':focus')).waitFor()
+    await press(button('Clear selection')(page))
+    await bar.waitFor({ state: 'detached' })
+    await page.getByRole('gridcell').and(page.locator(':focus')).waitFor()
+  }, 400_000)
+
+  it('of a folder is accessible, and forgets the folder but not its tasks', async () => {
+    const { db } = console.stack
+    const someone = await console.person()
+    const narrow = { ...appearances['dark and 320 pixels wide'], reducedMotion: 'reduce' } as const
+    const page = await console.openSignedIn({ ...narrow, person: someone })
+    await page.goto('/batches')
+    const file = { name: 'coffee.png', mimeType: 'image/png', buffer: photo('coffee.png') }
+    await page.getByLabel('Choose photos').setInputFiles(file)
+    await page.getByText('1 photo, ').waitFor()
+    await press(button('Start')(page))
+    await page.getByText('Finished', { exact: true }).waitFor()
+    await button('Download 1 result')(page).waitFor()
+    const remove = button('Remove from this list')
+    const asked = dialogOf(page, 'Remove this folder from the list?')
+    await press(remove(page))
+    await asked.waitFor()
+    expect(await checkOpen(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await asked.waitFor({ state: 'detached' })
+    await remove(page).and(page.locator(':focus')).waitFor()
+    await press(remove(page))
+    await press(asked.getByRole('button', { name: 'Remove from this list' }))
+    const runs = page.getByRole('heading', { name: 'Folders of this browser' })
+    await runs.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('heading', { name: 'Batches of the workspace' }).waitFor()
+    await page.locator('button', { hasText: 'Choose photos' }).waitFor()
+    expect(await runs.count()).toBe(0)
+    const tasks = await db.selectFrom('task').select('status').where('workspace_id', '=', someone.workspaceId).execute()
+    expect(tasks).toEqual([{ status: 'succeeded' }])
   }, 400_000)
 
   it('of photos is accessible', async () => {

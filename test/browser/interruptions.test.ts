@@ -1,12 +1,11 @@
 // Behaviour of open pages when the network, the service or the session ends.
 import { writeSetting } from '@matte/core/setting/setting-queries'
-import { sql } from 'kysely'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { password } from '../support/app/sign-in/given-password.ts'
-import { until } from '../support/until.ts'
 import { hasBrowser } from './support/browser.ts'
 import { useConsole } from './support/console.ts'
+import { endSessions, watchToken } from './support/end-sessions.ts'
 
 const noNetwork =
   /ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE/
@@ -21,8 +20,6 @@ describe.skipIf(!hasBrowser('interruptions.test.ts'))('the console', () => {
     await page.getByLabel('Password', { exact: true }).fill(password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).last().click()
   }
-  const endSessions = (userId: string) =>
-    console.stack.db.updateTable('session').set({ ended_at: sql<Date>`now()` }).where('user_id', '=', userId).execute()
   const accountButton = (page: Page) => page.getByRole('button', { name: /^Account of / })
 
   it('says that it is offline, refuses a photo with a reason, and goes on afterwards', async () => {
@@ -76,6 +73,48 @@ describe.skipIf(!hasBrowser('interruptions.test.ts'))('the console', () => {
     expect(tasks).toHaveLength(1)
   })
 
+  it('creates nothing twice when a form is sent again after a lost answer', async () => {
+    const someone = await console.person()
+    const page = await console.openSignedIn({ person: someone, tolerates: [/ERR_FAILED/] })
+    /** The service gets the request, and the page no answer. */
+    const loseAnswers = (path: string): Promise<unknown> =>
+      page.route(path, async (route) => {
+        if (route.request().method() !== 'POST') return route.continue()
+        await route.fetch()
+        return route.abort()
+      })
+    const sendTwice = async (name: string, path: string): Promise<void> => {
+      const dialog = page.getByRole('dialog', { name })
+      const send = dialog.getByRole('button', { name, exact: true })
+      await loseAnswers(path)
+      await send.click()
+      await dialog.getByRole('alert').waitFor({ timeout: 60_000 })
+      await page.unroute(path)
+      await send.click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+
+    await page.getByRole('link', { name: 'API keys' }).click()
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('once')
+    await sendTwice('Create key', '**/developer/api-keys')
+    // The service shows a key once, and that answer was lost.
+    await page.getByRole('alert').filter({ hasText: 'Roll it to get a new one.' }).waitFor()
+    await page.getByRole('row', { name: 'once' }).waitFor()
+
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('button', { name: 'Create endpoint' }).click()
+    await page.getByRole('dialog').getByLabel('Address').fill('http://127.0.0.1:9/once')
+    await sendTwice('Create endpoint', '**/developer/webhooks')
+
+    const { db } = console.stack
+    const { workspaceId } = someone
+    const names = await db.selectFrom('api_key').select('name').where('workspace_id', '=', workspaceId).execute()
+    expect(names).toEqual([{ name: 'once' }])
+    const urls = await db.selectFrom('webhook_endpoint').select('id').where('workspace_id', '=', workspaceId).execute()
+    expect(urls).toHaveLength(1)
+  })
+
   it('shows an error with a way on while the API is down', async () => {
     const page = await console.openSignedIn({ tolerates: [noNetwork] })
     await page.getByRole('link', { name: 'Credits' }).click()
@@ -102,19 +141,13 @@ describe.skipIf(!hasBrowser('interruptions.test.ts'))('the console', () => {
   it('asks for the password when the session has ended, and keeps the page', async () => {
     const person = await console.person()
     const page = await console.openSignedIn({ person, tolerates: [refused] })
-    const reading = page.waitForRequest((request) => request.url().includes('/app/developer/api-keys'))
+    const token = watchToken(page)
     await page.getByRole('link', { name: 'API keys' }).click()
-    const { authorization = '' } = (await reading).headers()
     await page.getByRole('button', { name: 'Create key' }).click()
     const dialog = page.getByRole('dialog', { name: 'Create key' })
     await dialog.getByLabel('Name').fill('typed before the end')
-    await endSessions(person.userId)
+    await endSessions(console, { userId: person.userId, token: token(), ending: 'revoked' })
     const expired = page.getByRole('alertdialog', { name: 'Your session has ended' })
-    // The API may accept the token for up to five seconds.
-    await until('the session has ended', async () => {
-      const response = await fetch(`${console.url}/api/v1/app/credits/balance`, { headers: { authorization } })
-      return response.status === 401
-    })
     await dialog.getByRole('button', { name: 'Create key' }).click()
     await expired.waitFor()
     await signInHere(page, person.email)
@@ -127,9 +160,10 @@ describe.skipIf(!hasBrowser('interruptions.test.ts'))('the console', () => {
   it('leads from a reload with an ended session to the sign-in and back to the page', async () => {
     const person = await console.person()
     const page = await console.openSignedIn({ person, tolerates: [refused] })
+    const token = watchToken(page)
     await page.getByRole('link', { name: 'Usage' }).click()
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
-    await endSessions(person.userId)
+    await endSessions(console, { userId: person.userId, token: token(), ending: 'expired' })
     await page.reload()
     await signInHere(page, person.email)
     await page.getByRole('heading', { name: 'Usage' }).waitFor()

@@ -13,8 +13,9 @@ describe.skipIf(!hasBrowser('pages.test.ts'))('every page', () => {
     filled = await fillPages(console)
   })
 
-  const onEach = (options: PageOptions, check: (page: Page, path: string) => Promise<void>): Promise<void> =>
-    onEachPage(console, { filled, options }, (page, { path }) => check(page, path))
+  type Check = (page: Page, path: string) => Promise<void>
+  const onEach = (options: PageOptions, check: Check, language: 'en' | 'de' = 'en'): Promise<void> =>
+    onEachPage(console, { filled, options, language }, (page, { path }) => check(page, path))
 
   it.each([
     ['in the light theme', { colorScheme: 'light' }],
@@ -36,19 +37,28 @@ describe.skipIf(!hasBrowser('pages.test.ts'))('every page', () => {
   )
 
   it.each([
-    ['320 pixels wide', { viewport: { width: 320, height: 640 } }],
-    ['in forced colors', { forcedColors: 'active', viewport: { width: 375, height: 700 } }],
+    ['320 pixels wide', { viewport: { width: 320, height: 640 } }, 'en'],
+    ['320 pixels wide in German', { viewport: { width: 320, height: 640 } }, 'de'],
+    ['in forced colors', { forcedColors: 'active', viewport: { width: 375, height: 700 } }, 'en'],
   ] as const)(
-    'needs no sideways scrolling %s',
-    async (_name, options) => {
-      const wide: unknown[] = []
-      await onEach({ ...options, reducedMotion: 'reduce' }, async (page, path) => {
+    'needs no sideways scrolling and cuts off no state or time %s',
+    async (_name, options, language) => {
+      const faults: unknown[] = []
+      const check: Check = async (page, path) => {
         const overflow = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
         )
-        if (overflow !== 0) wide.push([path, overflow])
-      })
-      expect(wide).toEqual([])
+        if (overflow !== 0) faults.push([path, 'is wide', overflow])
+        const cutOff = await page.evaluate(`[...document.querySelectorAll('time, time ~ *, :has(~ time)')]
+          .filter((one) => {
+            const [inner, box] = [one, one.parentElement].map((each) => each.getBoundingClientRect())
+            return inner.width === 0 || inner.bottom > box.bottom + 1 || inner.right > box.right + 1
+          })
+          .map((one) => one.textContent)`)
+        if ((cutOff as string[]).length > 0) faults.push([path, 'cuts off', cutOff])
+      }
+      await onEach({ ...options, reducedMotion: 'reduce' }, check, language)
+      expect(faults).toEqual([])
     },
     300_000,
   )

@@ -2,6 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { createRouter, RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { followBuilds } from './app/newer-build.ts'
 import { NotFoundPage } from './app/not-found-page.tsx'
 import { createQueries, followSession } from './app/queries.ts'
 import { RouteError } from './app/route-error.tsx'
@@ -15,10 +16,7 @@ import './ui/base.css'
 
 takeLinkValues()
 startTheme()
-addEventListener('vite:preloadError', ({ payload }) => {
-  // The router knows this error by its text and would reload, which leaves the console while the service is away.
-  payload.message = `A part of the console could not be loaded: ${payload.message}`
-})
+followBuilds()
 const queries = createQueries()
 const session = createSession(baseUrl())
 followSession(queries, session)

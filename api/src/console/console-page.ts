@@ -1,13 +1,12 @@
 // The page of the console: one document for every address that the console has. The document carries the settings
 // that the page needs before sign-in, so no request has to fetch them.
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { checkPayments } from '@matte/people/payment/settings'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import manifest from '../../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import { isLoopback } from '../loopback.ts'
 import { etagOf } from '../site/site-files.ts'
+import type { CurrentBuild } from './console-build.ts'
 
 export type ConsolePage = {
   /** Sends the page if the request asks for one. */
@@ -33,14 +32,11 @@ const policyOf = ({ publicUrl, s3PublicEndpoint }: Config): string => {
 
 const notBuilt = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Matte</title></head>
-<body><h1>The console is not built</h1><p>Run <code>make console</code>, then restart the API.</p></body></html>
+<body><h1>The console is not built</h1><p>Run <code>make console</code>, then reload this page.</p></body></html>
 `
 
-export function consolePage(config: Config): ConsolePage {
-  const file = join(config.consoleDir, 'index.html')
-  const built = existsSync(file) ? readFileSync(file, 'utf8') : undefined
-  const body = built === undefined ? notBuilt : withSettings(built, settingsOf(config))
-  const etag = etagOf(body)
+export function consolePage(config: Config, build: CurrentBuild): ConsolePage {
+  const settings = settingsOf(config)
   const headers = {
     'content-security-policy': policyOf(config),
     'cross-origin-opener-policy': 'same-origin',
@@ -48,17 +44,19 @@ export function consolePage(config: Config): ConsolePage {
     'referrer-policy': 'no-referrer',
     'x-frame-options': 'DENY',
     'cache-control': 'no-cache',
-    etag,
   }
   return {
     respond: (request, reply) => {
       if (!isForPage(request)) return undefined
       const elsewhere = otherLoopback(request, config.publicUrl)
       if (elsewhere !== undefined) return reply.redirect(elsewhere, 302)
-      reply.headers(headers)
+      const { page } = build()
+      const body = page === undefined ? notBuilt : withSettings(page, settings)
+      const etag = etagOf(body)
+      reply.headers({ ...headers, etag })
       if (request.headers['if-none-match'] === etag) return reply.code(304).send()
       return reply
-        .code(built === undefined ? 503 : 200)
+        .code(page === undefined ? 503 : 200)
         .type('text/html; charset=utf-8')
         .send(body)
     },

@@ -83,9 +83,9 @@ async function checkInvariants(url: string): Promise<void> {
 /** Opens the operators' pages of this tab with the token. */
 async function signInAsOperator(page: Page): Promise<void> {
   await page.goto('/operator')
-  await page.getByLabel('Operator token').fill(operatorToken)
-  await page.getByRole('button', { name: 'Open the operators’ pages' }).click()
-  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByLabel(/^(Operator token|Betreiber-Token)$/).fill(operatorToken)
+  await page.getByRole('button', { name: /^(Open the operators’ pages|Betreiberseiten öffnen)$/ }).click()
+  await page.getByRole('heading', { level: 1, name: /^(Overview|Überblick)$/ }).waitFor()
 }
 
 export type OpenedPage = {
@@ -94,22 +94,28 @@ export type OpenedPage = {
   readonly name: string
 }
 
-type Round = { readonly filled: Filled; readonly options: PageOptions }
+type Round = {
+  readonly filled: Filled
+  readonly options: PageOptions
+  /** Language that the person chose in this browser. */
+  readonly language?: 'en' | 'de'
+}
 
 /** Opens every page, signed in as the one who sees it, and hands it to `visit` once it has loaded. */
 export async function onEachPage(
   console: Console,
-  { filled: { person, addresses }, options }: Round,
+  { filled: { person, addresses }, options, language = 'en' }: Round,
   visit: (page: Page, opened: OpenedPage) => Promise<void>,
 ): Promise<void> {
   const nameOf = (who: string, path: string): string =>
     [who, ...path.split('/').map((part) => (/^[0-9a-f-]{36}$/.test(part) ? 'one' : part))].filter(Boolean).join('-')
   const openEach = async (page: Page, who: 'visitor' | 'member'): Promise<void> => {
+    await page.addInitScript(`localStorage.setItem('matte-locale', '${language}')`)
     const open = watchRequests(page)
     for (const path of addresses[who]) {
       await page.goto(path)
       // The page resumes the session first, and draws itself again.
-      if (who === 'member') await page.getByRole('button', { name: /^Account of / }).waitFor()
+      if (who === 'member') await page.getByRole('button', { name: /^(Account of|Konto von) / }).waitFor()
       await settle(page, open)
       await visit(page, { path, name: nameOf(who, path) })
     }
@@ -119,6 +125,7 @@ export async function onEachPage(
   // A report older than a minute is shown as stale.
   await recordPool(console.stack.db, poolRecordOf({ isSample: false }), 0)
   const operator = await console.open(options)
+  await operator.addInitScript(`localStorage.setItem('matte-locale', '${language}')`)
   const open = watchRequests(operator)
   await signInAsOperator(operator)
   for (const path of addresses.operator) {

@@ -1,15 +1,16 @@
 // Pages behind a sign-in. Without one the form takes the place of the page, so its address stays.
 import { Outlet } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import type { Session } from '../session/session.ts'
 import { useSession, useSessionStore } from '../session/use-session.ts'
 import { useText } from '../text/text.ts'
 import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty, Skeleton } from '../ui/states.tsx'
+import { lazyPart } from './lazy-part.tsx'
 import { shellText } from './shell-text.ts'
 
-const SignInForm = lazy(async () => ({ default: (await import('../pages/sign-in/sign-in-page.tsx')).SignInPage }))
+const SignInForm = lazyPart(async () => (await import('../pages/sign-in/sign-in-page.tsx')).SignInPage)
 
 type GateProps = { readonly admits: readonly Session['kind'][] }
 

@@ -1,20 +1,27 @@
 import { Outlet } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { I18nProvider } from 'react-aria-components'
 import { identityOf, type Session } from '../session/session.ts'
 import { useSession } from '../session/use-session.ts'
 import { TimeZoneContext, timeZoneOf } from '../text/format.ts'
 import { LocaleContext } from '../text/text.ts'
+import { lazyPart } from './lazy-part.tsx'
 import { chooseLocale, usePageLocale } from './page-locale.ts'
 import { Shell } from './shell.tsx'
 
-const Toasts = lazy(async () => ({ default: (await import('../ui/toasts.tsx')).Toasts }))
-const ExpiredDialog = lazy(async () => ({ default: (await import('./expired-dialog.tsx')).ExpiredDialog }))
+const Toasts = lazyPart(async () => (await import('../ui/toasts.tsx')).Toasts)
+const loadExpiredDialog = async () => (await import('./expired-dialog.tsx')).ExpiredDialog
+const ExpiredDialog = lazyPart(loadExpiredDialog)
 
 export function Root() {
   const locale = usePageLocale()
   const session = useSession()
   const generation = useGeneration(session)
+  const isMember = session.kind === 'member'
+  useEffect(() => {
+    // Before it is needed: the service may be upgraded or away by then.
+    if (isMember) void loadExpiredDialog().catch(() => undefined)
+  }, [isMember])
   return (
     <LocaleContext value={locale}>
       <I18nProvider locale={locale}>

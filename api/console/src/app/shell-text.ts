@@ -1,4 +1,4 @@
-import { defineText } from '../text/text.ts'
+import { counted, defineText } from '../text/text.ts'
 
 export const shellText = defineText({
   en: {
@@ -31,7 +31,7 @@ export const shellText = defineText({
     account: 'Account',
     accountOf: (name: string) => `Account of ${name}`,
     notifications: 'Notifications',
-    unread: (count: string) => `${count} unread notifications`,
+    unread: (count: string) => counted(count, 'unread notification', 'unread notifications'),
     byKey: 'Signed in with an API key',
     asOperator: 'Signed in as operator',
     workspaceSwitch: 'Workspace',
@@ -53,7 +53,13 @@ export const shellText = defineText({
       lede: 'There is no page at this address.',
       home: 'Go to the playground',
     },
-    broken: { title: 'This page failed', reload: 'Reload' },
+    broken: { title: 'This page failed', part: 'A part of this page could not be loaded.', reload: 'Reload' },
+    newer: {
+      title: 'The console was updated',
+      lede: 'The console was updated. Some things work again after a reload, which discards what you typed on this page.',
+      signOut: 'Then you sign in again, because your key is kept nowhere.',
+      reload: 'Reload',
+    },
     needsMember: {
       title: 'This page needs an account',
       lede: 'An API key opens tasks, batches and webhooks. Sign in with an account for the rest.',
@@ -89,7 +95,7 @@ export const shellText = defineText({
     account: 'Konto',
     accountOf: (name: string) => `Konto von ${name}`,
     notifications: 'Mitteilungen',
-    unread: (count: string) => `${count} ungelesene Mitteilungen`,
+    unread: (count: string) => counted(count, 'ungelesene Mitteilung', 'ungelesene Mitteilungen'),
     byKey: 'Mit API-Schlüssel angemeldet',
     asOperator: 'Als Betreiber angemeldet',
     workspaceSwitch: 'Arbeitsbereich',
@@ -111,7 +117,17 @@ export const shellText = defineText({
       lede: 'Unter dieser Adresse gibt es keine Seite.',
       home: 'Zur Startseite',
     },
-    broken: { title: 'Diese Seite ist fehlgeschlagen', reload: 'Neu laden' },
+    broken: {
+      title: 'Diese Seite ist fehlgeschlagen',
+      part: 'Ein Teil dieser Seite ließ sich nicht laden.',
+      reload: 'Neu laden',
+    },
+    newer: {
+      title: 'Die Konsole wurde aktualisiert',
+      lede: 'Die Konsole wurde aktualisiert. Manches geht erst nach einem Neuladen wieder, das Ihre Eingaben auf dieser Seite verwirft.',
+      signOut: 'Danach melden Sie sich erneut an, denn Ihr Schlüssel wird nirgends gespeichert.',
+      reload: 'Neu laden',
+    },
     needsMember: {
       title: 'Diese Seite braucht ein Konto',
       lede: 'Ein API-Schlüssel öffnet Aufgaben, Stapel und Webhooks. Für alles Weitere melden Sie sich mit einem Konto an.',

@@ -1,20 +1,22 @@
 // The frame of every page: navigation at the side, or behind a button on a narrow screen.
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useSession } from '../session/use-session.ts'
 import { settingsQuery } from '../settings.ts'
 import { type Locale, useText } from '../text/text.ts'
 import { IconButton, LinkButton } from '../ui/button.tsx'
+import { lazyPart } from './lazy-part.tsx'
 import { type Group, navigationOf } from './navigation.ts'
+import { NewerBuildNote } from './newer-build-note.tsx'
 import { NotificationBadge } from './notification-badge.tsx'
 import styles from './shell.module.css'
 import { shellText } from './shell-text.ts'
 import { useIsOnline } from './use-is-online.ts'
 
 // Menus are loaded once there is a session.
-const AccountMenu = lazy(async () => ({ default: (await import('./account-menu.tsx')).AccountMenu }))
-const WorkspaceSwitch = lazy(async () => ({ default: (await import('./workspace-switch.tsx')).WorkspaceSwitch }))
+const AccountMenu = lazyPart(async () => (await import('./account-menu.tsx')).AccountMenu)
+const WorkspaceSwitch = lazyPart(async () => (await import('./workspace-switch.tsx')).WorkspaceSwitch)
 
 type ShellProps = {
   readonly locale: Locale
@@ -97,10 +99,11 @@ export function Shell({ locale, onLocale, children }: ShellProps) {
       </nav>
       <main id="content" ref={main} tabIndex={-1} className={styles.main}>
         {!isOnline && (
-          <p role="status" className={styles.offline}>
+          <p role="status" className={styles.note}>
             {text.offline}
           </p>
         )}
+        <NewerBuildNote />
         {children}
       </main>
     </div>

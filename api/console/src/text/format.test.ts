@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Session } from '../session/session.ts'
 import { createFormat, timeZoneOf } from './format.ts'
+import { counted } from './text.ts'
+
+it.each([
+  ['0', '0 photos'],
+  ['1', '1 photo'],
+  ['1,000', '1,000 photos'],
+])('%s counts %s', (count, text) => {
+  expect(counted(count, 'photo', 'photos')).toBe(text)
+})
 
 describe('formats', () => {
   const [en, de] = [createFormat('en'), createFormat('de')]
@@ -23,7 +32,9 @@ describe('formats', () => {
     expect(de.money(29_00, 'EUR')).toMatch(/^29,00.€$/)
     expect(en.money(500, 'JPY')).toBe('¥500')
     expect(de.bytes(1_500_000)).toMatch(/^1,5.MB$/)
-    expect(en.relative('2026-11-24T10:00:00Z', Date.parse('2026-11-24T10:05:00Z'))).toBe('5 minutes ago')
+    const [at, nowMs] = ['2026-11-24T10:00:00Z', Date.parse('2026-11-24T10:05:00Z')] as const
+    expect(en.relative(at, nowMs)).toBe('5 minutes ago')
+    expect([en, de].map((format) => format.relativeShort(at, nowMs))).toEqual(['5m ago', 'vor 5 Min.'])
   })
 
   it('write times in the zone of the profile, and days of the service as they are', () => {

@@ -23,7 +23,9 @@ export function createFormat(locale: string, timeZone?: string) {
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  const relativeShort = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'narrow' })
+  // The narrow minutes of German read as metres: `vor 5 m`.
+  const style = locale === 'de' ? 'short' : 'narrow'
+  const relativeShort = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style })
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   return {
@@ -37,7 +39,7 @@ export function createFormat(locale: string, timeZone?: string) {
     time: (iso: string) => time.format(new Date(iso)),
     /** Such as `5 minutes ago`. */
     relative: (iso: string, nowMs: number) => ago(relative, iso, nowMs),
-    /** Such as `5m ago`, for narrow places. */
+    /** Such as `5m ago` and `vor 5 Min.`, for narrow places. */
     relativeShort: (iso: string, nowMs: number) => ago(relativeShort, iso, nowMs),
     bytes: (bytes: number) => {
       const power = Math.min(byteUnits.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3))

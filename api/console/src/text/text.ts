@@ -20,6 +20,9 @@ export type Text<M> = { readonly en: M; readonly de: Translated<M> }
 
 export const defineText = <const M extends Messages>(text: Text<M>): Text<M> => text
 
+/** Such as `1 photo` and `2 photos`: both languages have these two forms. `count` is a number as the page shows it. */
+export const counted = (count: string, one: string, many: string): string => `${count} ${count === '1' ? one : many}`
+
 export const LocaleContext = createContext<Locale>('en')
 
 export const useLocale = (): Locale => useContext(LocaleContext)

@@ -7,7 +7,7 @@ import type { Db } from '@matte/core/db/database'
 import type { SweepPass } from '@matte/core/db/sweep'
 import { type MasterKeys, seal } from '@matte/core/runtime/seal'
 import { sql } from 'kysely'
-import { defaultLocale, type PersonLocale } from './person-format.ts'
+import type { PersonLocale } from './person-format.ts'
 import type { MailData } from './templates.ts'
 
 type NewMail = MailData & {
@@ -36,19 +36,19 @@ export async function queueMail(tx: Db, masterKeys: MasterKeys, mail: NewMail): 
 
 export type MailRef = { readonly id: string; readonly claim: string }
 
-/** With locale and time zone of the recipient's account, if there is one. */
-export type ClaimedMail = MailRef &
-  PersonLocale & {
-    readonly to: string
-    readonly template: string
-    readonly dataSealed: string
-    /** 1, 2, …: counts attempts that a server answered, or that failed after it had the mail. */
-    readonly attempt: number
-    /** Database time of the claim. */
-    readonly claimedAt: Date
-    /** The previous claim expired: its dispatcher died or lost the database. */
-    readonly takenOver: boolean
-  }
+export type ClaimedMail = MailRef & {
+  readonly to: string
+  readonly template: string
+  readonly dataSealed: string
+  /** 1, 2, …: counts attempts that a server answered, or that failed after it had the mail. */
+  readonly attempt: number
+  /** Database time of the claim. */
+  readonly claimedAt: Date
+  /** The previous claim expired: its dispatcher died or lost the database. */
+  readonly takenOver: boolean
+  /** Null if the address has no account. */
+  readonly account: PersonLocale | null
+}
 
 type ClaimOptions = {
   readonly limit: number
@@ -68,13 +68,14 @@ const from = sql`coalesce(claimed_until, due_at)`
 /** Deletes due mails of erased users: their transaction may not have seen the erasure. */
 async function claim(db: Db, options: ClaimOptions & { readonly notifications: boolean }): Promise<ClaimedMail[]> {
   const { limit, claimMs, notifications } = options
-  const { locale, timeZone } = defaultLocale
   const { rows } = await sql<ClaimedMail>`
     with due as materialized (
-      select id, claim is not null as lapsed, u.locale, u.time_zone, coalesce(u.is_erased, false) as is_erased
+      select id, claim is not null as lapsed, u.account, coalesce(u.is_erased, false) as is_erased
         from mail
         left join lateral (
-          select locale, time_zone, erased_at is not null as is_erased from app_user where app_user.id = mail.user_id
+          select json_build_object('locale', locale, 'timeZone', time_zone) as account,
+                 erased_at is not null as is_erased
+            from app_user where app_user.id = mail.user_id
         ) u on true
        where status = 'pending' and template ${sql.raw(notifications ? '=' : '<>')} 'notification' and ${from} <= now()
        order by ${from} limit ${limit}::int for update of mail skip locked
@@ -86,10 +87,7 @@ async function claim(db: Db, options: ClaimOptions & { readonly notifications: b
            claimed_until = clock_timestamp() + ${claimMs} * interval '1 ms'
       from due where m.id = due.id and not due.is_erased
     returning m.id, m.claim, m.to_address as "to", m.template, m.data_sealed as "dataSealed", m.attempt,
-              clock_timestamp() as "claimedAt", due.lapsed as "takenOver",
-              coalesce(due.locale, ${locale}) as "locale", coalesce(due.time_zone, ${timeZone}) as "timeZone"`.execute(
-    db,
-  )
+              clock_timestamp() as "claimedAt", due.lapsed as "takenOver", due.account`.execute(db)
   return rows
 }
 

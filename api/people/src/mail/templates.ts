@@ -17,7 +17,7 @@ type Templates = {
     readonly inviterEmail: string
     readonly role: string
     readonly url: string
-  }
+  } & Invitation
   /** An invitation by a referral code. */
   'referral-invitation': {
     /** Empty if the inviter has no name. */
@@ -25,7 +25,7 @@ type Templates = {
     /** Absent in mails of an older release. */
     readonly inviterEmail?: string
     readonly url: string
-  }
+  } & Invitation
   /** No delivery to a webhook endpoint succeeded for days; it is disabled after `disabledAfterDays`. */
   'endpoint-failing': FailingEndpoint & { readonly disabledAfterDays: number }
   'endpoint-disabled': FailingEndpoint
@@ -38,6 +38,11 @@ type Templates = {
   }
   /** An event of the interface. */
   notification: { readonly event: string; readonly title: string; readonly body: string }
+}
+
+type Invitation = {
+  /** Language of the mail if it belongs to no account. Absent in mails of an older release. */
+  readonly inviterLocale?: string
 }
 
 type FailingEndpoint = {

@@ -32,7 +32,7 @@ export function inviteByMail(db: Db, masterKeys: MasterKeys, invitation: Invitat
     // Serializes the user's invitations, so concurrent requests count each other.
     const inviter = await tx
       .selectFrom('app_user')
-      .select(['name', 'email'])
+      .select(['name', 'email', 'locale'])
       .where('id', '=', userId)
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
@@ -52,8 +52,8 @@ export function inviteByMail(db: Db, masterKeys: MasterKeys, invitation: Invitat
       })
       .returning('id')
       .executeTakeFirstOrThrow()
-    const { name, email: inviterEmail } = inviter
-    const data = { inviterName: name ?? '', inviterEmail, url: linkOf(await readCode(tx, userId)) }
+    const { name, email: inviterEmail, locale: inviterLocale } = inviter
+    const data = { inviterName: name ?? '', inviterEmail, inviterLocale, url: linkOf(await readCode(tx, userId)) }
     const template = 'referral-invitation' as const
     if (sendsMail) await queueMail(tx, masterKeys, { template, data, key: `referral:${id}`, to: email, userId: null })
     return { id }

@@ -86,14 +86,18 @@ type Sent = { readonly team: { readonly name: string }; readonly invite: InviteR
 
 async function sendInvite(tx: Db, masterKeys: MasterKeys, { team, invite, url }: Sent): Promise<void> {
   const { id, email, role, invitedBy } = invite
-  const inviter = await tx.selectFrom('app_user').select('email').where('id', '=', invitedBy).executeTakeFirstOrThrow()
+  const inviter = await tx
+    .selectFrom('app_user')
+    .select(['email', 'locale'])
+    .where('id', '=', invitedBy)
+    .executeTakeFirstOrThrow()
   const account = await findAccount(tx, email)
   await queueMail(tx, masterKeys, {
     key: `team-invitation:${id}`,
     to: account?.email ?? email,
     userId: account?.id ?? null,
     template: 'team-invitation',
-    data: { teamName: team.name, inviterEmail: inviter.email, role, url },
+    data: { teamName: team.name, inviterEmail: inviter.email, inviterLocale: inviter.locale, role, url },
   })
   if (account === undefined) return
   const fields = { team_name: team.name, inviter_email: inviter.email, role, invite_url: url }

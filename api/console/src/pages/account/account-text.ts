@@ -1,4 +1,4 @@
-import { defineText } from '../../text/text.ts'
+import { counted, defineText } from '../../text/text.ts'
 
 export const accountText = defineText({
   en: {
@@ -120,7 +120,8 @@ export const accountText = defineText({
     },
     referral: {
       title: 'Invite people',
-      lede: (credits: string) => `You get ${credits} credits when the first image of a person you invited is done.`,
+      lede: (credits: string) =>
+        `You get ${counted(credits, 'credit', 'credits')} when the first image of a person you invited is done.`,
       noReward: 'There is no reward at present.',
       link: 'Your link',
       code: 'Your code',
@@ -280,7 +281,7 @@ export const accountText = defineText({
     referral: {
       title: 'Personen einladen',
       lede: (credits: string) =>
-        `Sie erhalten ${credits} Credits, sobald das erste Bild einer eingeladenen Person fertig ist.`,
+        `Sie erhalten ${counted(credits, 'Credit', 'Credits')}, sobald das erste Bild einer eingeladenen Person fertig ist.`,
       noReward: 'Zurzeit gibt es keine Belohnung.',
       link: 'Ihr Link',
       code: 'Ihr Code',

@@ -1,4 +1,4 @@
-import { defineText } from '../../text/text.ts'
+import { counted, defineText } from '../../text/text.ts'
 
 export const galleryText = defineText({
   en: {
@@ -14,12 +14,12 @@ export const galleryText = defineText({
     batch: (id: string) => `Batch ${id}`,
     removeFilter: (name: string) => `Remove the filter: ${name}`,
     clear: 'Clear filters',
-    count: (shown: string, total: string) => `${shown} of ${total} tasks loaded`,
-    countAll: (total: string) => (total === '1' ? '1 task' : `${total} tasks`),
-    countSome: (shown: string) => `${shown} tasks found so far`,
+    count: (shown: string, total: string) => `${shown} of ${counted(total, 'task', 'tasks')} loaded`,
+    countAll: (total: string) => counted(total, 'task', 'tasks'),
+    countSome: (shown: string) => `${counted(shown, 'task', 'tasks')} found so far`,
     keys: 'Arrow keys move, Space selects, Enter opens, Ctrl + A selects all.',
     grid: 'Tasks',
-    newTasks: (count: string) => (count === '1' ? 'Show 1 new task' : `Show ${count} new tasks`),
+    newTasks: (count: string) => `Show ${counted(count, 'new task', 'new tasks')}`,
     searchFurther: 'Search older tasks',
     empty: 'No tasks yet',
     emptyLede: 'Cut-outs of the playground, of batches and of your programs appear here.',
@@ -37,11 +37,12 @@ export const galleryText = defineText({
     retried: (count: string) => `Queued again: ${count}`,
     canceled: (count: string) => `Canceled: ${count}`,
     refused: (count: string) => `Refused by the service: ${count}`,
-    refusedLede: 'These tasks are as they were before.',
-    zipping: (done: string, total: string) => `${done} of ${total} results in the archive`,
+    refusedLede: 'The service did not change these tasks:',
+    zipping: (done: string, total: string) => `${done} of ${counted(total, 'result', 'results')} in the archive`,
     stop: 'Stop',
     zipped: 'The archive is complete.',
-    zipMissing: (count: string) => `The archive lacks ${count} results. It lists them in missing.txt.`,
+    zipMissing: (count: string) =>
+      `The archive lacks ${counted(count, 'result', 'results')}. See missing.txt in the archive.`,
     zipTooLarge: (size: string) =>
       `These results exceed ${size}, which is all that this browser can save at once. Select fewer, or use Chrome or Edge.`,
     noResult: 'No result',
@@ -63,12 +64,12 @@ export const galleryText = defineText({
     batch: (id: string) => `Stapel ${id}`,
     removeFilter: (name: string) => `Filter entfernen: ${name}`,
     clear: 'Filter entfernen',
-    count: (shown: string, total: string) => `${shown} von ${total} Aufgaben geladen`,
-    countAll: (total: string) => (total === '1' ? '1 Aufgabe' : `${total} Aufgaben`),
-    countSome: (shown: string) => `Bisher ${shown} Aufgaben gefunden`,
+    count: (shown: string, total: string) => `${shown} von ${counted(total, 'Aufgabe', 'Aufgaben')} geladen`,
+    countAll: (total: string) => counted(total, 'Aufgabe', 'Aufgaben'),
+    countSome: (shown: string) => `Bisher ${counted(shown, 'Aufgabe', 'Aufgaben')} gefunden`,
     keys: 'Pfeiltasten bewegen, Leertaste wählt aus, Eingabe öffnet, Strg + A wählt alle aus.',
     grid: 'Aufgaben',
-    newTasks: (count: string) => (count === '1' ? '1 neue Aufgabe zeigen' : `${count} neue Aufgaben zeigen`),
+    newTasks: (count: string) => `${counted(count, 'neue Aufgabe', 'neue Aufgaben')} zeigen`,
     searchFurther: 'Ältere Aufgaben durchsuchen',
     empty: 'Noch keine Aufgaben',
     emptyLede: 'Hier erscheinen Freisteller aus dem Ausprobieren, aus Stapeln und aus Ihren Programmen.',
@@ -86,11 +87,12 @@ export const galleryText = defineText({
     retried: (count: string) => `Erneut eingereiht: ${count}`,
     canceled: (count: string) => `Abgebrochen: ${count}`,
     refused: (count: string) => `Vom Dienst abgelehnt: ${count}`,
-    refusedLede: 'Diese Aufgaben sind wie zuvor.',
-    zipping: (done: string, total: string) => `${done} von ${total} Ergebnissen im Archiv`,
+    refusedLede: 'Diese Aufgaben hat der Dienst nicht geändert:',
+    zipping: (done: string, total: string) => `${done} von ${counted(total, 'Ergebnis', 'Ergebnissen')} im Archiv`,
     stop: 'Anhalten',
     zipped: 'Das Archiv ist vollständig.',
-    zipMissing: (count: string) => `Im Archiv fehlen ${count} Ergebnisse. Die Datei missing.txt nennt sie.`,
+    zipMissing: (count: string) =>
+      `Nicht im Archiv: ${counted(count, 'Ergebnis', 'Ergebnisse')}. Mehr dazu in der Datei missing.txt.`,
     zipTooLarge: (size: string) =>
       `Diese Ergebnisse haben mehr als ${size}; so viel kann dieser Browser nicht auf einmal speichern. Wählen Sie weniger aus, oder nutzen Sie Chrome oder Edge.`,
     noResult: 'Kein Ergebnis',

@@ -24,6 +24,13 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
   const mayChange = useMayChange()
   const zip = useZip()
   const [outcome, setOutcome] = useState<Outcome>()
+  const bar = useRef<HTMLElement>(null)
+  // A pressed button may disappear with what it did, so the keyboard goes on at the bar, or in the grid.
+  const keepFocus = (): void => bar.current?.focus()
+  const clear = (): void => {
+    onClear()
+    document.querySelector<HTMLElement>('[role="gridcell"][tabindex="0"]')?.focus()
+  }
   const retryable = mayChange ? tasks.filter(canRetry) : []
   const cancelable = mayChange ? tasks.filter(canCancel) : []
   const results = tasks.filter(({ status }) => status === 'succeeded')
@@ -33,7 +40,12 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
   }
   if (tasks.length === 0 && zip.state === undefined && outcome === undefined) return null
   return (
-    <section className={styles.selection} aria-label={text.selected(format.number(tasks.length))}>
+    <section
+      ref={bar}
+      tabIndex={-1}
+      className={styles.selection}
+      aria-label={text.selected(format.number(tasks.length))}
+    >
       <strong role="status">
         {zip.state === undefined
           ? text.selected(format.number(tasks.length))
@@ -53,7 +65,12 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
           {retryable.length > 0 && (
             <>
               <p>{text.retryHint}</p>
-              <Button onPress={() => void actions.retry(retryable).then((result) => report(text.retried, result))}>
+              <Button
+                onPress={() => {
+                  keepFocus()
+                  void actions.retry(retryable).then((result) => report(text.retried, result))
+                }}
+              >
                 {text.retry(format.number(retryable.length))}
               </Button>
             </>
@@ -61,7 +78,10 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
           {cancelable.length > 0 && (
             <Button
               look="danger"
-              onPress={() => void actions.cancel(cancelable).then((result) => report(text.canceled, result))}
+              onPress={() => {
+                keepFocus()
+                void actions.cancel(cancelable).then((result) => report(text.canceled, result))
+              }}
             >
               {text.cancel(format.number(cancelable.length))}
             </Button>
@@ -74,7 +94,7 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
               {text.download(format.number(results.length))}
             </Button>
           )}
-          <Button look="quiet" onPress={onClear}>
+          <Button look="quiet" onPress={clear}>
             {text.clearSelection}
           </Button>
         </>

@@ -19,8 +19,8 @@ type GridProps = {
 
 const [gapPx, tileMinPx, tileMinNarrowPx] = [12, 184, 136]
 const narrowPx = 560
-/** Height of a tile below its picture; rows are measured when they are drawn. */
-const captionPx = 70
+/** Height of a tile below its picture, with state and time in one line or two; rows are measured when they are drawn. */
+const captionPx = (tilePx: number): number => (tilePx <= 180 ? 92 : 70)
 /** Below the header of the page, and above the bar of the selection. */
 const [headerPx, barPx] = [76, 96]
 
@@ -42,7 +42,7 @@ export function TaskGrid({ tasks, selection, onSelection, loadMore }: GridProps)
   const tilePx = (widthPx - gapPx * (columns - 1)) / columns
   const virtualizer = useWindowVirtualizer({
     count: rowCount,
-    estimateSize: () => tilePx + captionPx + gapPx,
+    estimateSize: () => tilePx + captionPx(tilePx) + gapPx,
     overscan: 1,
     scrollMargin: topPx,
     scrollPaddingStart: headerPx,

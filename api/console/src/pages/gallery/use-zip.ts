@@ -30,7 +30,8 @@ export function useZip() {
     current.current = aborting
     const { signal } = aborting
     // The code of archives is loaded with the first one.
-    const zip = await import('./save-zip.ts')
+    const zip = await import('./save-zip.ts').catch(showError)
+    if (zip === undefined) return
     setState({ doneCount: 0, totalCount })
     try {
       const onProgress = (doneCount: number): void => setState({ doneCount, totalCount })

@@ -1,7 +1,8 @@
 // The first page: one photo, its cut-out at once, and the request as a program.
 import { useNavigate } from '@tanstack/react-router'
 import type { Progress } from 'matte-client'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
+import { lazyPart } from '../../app/lazy-part.tsx'
 import { useSession, useSessionStore } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
@@ -17,9 +18,9 @@ import { canRepeat, type Run, useCutOut } from './use-cut-out.ts'
 
 // Loaded while the first photo is on its way, so the page itself stays light.
 const loadResultPanel = () => import('./result-panel.tsx')
-const ResultPanel = lazy(async () => ({ default: (await loadResultPanel()).ResultPanel }))
+const ResultPanel = lazyPart(async () => (await loadResultPanel()).ResultPanel)
 
-const RequestTabs = lazy(async () => ({ default: (await import('./request-tabs.tsx')).RequestTabs }))
+const RequestTabs = lazyPart(async () => (await import('./request-tabs.tsx')).RequestTabs)
 
 /** A photo that was chosen before the sign-in, which replaces the page. */
 let waiting: { readonly blob: Blob; readonly name: string } | undefined
@@ -33,7 +34,7 @@ export function PlaygroundPage() {
   const [effects, setEffects] = useState<Effects>(noEffects)
   const isSignedIn = session.kind === 'member' || session.kind === 'key'
   const take = (blob: Blob, name: string): void => {
-    void loadResultPanel()
+    void loadResultPanel().catch(() => undefined)
     if (isSignedIn) return void start(blob, name)
     waiting = { blob, name }
     if (session.kind !== 'starting') void navigate({ to: '/sign-in' })

@@ -1,6 +1,7 @@
 // Where a photo comes from: a file, the clipboard, the camera, a URL or a sample.
 import { useQuery } from '@tanstack/react-query'
-import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { type DragEvent, Suspense, useEffect, useRef, useState } from 'react'
+import { lazyPart } from '../../app/lazy-part.tsx'
 import { useSession } from '../../session/use-session.ts'
 import { settingsQuery } from '../../settings.ts'
 import { useFormat } from '../../text/format.ts'
@@ -9,8 +10,8 @@ import { Button } from '../../ui/button.tsx'
 import { playgroundText } from './playground-text.ts'
 import styles from './source-picker.module.css'
 
-const CameraDialog = lazy(async () => ({ default: (await import('./camera-dialog.tsx')).CameraDialog }))
-const UrlDialog = lazy(async () => ({ default: (await import('./url-dialog.tsx')).UrlDialog }))
+const CameraDialog = lazyPart(async () => (await import('./camera-dialog.tsx')).CameraDialog)
+const UrlDialog = lazyPart(async () => (await import('./url-dialog.tsx')).UrlDialog)
 
 const samples = ['lemur', 'coffee', 'chelsea', 'astronaut', 'rocket'] as const
 const types = ['image/jpeg', 'image/png', 'image/webp']

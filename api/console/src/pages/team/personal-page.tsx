@@ -49,7 +49,7 @@ export function PersonalPage() {
                   { name: text.members.role, cell: ({ role }) => text.roles[role] },
                   {
                     name: text.members.title,
-                    cell: ({ memberCount }) => text.personal.count(memberCount, format.number(memberCount)),
+                    cell: ({ memberCount }) => text.personal.count(format.number(memberCount)),
                   },
                   {
                     name: text.personal.open,

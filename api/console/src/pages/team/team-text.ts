@@ -1,4 +1,4 @@
-import { defineText } from '../../text/text.ts'
+import { counted, defineText } from '../../text/text.ts'
 
 export const teamText = defineText({
   en: {
@@ -23,7 +23,7 @@ export const teamText = defineText({
       lede: 'This is your personal workspace, which only you can use. A team has members with roles, and its own credits and plan.',
       yours: 'Your teams',
       open: 'Open',
-      count: (count: number, shown: string) => (count === 1 ? '1 member' : `${shown} members`),
+      count: (count: string) => counted(count, 'member', 'members'),
     },
     create: {
       action: 'New team',
@@ -130,7 +130,7 @@ export const teamText = defineText({
       lede: 'Dies ist Ihr persönlicher Arbeitsbereich, den nur Sie verwenden. Ein Team hat Mitglieder mit Rollen sowie eigenes Guthaben und einen eigenen Tarif.',
       yours: 'Ihre Teams',
       open: 'Öffnen',
-      count: (count: number, shown: string) => (count === 1 ? '1 Mitglied' : `${shown} Mitglieder`),
+      count: (count: string) => counted(count, 'Mitglied', 'Mitglieder'),
     },
     create: {
       action: 'Neues Team',
