@@ -102,11 +102,11 @@ type Target = {
  */
 async function readTarget(
   { db, masterKeys }: DeliverDeps,
-  { endpointId, workspaceId, targetUrl }: ClaimedDelivery,
+  { endpointId, workspaceId, targetUrl, ...secrets }: ClaimedDelivery,
 ): Promise<Target | UnsealError | undefined> {
   try {
     if (endpointId !== null) return await readDialledEndpoint(db, masterKeys, endpointId)
-    return { targetUrl, ...(await getCallbackSecrets(db, masterKeys, workspaceId)) }
+    return { targetUrl, ...(await getCallbackSecrets(db, masterKeys, workspaceId, secrets)) }
   } catch (error) {
     if (error instanceof UnsealError) return error
     throw error

@@ -49,27 +49,50 @@ export function dueLoop(options: DueLoopOptions): DueLoop {
   const claimMs = timeoutMs + claimMarginMs
   // Hanging receivers of one workspace occupy at most a quarter of the slots.
   const perWorkspaceInFlight = Math.max(1, Math.floor(slots / 4))
-  const attempts = attemptSlots({ slots, metrics, deliver: options.deliver, ended: () => moreWaits && wake() })
-  let moreWaits = false
+  const attempts = attemptSlots({ slots, metrics, deliver: options.deliver, ended: onEnd })
+  let [moreWaits, ended] = [false, 0]
+  let stateReadAtMs = Number.NEGATIVE_INFINITY
   let gathering: NodeJS.Timeout | undefined
   let nextDue: NodeJS.Timeout | undefined
 
   async function pass(signal: AbortSignal): Promise<void> {
-    clearTimeout(nextDue)
-    const { waiting, oldestDueAgeMs, nextDueInMs } = await readDueState(db, slots + 1)
-    metrics.dueAge.set(oldestDueAgeMs / 1_000)
-    if (nextDueInMs !== null && nextDueInMs < everyMs) nextDue = setTimeout(inner.wake, Math.ceil(nextDueInMs))
-    const limit = Math.min(waiting, attempts.free())
-    const claimed = limit > 0 && !signal.aborted ? await claim(limit) : 0
-    moreWaits = waiting > claimed
+    // A nudge says that something is due, so the state is read by the timer and when the next delivery is due.
+    if (clock.monotonicMs() - stateReadAtMs >= everyMs / 2 && !(await isAnyDue())) return
+    const limit = attempts.free()
+    const endedBefore = ended
+    moreWaits = limit > 0 && !signal.aborted ? await claim(limit) : true
+    // An attempt that ended during the claim may have made room for another one.
+    if (moreWaits && ended !== endedBefore) wake()
   }
 
-  async function claim(limit: number): Promise<number> {
+  function onEnd(): void {
+    ended += 1
+    if (moreWaits) wake()
+  }
+
+  async function isAnyDue(): Promise<boolean> {
+    clearTimeout(nextDue)
+    const { waiting, oldestDueAgeMs, nextDueInMs } = await readDueState(db, 1)
+    stateReadAtMs = clock.monotonicMs()
+    metrics.dueAge.set(oldestDueAgeMs / 1_000)
+    if (nextDueInMs !== null && nextDueInMs < everyMs) nextDue = setTimeout(wakeDue, Math.ceil(nextDueInMs))
+    moreWaits = waiting > 0
+    return moreWaits
+  }
+
+  function wakeDue(): void {
+    stateReadAtMs = Number.NEGATIVE_INFINITY
+    inner.wake()
+  }
+
+  /** Returns whether others wait. */
+  async function claim(limit: number): Promise<boolean> {
     const claimedAtMs = clock.monotonicMs()
-    const deliveries = await claimDueDeliveries(db, { limit, claimMs, perTargetInFlight, perWorkspaceInFlight })
+    const bounds = { limit, claimMs, perTargetInFlight, perWorkspaceInFlight }
+    const { deliveries, waits } = await claimDueDeliveries(db, bounds)
     for (const delivery of deliveries) begin(delivery, claimedAtMs)
     metrics.claims.expired.inc({ kind: 'delivery' }, deliveries.filter(({ takenOver }) => takenOver).length)
-    return deliveries.length
+    return waits
   }
 
   function begin(delivery: ClaimedDelivery, claimedAtMs: number): void {

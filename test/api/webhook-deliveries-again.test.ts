@@ -1,13 +1,13 @@
 // Redelivery: the effect on each state, and exactly one effect beside claims, attempts and repetitions.
 import { randomUUID } from 'node:crypto'
 import type { AttemptError } from '@matte/core/webhook/attempt-outcome'
-import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
+import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
 import { recordAttempt } from '@matte/core/webhook/end-attempt'
 import { changeEndpoint, deleteEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { claimOptions } from '../dispatcher/given.ts'
+import { claimDue } from '../dispatcher/given.ts'
 import { givenTask } from '../support/factories.ts'
 import { until } from '../support/until.ts'
 import { type Delivery, type Keeper, surfaces, useWebhooks } from './webhook-parts.ts'
@@ -21,7 +21,7 @@ const record = (claimed: ClaimedDelivery, error: AttemptError | null) =>
   })
 
 async function claimOf(id: string): Promise<ClaimedDelivery> {
-  const claimed = await claimDueDeliveries(world.db, { ...claimOptions, limit: 1_000 })
+  const claimed = await claimDue(world.db, { limit: 1_000 })
   const own = claimed.find((each) => each.id === id)
   if (own === undefined) throw new Error('the delivery is not to be had')
   return own
@@ -188,10 +188,7 @@ describe('a redelivery with a concurrent dispatcher', () => {
       const keeper = await world.keeper('developer')
       const { id } = await given(keeper, ['TIMEOUT'])
       await makeDue(id)
-      const [answer, claimed] = await Promise.all([
-        outcomeOf(redeliver(keeper, id)),
-        claimDueDeliveries(world.db, claimOptions),
-      ])
+      const [answer, claimed] = await Promise.all([outcomeOf(redeliver(keeper, id)), claimDue(world.db)])
       const own = claimed.find((each) => each.id === id) ?? (await claimOf(id))
       expect(own.attempt).toBe(2)
       // A rejection means that the claim was first, which then continues in its own schedule.

@@ -1,11 +1,10 @@
 // Deliveries as their owner sees them: pages, filters, attempts; of endpoints and callback URLs.
 import { randomUUID } from 'node:crypto'
-import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
 import { recordAttempt } from '@matte/core/webhook/end-attempt'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { describe, expect, it } from 'vitest'
-import { claimOptions } from '../dispatcher/given.ts'
+import { claimDue } from '../dispatcher/given.ts'
 import { givenTask } from '../support/factories.ts'
 import { type DeliveryPage, type Keeper, surfaces, useWebhooks } from './webhook-parts.ts'
 
@@ -18,7 +17,7 @@ async function attemptAll(
   outcome: { error: 'STATUS' | null; responseBody: string },
 ): Promise<void> {
   for (;;) {
-    const claimed = await claimDueDeliveries(world.db, claimOptions)
+    const claimed = await claimDue(world.db)
     if (claimed.length === 0) return
     for (const each of claimed) {
       if (each.workspaceId !== workspaceId) continue

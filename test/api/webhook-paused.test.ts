@@ -1,13 +1,12 @@
 // Deliveries of a disabled endpoint (D90): kept as `paused`, and recovered in order.
 import { deleteOldTasks } from '@matte/core/retention/delete-tasks'
 import { failAttempt } from '@matte/core/task/run/finish-task'
-import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { sendTest } from '@matte/core/webhook/delivery/send-test'
 import { recordAttempt } from '@matte/core/webhook/end-attempt'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { claimOptions } from '../dispatcher/given.ts'
+import { claimDue, claimOptions } from '../dispatcher/given.ts'
 import { until } from '../support/until.ts'
 import { claim, smallImage } from './given.ts'
 import { type DeliveryPage, type Keeper, surfaces, useWebhooks } from './webhook-parts.ts'
@@ -108,7 +107,7 @@ describe('paused deliveries', () => {
     }
     const wanted = await order('created_at')
     expect(await order('due_at')).toEqual(wanted)
-    const claimed = await claimDueDeliveries(world.db, claimOptions)
+    const claimed = await claimDue(world.db)
     const ids = claimed.filter(({ endpointId }) => endpointId === id).map((one) => one.id)
     expect(ids.sort()).toEqual(wanted.slice(0, claimOptions.perTargetInFlight).sort())
     await world.db.deleteFrom('delivery').where('endpoint_id', '=', id).execute()
@@ -120,7 +119,7 @@ describe('paused deliveries', () => {
     const { id } = await world.endpoint(workspaceId)
     await world.announce(workspaceId)
     await world.announce(workspaceId)
-    const claimed = await claimDueDeliveries(world.db, claimOptions)
+    const claimed = await claimDue(world.db)
     const own = claimed.filter((one) => one.endpointId === id)
     expect(own).toHaveLength(2)
     await sendTest(world.db, { workspaceId, endpointId: id, traceparent: null })

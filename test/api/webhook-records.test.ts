@@ -1,12 +1,11 @@
 // One delivery, one event, counts by hour and the service's own addresses, as their owner reads them.
 import { randomUUID } from 'node:crypto'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
-import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
 import { recordAttempt } from '@matte/core/webhook/end-attempt'
 import { defaultPlans, planNamed } from '@matte/core/workspace/plan'
 import { describe, expect, it } from 'vitest'
-import { claimOptions, makeDue } from '../dispatcher/given.ts'
+import { claimDue, makeDue } from '../dispatcher/given.ts'
 import { givenTask } from '../support/factories.ts'
 import { type Delivery, type Keeper, surfaces, useWebhooks } from './webhook-parts.ts'
 
@@ -30,7 +29,7 @@ const failed: AttemptOutcome = {
 /** One attempt of every due delivery; `ago` hours before now. */
 async function attemptAll(outcome: AttemptOutcome, ago = 0): Promise<void> {
   await makeDue(world.db)
-  for (const each of await claimDueDeliveries(world.db, claimOptions)) {
+  for (const each of await claimDue(world.db)) {
     await recordAttempt(world.db, each, { ...outcome, endedAgoMs: ago * 3_600_000, policy })
   }
 }
@@ -208,7 +207,7 @@ describe.each(surfaces)('records of webhooks on the surface %s', (surface) => {
 
 /** Deliveries that were never attempted. */
 async function claimNewest() {
-  const claimed = await claimDueDeliveries(world.db, claimOptions)
+  const claimed = await claimDue(world.db)
   return { rows: claimed.filter(({ attempt }) => attempt === 1) }
 }
 

@@ -4,6 +4,7 @@ import { createTask } from '@matte/core/task/create-task'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import type { TaskRow } from '@matte/core/task/task-queries'
 import type { Plan } from '@matte/core/workspace/plan'
+import { lockWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
@@ -17,7 +18,8 @@ import {
 } from '../support/factories.ts'
 import { findBrokenRules } from '../support/invariants.ts'
 import { memoryBucket } from '../support/memory-bucket.ts'
-import { hugePng, mislabelledPng } from '../support/photos.ts'
+import { bigJpeg, hugePng, mislabelledPng } from '../support/photos.ts'
+import { until } from '../support/until.ts'
 
 describe('createTask', () => {
   const database = useDatabase()
@@ -160,7 +162,7 @@ describe('createTask', () => {
     expect(messages.size).toBe(1)
   })
 
-  // One statement on one plan, several in a transaction on the other.
+  // Without and with credits.
   it.each(['internal', 'free'])(
     'rejects an upload that expires during inspection, and takes no slot: plan %s',
     async (plan) => {
@@ -193,6 +195,40 @@ describe('createTask', () => {
     const workspace = await givenWorkspace(db)
     const upload = await givenUpload(db, workspace.id, memoryBucket(), body)
     await expect(create(workspace, upload)).rejects.toMatchObject({ code, details })
+    expect(await countTasks(workspace)).toBe(0)
+  })
+
+  it('reads a JPEG whose size follows 60,000 bytes of metadata', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db)
+    const body = bigJpeg(60_000)
+    const upload = await givenUpload(db, workspace.id, memoryBucket(), body)
+    await expect(create(workspace, upload)).rejects.toMatchObject({
+      code: 'TASK_FILE_SIZE_EXCEEDED',
+      details: { limit: 'pixels', pixels: 900_000_000 },
+    })
+  })
+
+  it('holds the credits that are left when it gets the lock of the workspace', async () => {
+    const { db } = database
+    const workspace = await givenWorkspace(db, { plan: 'pro', credits: 1 })
+    const upload = await givenUpload(db, workspace.id)
+    const spend = await db.startTransaction().execute()
+    await lockWorkspace(spend, workspace.id)
+    const creating = create(workspace, upload)
+    await until('the creation waits', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+      return rows.length > 0
+    })
+    // It sees this after it has begun, with a credit.
+    const moved = sql`update credit_lot set available = 0, spent = 1 where workspace_id = ${workspace.id}`
+    await moved.execute(spend)
+    await spend.commit().execute()
+    await expect(creating).rejects.toMatchObject({
+      code: 'CREDITS_INSUFFICIENT',
+      details: { required: 1, available: 0 },
+    })
     expect(await countTasks(workspace)).toBe(0)
   })
 

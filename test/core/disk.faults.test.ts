@@ -30,13 +30,13 @@ it('a charged task with one webhook takes no more space than the sizing page sta
   }
   let delivered = 0
   while (delivered < tasks) {
-    const claims = await claimDueDeliveries(db, {
+    const { deliveries } = await claimDueDeliveries(db, {
       limit: 100,
       claimMs: 60_000,
       perTargetInFlight: 100,
       perWorkspaceInFlight: 100,
     })
-    for (const claim of claims) {
+    for (const claim of deliveries) {
       const outcome = {
         statusCode: 200,
         error: null,
@@ -47,7 +47,7 @@ it('a charged task with one webhook takes no more space than the sizing page sta
       }
       await recordAttempt(db, claim, outcome)
     }
-    delivered += claims.length
+    delivered += deliveries.length
   }
   const grown = difference(await sizes(), before)
   await sql`vacuum full`.execute(db)

@@ -1,6 +1,5 @@
 // Counts of attempts per hour: exact with concurrent dispatchers, bounded by a ring of rows, and cheap to read.
 import type { Db } from '@matte/core/db/database'
-import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries } from '@matte/core/webhook/create-deliveries'
 import { recordAttempt } from '@matte/core/webhook/end-attempt'
 import { readAttemptHours } from '@matte/core/webhook/endpoint/attempt-hours'
@@ -10,7 +9,7 @@ import { expect, it } from 'vitest'
 import { costOf } from '../core/explain.ts'
 import { useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
-import { claimOptions } from './given.ts'
+import { claimDue } from './given.ts'
 import { masterKeys } from './in-process.ts'
 
 const database = useDatabase()
@@ -39,7 +38,7 @@ it('every attempt is counted once with concurrent records', async () => {
   const { db } = database
   const { workspaceId, id } = await givenEndpoint(db)
   for (let n = 0; n < 40; n++) await announce(db, workspaceId, `k${n}`)
-  const claimed = await claimDueDeliveries(db, { ...claimOptions, perTargetInFlight: 100 })
+  const claimed = await claimDue(db, { perTargetInFlight: 100 })
   expect(claimed).toHaveLength(40)
   await Promise.all(claimed.map((each) => recordAttempt(db, each, { ...outcome, endedAgoMs: 0, policy })))
   // A record of a lost claim counts nothing.
@@ -53,7 +52,7 @@ it('a new hour takes over the row of 168 hours before, and a late record does no
   const { workspaceId, id } = await givenEndpoint(db)
   const recordAt = async (hoursAgo: number) => {
     await announce(db, workspaceId, `h${hoursAgo}-${Math.random()}`)
-    const [claimed] = await claimDueDeliveries(db, claimOptions)
+    const [claimed] = await claimDue(db)
     if (claimed === undefined) throw new Error('nothing was claimed')
     await recordAttempt(db, claimed, { ...outcome, endedAgoMs: hoursAgo * 3_600_000, policy })
   }

@@ -1,15 +1,15 @@
 // Several dispatchers claim while owners cancel and move endpoints: every limit holds, nothing deadlocks or starves.
 import type { Db } from '@matte/core/db/database'
-import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
+import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
 import { cancelEndpointDeliveries } from '@matte/core/webhook/delivery-queries'
 import { giveBackDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
 import { changeEndpoint, createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { sql } from 'kysely'
-import pg from 'pg'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { connectTo, useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
-import { claimOptions, givenDelivery } from './given.ts'
+import { until } from '../support/until.ts'
+import { claimDue, givenDelivery } from './given.ts'
 import { masterKeys } from './in-process.ts'
 
 const outcome = { statusCode: 200, durationMs: 1, responseBody: null, endedAgoMs: 0 }
@@ -80,7 +80,7 @@ describe('concurrent claims', () => {
     const dispatcher = async (limit: number): Promise<void> => {
       const db = connect()
       while (await pending()) {
-        const claimed = await claimDueDeliveries(db, { ...claimOptions, ...bounds, limit })
+        const claimed = await claimDue(db, { ...bounds, limit })
         await observe(db)
         for (const delivery of claimed) await end(db, delivery)
       }
@@ -106,7 +106,7 @@ describe('concurrent claims', () => {
     await givenFallen(database.db, 2_500)
     const late = await givenFallen(database.db, 1)
     await sql`update delivery set due_at = now() where workspace_id = ${late}`.execute(database.db)
-    const claimed = await claimDueDeliveries(database.db, claimOptions)
+    const claimed = await claimDue(database.db)
     expect(claimed).toHaveLength(5)
     expect(claimed.map(({ workspaceId }) => workspaceId)).toContain(late)
   })
@@ -116,9 +116,9 @@ describe('concurrent claims', () => {
     const hosts = Array.from({ length: 20 }, (_, n) => `https://h${n}.example/`)
     for (const host of hosts) await givenDelivery(database.db, host, workspace)
     const seen = new Set<string>()
-    const options = { ...claimOptions, limit: 1, perWorkspaceInFlight: 1 }
+    const options = { limit: 1, perWorkspaceInFlight: 1 }
     for (let claims = 0; claims < 500 && seen.size < hosts.length; claims++) {
-      for (const { id, targetHost } of await claimDueDeliveries(database.db, options)) {
+      for (const { id, targetHost } of await claimDue(database.db, options)) {
         seen.add(targetHost)
         // As if it was delivered and the next one to its host was written.
         await sql`update delivery set claim = null, claimed_until = null, due_at = now() where id = ${id}
@@ -128,31 +128,34 @@ describe('concurrent claims', () => {
     expect(seen.size).toBe(hosts.length)
   })
 
-  it('do not wait for another workspace whose dispatcher stopped in the middle of a claim', async () => {
-    const { workspaceId: stopped } = await givenDelivery(database.db, 'https://a.example/')
-    const { promise: continued, resolve: go } = Promise.withResolvers<void>()
-    const { promise: reached, resolve: isReached } = Promise.withResolvers<void>()
-    const send = pg.Client.prototype.query
-    const query = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(async function (
-      this: pg.Client,
-      ...args: unknown[]
-    ) {
-      const text = JSON.stringify(args[0])
-      if (text.includes('update delivery d') && text.includes(stopped)) {
-        isReached()
-        await continued
-      }
-      return Reflect.apply(send, this, args)
-    } as typeof send)
-    onTestFinished(() => query.mockRestore())
-    const first = claimDueDeliveries(connect(), claimOptions)
-    await reached
-    // The stopped claim holds the lock of its workspace; a delivery of another workspace becomes due.
+  it('of one workspace wait for each other, and hold up no other workspace', async () => {
+    const { workspaceId } = await givenDelivery(database.db, 'https://a.example/')
+    const held = await connect().startTransaction().execute()
+    onTestFinished(
+      async () =>
+        void (await held
+          .rollback()
+          .execute()
+          .catch(() => undefined)),
+    )
+    // As a claim that has not committed.
+    await sql`select pg_advisory_xact_lock(hashtext('matte.delivery.claim'), hashtext(${workspaceId}))`.execute(held)
+    const first = claimDue(connect())
+    await until('the claim waits', () => isAnyLockAwaited(database.db))
+    // A delivery of another workspace becomes due, and those of the first no longer are.
     await sql`update delivery set due_at = now() + interval '1 hour'`.execute(database.db)
     const other = await givenDelivery(database.db, 'https://a.example/')
-    const claimed = await claimDueDeliveries(connect(), claimOptions)
-    expect(claimed.map(({ workspaceId }) => workspaceId)).toEqual([other.workspaceId])
-    go()
+    const claimed = await claimDue(connect())
+    expect(claimed.map((delivery) => delivery.workspaceId)).toEqual([other.workspaceId])
+    await held.commit().execute()
+    // It sees the row as it is after the wait.
     expect(await first).toEqual([])
   })
 })
+
+async function isAnyLockAwaited(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_locks where locktype = 'advisory' and not granted
+       and database = (select oid from pg_database where datname = current_database())`.execute(db)
+  return rows.length > 0
+}

@@ -2,13 +2,13 @@
 // deliveries can be claimed, not on how many are pending, and holds with stale statistics too, because the queue can
 // grow from empty to long at any moment.
 import type { Db } from '@matte/core/db/database'
-import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
+import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
 import { readDueState } from '@matte/core/webhook/delivery-queries'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connectTo, useDatabase } from '../support/database.ts'
 import { givenWorkspace } from '../support/factories.ts'
-import { claimOptions } from './given.ts'
+import { claimDue, claimOptions } from './given.ts'
 
 /** Arguments of a dispatcher with 32 slots, the minimum. */
 const options = { ...claimOptions, limit: 32, perWorkspaceInFlight: 8 }
@@ -53,7 +53,7 @@ async function claimAndCount(db: Db): Promise<Cost> {
   }
   const before = await count()
   await readDueState(db, options.limit + 1)
-  const claimed = await claimDueDeliveries(db, options)
+  const claimed = await claimDue(db, options)
   return { pages: (await count()) - before, claimed }
 }
 

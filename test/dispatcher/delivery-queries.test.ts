@@ -1,7 +1,6 @@
 // Life of a delivery in the database: created once, claimed fairly, recorded once, retried on schedule.
 import type { Db } from '@matte/core/db/database'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
-import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries, type TaskDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
 import { cancelTaskDeliveries, readDueState } from '@matte/core/webhook/delivery-queries'
 import { giveBackDelivery, recordAttempt } from '@matte/core/webhook/end-attempt'
@@ -9,7 +8,7 @@ import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../support/database.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
-import { claimOne, claimOptions, givenDelivery, lapseClaims, makeDue, readAttempts, readDelivery } from './given.ts'
+import { claimDue, claimOne, givenDelivery, lapseClaims, makeDue, readAttempts, readDelivery } from './given.ts'
 
 const url = 'https://receiver.example/hook'
 const policy = { maxRetries: 12, retryUnitMs: 60_000 }
@@ -76,19 +75,19 @@ describe('deliveries', () => {
   describe('claimDueDeliveries', () => {
     it('claims due deliveries, counts the attempt and returns the database time', async () => {
       const { workspaceId, taskId } = await givenDelivery(db, url)
-      const [claimed, ...others] = await claimDueDeliveries(db, claimOptions)
+      const [claimed, ...others] = await claimDue(db)
       const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(db)
       expect(others).toEqual([])
       expect(claimed).toMatchObject({ workspaceId, taskId, attempt: 1, targetUrl: url, event: 'task.succeeded' })
       expect(claimed?.claimedAtMs).toBeGreaterThan((rows[0]?.ms ?? 0) - 60_000)
       expect(claimed?.claimedAtMs).toBeLessThanOrEqual(rows[0]?.ms ?? 0)
-      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+      expect(await claimDue(db)).toEqual([])
     })
 
     it('skips deliveries that are not due', async () => {
       await givenDelivery(db, url)
       await sql`update delivery set due_at = now() + interval '1 hour'`.execute(db)
-      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+      expect(await claimDue(db)).toEqual([])
     })
 
     it('takes over a lapsed claim as the same attempt', async () => {
@@ -105,9 +104,7 @@ describe('deliveries', () => {
       for (let i = 0; i < 12; i++) await givenDelivery(db, `${url}/${i}`, workspace)
       for (let i = 0; i < 3; i++) await givenDelivery(db, 'https://other.example/', workspace)
       await givenDelivery(db, url)
-      const claims = await Promise.all(
-        Array.from({ length: 8 }, () => claimDueDeliveries(db, { ...claimOptions, limit: 2 })),
-      )
+      const claims = await Promise.all(Array.from({ length: 8 }, () => claimDue(db, { limit: 2 })))
       const hosts = claims.flat().map((each) => `${each.targetHost} ${each.workspaceId === workspace.id}`)
       expect(hosts.sort()).toEqual([
         ...Array(3).fill('other.example:443 true'),
@@ -120,26 +117,24 @@ describe('deliveries', () => {
       const busy = await givenWorkspace(db)
       for (let i = 0; i < 30; i++) await givenDelivery(db, `https://h${i}.example/`, busy)
       const quiet = [await givenDelivery(db, url), await givenDelivery(db, url)].map((each) => each.workspaceId)
-      const first = await claimDueDeliveries(db, { ...claimOptions, limit: 4 })
+      const first = await claimDue(db, { limit: 4 })
       expect(first.map((each) => each.workspaceId).sort()).toEqual([busy.id, busy.id, ...quiet].sort())
       const late = await givenDelivery(db, url)
-      const second = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
+      const second = await claimDue(db, { limit: 1 })
       expect(second.map((each) => each.taskId)).toEqual([late.taskId])
     })
 
     it('limits deliveries in flight of a workspace over all hosts', async () => {
       const workspace = await givenWorkspace(db)
       for (let i = 0; i < 10; i++) await givenDelivery(db, `https://h${i}.example/`, workspace)
-      const options = { ...claimOptions, perWorkspaceInFlight: 6 }
-      expect(await claimDueDeliveries(db, options)).toHaveLength(6)
-      expect(await claimDueDeliveries(db, options)).toHaveLength(0)
+      const options = { perWorkspaceInFlight: 6 }
+      expect(await claimDue(db, options)).toHaveLength(6)
+      expect(await claimDue(db, options)).toHaveLength(0)
     })
 
     it('never gives one delivery to two claimers', async () => {
       for (let i = 0; i < 40; i++) await givenDelivery(db, `https://h${i}.example/`)
-      const claims = await Promise.all(
-        Array.from({ length: 10 }, () => claimDueDeliveries(db, { ...claimOptions, limit: 7 })),
-      )
+      const claims = await Promise.all(Array.from({ length: 10 }, () => claimDue(db, { limit: 7 })))
       const ids = claims.flat().map((each) => each.id)
       expect(ids).toHaveLength(40)
       expect(new Set(ids).size).toBe(40)
@@ -171,7 +166,7 @@ describe('deliveries', () => {
         await makeDue(db)
       }
       expect(minutes).toEqual([2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60])
-      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+      expect(await claimDue(db)).toEqual([])
       expect(await readAttempts(db, taskId)).toHaveLength(13)
       expect((await readDelivery(db, taskId)).completed_at).not.toBeNull()
     })
@@ -204,7 +199,7 @@ describe('deliveries', () => {
       const claimed = await claimOne(db)
       await lapseClaims(db)
       expect(await recordAttempt(db, claimed, { ...delivered, ...now, policy })).toBe('delivered')
-      expect(await claimDueDeliveries(db, claimOptions)).toEqual([])
+      expect(await claimDue(db)).toEqual([])
     })
   })
 
@@ -213,7 +208,7 @@ describe('deliveries', () => {
     const { taskId: other } = await givenDelivery(db, url)
     for (const responseBody of ['one', 'two', 'three']) {
       await makeDue(db)
-      const claimed = await claimDueDeliveries(db, claimOptions)
+      const claimed = await claimDue(db)
       for (const each of claimed) await recordAttempt(db, each, { ...failed, responseBody, ...now, policy })
     }
     for (const each of [taskId, other]) {
@@ -244,7 +239,7 @@ describe('deliveries', () => {
       traceparent: null,
     }
     for (const run of [1, 2, 3]) await createTaskDeliveries(db, { ...common, event: 'task.failed', run })
-    const [first] = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
+    const [first] = await claimDue(db, { limit: 1 })
     await cancelTaskDeliveries(db, { taskId, event: 'task.failed', beforeRun: 3 })
     const rows = await db.selectFrom('delivery').select(['run', 'status', 'claim']).orderBy('run').execute()
     expect(rows.map(({ run, status }) => [run, status])).toEqual([

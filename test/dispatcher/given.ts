@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
-import { claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
+import { type ClaimedDelivery, claimDueDeliveries } from '@matte/core/webhook/claim-deliveries'
 import { createEventDeliveries, toDeliveries } from '@matte/core/webhook/create-deliveries'
 import { sql } from 'kysely'
 import { givenTask, givenWorkspace, type TestWorkspace } from '../support/factories.ts'
@@ -42,8 +42,13 @@ export const makeDue = (db: Db) =>
 export const lapseClaims = (db: Db) =>
   db.updateTable('delivery').set({ claimed_until: sql`now()` }).where('claim', 'is not', null).execute()
 
+/** Claims and leaves out whether others wait. */
+export async function claimDue(db: Db, options: Partial<typeof claimOptions> = {}): Promise<ClaimedDelivery[]> {
+  return [...(await claimDueDeliveries(db, { ...claimOptions, ...options })).deliveries]
+}
+
 export async function claimOne(db: Db) {
-  const [delivery] = await claimDueDeliveries(db, { ...claimOptions, limit: 1 })
+  const [delivery] = await claimDue(db, { limit: 1 })
   if (delivery === undefined) throw new Error('nothing was claimed')
   return delivery
 }

@@ -23,6 +23,17 @@ export const truncatedPng = (): Buffer => lemur().subarray(0, Math.floor(lemur()
  */
 export const hugePng = (): Buffer => greyPng(30_000, 30_000)
 
+/** Begins like a JPEG of 30,000 × 30,000 pixels with this much metadata before its size, and has no pixels. */
+export function bigJpeg(metadataBytes: number): Buffer {
+  const metadata = Buffer.alloc(2 + metadataBytes)
+  metadata.set([0xff, 0xe1])
+  metadata.writeUInt16BE(metadataBytes, 2)
+  const frame = Buffer.from([0xff, 0xc0, 0, 11, 8, 0, 0, 0, 0, 1, 1, 0x11, 0])
+  frame.writeUInt16BE(30_000, 5)
+  frame.writeUInt16BE(30_000, 7)
+  return Buffer.concat([Buffer.from([0xff, 0xd8]), metadata, frame])
+}
+
 /** A valid PNG of one grey, one bit per pixel. */
 export function greyPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)

@@ -36,5 +36,6 @@ export async function liveOne(db: Db, workspaceId: string): Promise<void> {
   const task = claims.tasks[0]
   if (task === undefined || (await finishTask(db, task, success(task))) === undefined) throw new Error('no task ended')
   const options = { limit: 1, claimMs: 600_000, perTargetInFlight: 100, perWorkspaceInFlight: 100 }
-  for (const delivery of await claimDueDeliveries(db, options)) await recordAttempt(db, delivery, delivered)
+  const { deliveries } = await claimDueDeliveries(db, options)
+  for (const delivery of deliveries) await recordAttempt(db, delivery, delivered)
 }

@@ -131,7 +131,7 @@ export async function* operationsOf(subject: Subject): AsyncGenerator<Operation>
   const due = async (): Promise<void> => {
     await readDueState(db, 33)
     const options = { limit: 1, claimMs: 600_000, perTargetInFlight: 100, perWorkspaceInFlight: 100 }
-    const found = await claimDueDeliveries(db, options)
+    const { deliveries: found } = await claimDueDeliveries(db, options)
     if (found.length !== 1) throw new Error(`${found.length} deliveries were claimed`)
     deliveries.push(...found)
   }

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
 import { noteLowPart } from './low-balance.ts'
-import { giveBackPart, limitReached, memberLimitError, useParts } from './member-use.ts'
+import { giveBackPart, memberLimitError } from './member-use.ts'
 import { isSpendable } from './spendable.ts'
 
 export type TaskRun = { readonly taskId: string; readonly run: number }
@@ -18,39 +18,55 @@ type Hold = TaskRun & {
 }
 
 /**
- * Holds `amount` credits in the order priority, expiry, age (D71), from several lots if needed. The caller's
- * transaction holds the workspace's lock.
+ * Holds `amount` credits in the order priority, expiry, age (D71), from several lots if needed, in a function
+ * (migration 0050). The caller's transaction holds the workspace's lock.
  * @throws MatteError CREDITS_INSUFFICIENT; then nothing is held
  */
 export async function holdCredits(db: Db, hold: Hold): Promise<void> {
-  const { workspaceId, taskId, run, amount } = hold
-  const { rows } = await sql<{ held: number; limitReached: boolean }>`
-    with ranked as (
-      select id, available,
-             sum(available) over (order by priority, expires_at nulls last, created_at, id) - available as before
-        from credit_lot
-       where workspace_id = ${workspaceId} and has_available and ${isSpendable}
-    ), part as (
-      select id, least(available, ${amount}::int - before)::int as amount from ranked where before < ${amount}::int
-    ), lot as (
-      update credit_lot l set available = l.available - part.amount, held = l.held + part.amount
-        from part where l.id = part.id
-      returning l.id, part.amount, l.available
-    ), hold as (
-      insert into credit_hold (task_id, run, lot_id, amount) select ${taskId}::uuid, ${run}::int, id, amount from lot
-    ), entry as (
-      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
-      select ${workspaceId}::uuid, id, ${taskId}::uuid, ${run}::int, 'available', 'held', amount, available from lot
-    ), ${noteLowPart(sql`${workspaceId}::uuid`)}, ${useParts(hold)}
-    select coalesce(sum(amount), 0) as held, ${limitReached} as "limitReached" from lot`.execute(db)
-  const held = rows[0]?.held ?? 0
+  const { workspaceId, userId, taskId, run, amount } = hold
+  const { rows } = await sql<{ taken: number; limitReached: boolean }>`
+    select taken, limit_reached as "limitReached"
+      from hold_credits(${workspaceId}::uuid, ${userId}::uuid, ${taskId}::uuid, ${run}::int, ${amount}::int, false)`.execute(
+    db,
+  )
+  const taken = rows[0]?.taken ?? 0
   if (rows[0]?.limitReached) throw await memberLimitError(db, hold)
-  if (held < amount) {
-    throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${amount} credit(s) and ${held} are available.`, {
-      details: { required: amount, available: held },
+  if (taken < amount) {
+    throw new MatteError('CREDITS_INSUFFICIENT', `This needs ${amount} credit(s) and ${taken} are available.`, {
+      details: { required: amount, available: taken },
     })
   }
 }
+
+/**
+ * The same within the statement that inserts a task: joins the holding function to the part `created`, and rolls all of
+ * it back unless the credits could be held (`isHoldRefused`).
+ */
+export const holdForCreated = sql`
+  hold_credits(created.workspace_id, created.created_by, created.id, created.run, created.credit_cost, true)`
+
+/**
+ * Whether that hold can be expected to succeed; a transaction with `holdCredits` tells why not. The statement may see
+ * the lots as they were before it waited for the workspace, so the function decides.
+ */
+export const mayHold = ({
+  workspaceId,
+  userId,
+  amount,
+}: Pick<Hold, 'workspaceId' | 'userId' | 'amount'>) => sql<boolean>`
+  (select coalesce(sum(available), 0) >= ${amount}::int
+     from credit_lot where workspace_id = ${workspaceId}::uuid and has_available and ${isSpendable})
+  and not ${hasLimit(workspaceId, userId)}`
+
+const hasLimit = (workspaceId: string, userId: string | null) =>
+  userId === null
+    ? sql<boolean>`false`
+    : sql<boolean>`exists (select from membership
+        where workspace_id = ${workspaceId}::uuid and user_id = ${userId}::uuid and credit_limit is not null)`
+
+/** Rare: lots or limit changed while the statement waited for the workspace. */
+export const isHoldRefused = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'MT001'
 
 /** Grace period in hours for credits held before the lot's expiry and released after it. */
 const graceHours = 72
@@ -87,8 +103,6 @@ type Parts = {
  * forever.
  */
 export function settleParts({ runs, outcome, at }: Parts): Sql {
-  const to = outcome === 'captured' ? 'spent' : 'available'
-  const released = outcome === 'released'
   return sql`hold as (
       update credit_hold h set state = ${outcome}
         from ${runs} as r (task_id, run)
@@ -96,30 +110,36 @@ export function settleParts({ runs, outcome, at }: Parts): Sql {
       returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
     ), part as materialized (
       select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
-    ), before as materialized (
-      select l.id, part.amount,
-             ${released}::boolean and part.held_at < l.expires_at and l.expires_at <= ${at} as late,
-             case when ${released}::boolean and greatest(l.expires_at, l.grace_until) <= ${at}
-                  then l.available else 0 end as lapsed
+    ), ${outcome === 'captured' ? captureParts : releaseParts(at)}`
+}
+
+const captureParts = sql`lot as (
+      update credit_lot l set held = l.held - part.amount, spent = l.spent + part.amount
+        from part where l.id = part.lot_id
+      returning l.id, l.workspace_id, l.available
+    ), entry as (
+      insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
+      select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', 'spent', hold.amount, lot.available
+        from hold join lot on lot.id = hold.lot_id
+    )`
+
+const releaseParts = (at: Sql): Sql => sql`before as materialized (
+      select l.id, part.amount, part.held_at < l.expires_at and l.expires_at <= ${at} as late,
+             case when greatest(l.expires_at, l.grace_until) <= ${at} then l.available else 0 end as lapsed
         from part join credit_lot l on l.id = part.lot_id
          for update of l
     ), lot as (
       update credit_lot l
-         set held = l.held - before.amount, ${sql.ref(to)} = ${sql.ref(`l.${to}`)} + before.amount
-             ${released ? sql`- before.lapsed, expired = l.expired + before.lapsed` : sql``},
+         set held = l.held - before.amount, available = l.available + before.amount - before.lapsed,
+             expired = l.expired + before.lapsed,
              grace_until = case when before.late then ${at} + ${graceHours} * interval '1 hour'
                                 else l.grace_until end
         from before where l.id = before.id
       returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
     ), entry as (
       insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
-      ${released ? releaseEntries : captureEntries}
-    )${released ? sql`, ${giveBackPart}, ${noteLowPart(lapsedWorkspace)}` : sql``}`
-}
-
-const captureEntries = sql`
-      select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', 'spent', hold.amount, lot.available
-        from hold join lot on lot.id = hold.lot_id`
+      ${releaseEntries}
+    ), ${giveBackPart}, ${noteLowPart(lapsedWorkspace)}`
 
 /** `lot_available` counts the entries before it in `n`; the expiry comes last. */
 const releaseEntries = sql`

@@ -128,7 +128,7 @@ const statements: Readonly<Record<string, Sending>> = {
   'webhook/claim-due-deliveries': {
     send: (db) =>
       claimDueDeliveries(db, { limit: 10, claimMs: 30_000, perTargetInFlight: 4, perWorkspaceInFlight: 16 }),
-    answers: [[], [{ id: workspaceId, sawAll: true }]],
+    answers: [[{ id: null, sawAll: true, waits: false }]],
   },
   'webhook/create-event-deliveries': {
     send: (db) =>
@@ -140,7 +140,7 @@ const statements: Readonly<Record<string, Sending>> = {
     send: (db) =>
       recordAttempt(
         db,
-        { id: 'delivery', claim: 'claim', attempt: 1, scheduledAttempt: 1 },
+        { id: 'delivery', claim: 'claim', attempt: 2, scheduledAttempt: 2, endpointId: 'endpoint' },
         { ...attempt, error: null, policy: { retryUnitMs: 60_000, maxRetries: 12 } },
       ),
   },

@@ -66,8 +66,8 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     traceparent: request.traceparent,
     notifyMaker: request.notifyMaker,
   }
-  // Without idempotency key and charge, the single statement needs no transaction around it.
-  const alone = once === undefined && !plan.charged ? await insertSingle(db, plan, task) : undefined
+  // Without idempotency key, the single statement needs no transaction around it.
+  const alone = once === undefined ? await insertSingle(db, plan, task, { holds: plan.charged }) : undefined
   if (alone !== undefined && alone.kind !== 'limit-reached') return toTask(plan, alone)
   return createOnce(db, once, async (tx) => {
     const first = alone ?? (await insertSingle(tx, plan, task))

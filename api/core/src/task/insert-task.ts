@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { holdForCreated, isHoldRefused, mayHold } from '../credit/hold.ts'
 import { type Db, isNullViolation } from '../db/database.ts'
 import type { DoorWish, Output } from '../db/tables/task.ts'
 import { usageParts } from '../usage/count-usage.ts'
@@ -25,7 +26,10 @@ export type NewTask = {
 
 export type Insertion =
   | { readonly kind: 'created'; readonly task: TaskRow }
-  /** A limit of the workspace is reached; `findReachedLimit` tells which. */
+  /**
+   * A limit of the workspace is reached; `findReachedLimit` tells which. With `holds` also if the credits were not
+   * held, which `holdCredits` explains.
+   */
   | { readonly kind: 'limit-reached'; readonly reached?: ReachedLimit }
   /** The upload was deleted since it was looked up. */
   | { readonly kind: 'upload-gone' }
@@ -33,12 +37,19 @@ export type Insertion =
 /**
  * Inserts a single task with its slot, `queued` event, usage counter and `used_at` of its upload in one statement, all
  * or nothing. It locks the workspace first (D39), and the upload, which keeps the retention sweep away (D24). If the
- * upload is gone, the null `upload_id` violates its constraint and rolls all of it back.
+ * upload is gone, the null `upload_id` violates its constraint and rolls all of it back. `holds`: holds its credits,
+ * too.
  */
-export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<Insertion> {
+export async function insertSingle(
+  tx: Db,
+  plan: Plan,
+  task: NewTask,
+  { holds = false }: { readonly holds?: boolean } = {},
+): Promise<Insertion> {
+  const { workspaceId, createdBy: userId, creditCost: amount } = task
   const insert = sql<TaskRow>`
     with slot as (
-      ${singleSlot(task.workspaceId, plan)}
+      ${singleSlot(workspaceId, plan, holds ? mayHold({ workspaceId, userId, amount }) : undefined)}
     ), source as (
       update upload set used_at = coalesce(used_at, now())
        where id = ${task.uploadId} and workspace_id = (select id from slot) and deleted_at is null
@@ -56,12 +67,13 @@ export async function insertSingle(tx: Db, plan: Plan, task: NewTask): Promise<I
       insert into task_event (task_id, workspace_id, run, type, payload)
       select id, workspace_id, run, 'queued', jsonb_build_object('run', run) from created
     ), ${usageParts({ from: sql`created`, add: { created: sql`1` } })}
-    select * from created`
+    select created.* from created ${holds ? sql`cross join ${holdForCreated}` : sql``}`
   try {
     const { rows } = await insert.execute(tx)
     return rows[0] === undefined ? { kind: 'limit-reached' } : { kind: 'created', task: rows[0] }
   } catch (error) {
     if (isNullViolation(error, 'upload_id')) return { kind: 'upload-gone' }
+    if (isHoldRefused(error)) return { kind: 'limit-reached' }
     throw error
   }
 }

@@ -6,11 +6,13 @@ import type { Plan } from '../workspace/plan.ts'
 import { countPixels } from './count-pixels.ts'
 import { fileTooLarge, formatRefused } from './create-grant.ts'
 
+/** Bytes read of an object: the headers of nearly all files. A read of 128 KiB costs the store and this process more. */
+const firstBytes = 16_384
 /**
- * Bytes read of an object: enough for the metadata that cameras put before a JPEG's frame header. If the header comes
- * later, the worker checks the size (INPUT_TOO_LARGE).
+ * Bytes read of a JPEG without a frame header in the first ones: enough for the metadata that cameras put before it. If
+ * the header comes later, the worker checks the size (INPUT_TOO_LARGE).
  */
-const firstBytes = 131_072
+const metadataBytes = 131_072
 
 /** The part of the store that an inspection needs. */
 export type Inspected = Pick<Bucket, 'head'>
@@ -23,7 +25,7 @@ export type InspectedObject = { readonly etag: string; readonly sizeBytes: numbe
  *   TASK_FORMAT_NOT_SUPPORTED, TASK_STORAGE_UNAVAILABLE
  */
 export async function inspectObject(bucket: Inspected, objectKey: string, plan: Plan): Promise<InspectedObject> {
-  const { etag, sizeBytes, bytes } = await readHead(bucket, objectKey)
+  const { etag, sizeBytes, bytes } = await readHeader(bucket, objectKey)
   if (sizeBytes > plan.maxFileSizeBytes) throw fileTooLarge(plan, sizeBytes)
   const format = sniffFormat(bytes)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
@@ -38,9 +40,18 @@ export async function inspectObject(bucket: Inspected, objectKey: string, plan: 
   return { etag, sizeBytes }
 }
 
-async function readHead(bucket: Inspected, objectKey: string): Promise<ObjectHead> {
+/** The object may have changed between two reads; the last one counts. */
+async function readHeader(bucket: Inspected, objectKey: string): Promise<ObjectHead> {
+  const head = await readHead(bucket, objectKey, firstBytes)
+  const { bytes, sizeBytes } = head
+  if (bytes.length >= sizeBytes || sniffFormat(bytes) !== 'jpeg' || countPixels(bytes, 'jpeg') !== undefined)
+    return head
+  return readHead(bucket, objectKey, metadataBytes)
+}
+
+async function readHead(bucket: Inspected, objectKey: string, count: number): Promise<ObjectHead> {
   try {
-    return await bucket.head(objectKey, firstBytes)
+    return await bucket.head(objectKey, count)
   } catch (error) {
     if (!(error instanceof StorageError)) throw error
     if (error.kind === 'missing') throw inputForbidden()

@@ -10,26 +10,23 @@ import { testEvent } from './event-catalog.ts'
 
 export type RecordedStatus = 'delivered' | 'pending' | 'exhausted'
 
-type ScheduledAttempt = ClaimRef & Pick<ClaimedDelivery, 'scheduledAttempt'>
+type ScheduledAttempt = ClaimRef & Pick<ClaimedDelivery, 'scheduledAttempt' | 'endpointId'>
 type EndedAttempt = AttemptOutcome & { readonly endedAgoMs: number; readonly policy: RetryPolicy }
 
 /**
  * Records an attempt and its consequence in one statement: delivered, due again, or exhausted. `endedAgoMs` keeps a
  * late record from shifting the retry (D64). Locks the delivery, then its endpoint; every other writer must keep this
- * order. Undefined: the claim was lost or the delivery canceled; nothing is written.
+ * order. A part that can write nothing is left out, because it costs a start and an end all the same. Undefined: the
+ * claim was lost or the delivery canceled; nothing is written.
  */
 export async function recordAttempt(
   db: Db,
-  { id, claim, attempt, scheduledAttempt }: ScheduledAttempt,
+  { id, claim, attempt, scheduledAttempt, endpointId }: ScheduledAttempt,
   { policy, ...outcome }: EndedAttempt,
 ): Promise<RecordedStatus | undefined> {
   const delayMs = outcome.error === null ? undefined : retryDelayMs(scheduledAttempt, policy)
   const status: RecordedStatus = outcome.error === null ? 'delivered' : delayMs === undefined ? 'exhausted' : 'pending'
   const endedAt = sql`now() - ${outcome.endedAgoMs} * interval '1 ms'`
-  const isShown = sql`a.attempt > ${attempt - attemptsShownMax}::int`
-  // Errors of the dispatcher say nothing about the endpoint.
-  const isCounted = outcome.error === null || !ownErrors.includes(outcome.error)
-  const endpoint = sql`select id from shown where ${isCounted}::boolean`
   const { rows } = await sql<{ status: RecordedStatus }>`
     with ended as (
       update delivery
@@ -39,17 +36,6 @@ export async function recordAttempt(
              completed_at = case when ${status} = 'pending' then null else now() end
        where id = ${id} and claim = ${claim} and attempt = ${attempt} and status = 'pending'
       returning id, status, endpoint_id
-    ), shown as (
-      update webhook_endpoint e
-         set last_delivery_at = greatest(e.last_delivery_at, ${endedAt}),
-             last_delivery_status = case when e.last_delivery_at >= ${endedAt} then e.last_delivery_status
-                                         else ${outcome.error === null ? 'delivered' : 'failed'} end,
-             ${failingColumns(outcome.error, endedAt)}
-        from ended
-       where e.id = ended.endpoint_id
-      returning e.id
-    ), counted as (
-      ${countAttempt({ endpoint, endedAt, succeeded: outcome.error === null, durationMs: outcome.durationMs })}
     ), recorded as (
       insert into delivery_attempt (delivery_id, attempt, at, duration_ms, status_code, error, response_body,
                                     request_headers, response_headers)
@@ -57,17 +43,41 @@ export async function recordAttempt(
              ${outcome.error}::text, ${outcome.responseBody}::text, ${toJson(outcome.requestHeaders)}::jsonb,
              ${toJson(outcome.responseHeaders)}::jsonb
         from ended
-    ), forgotten as (
-      -- Keeps only the latest body, and the headers of the attempts that are shown, so a receiver cannot fill the disk.
+    )
+    ${endpointId === null ? sql`` : sql`, ${showParts(outcome, endedAt)}`}
+    ${attempt === 1 ? sql`` : sql`, ${forgetPart(attempt)}`}
+    select status from ended`.execute(db)
+  return rows[0]?.status
+}
+
+/** Parts that show the outcome on the endpoint. */
+function showParts({ error, durationMs }: AttemptOutcome, endedAt: RawBuilder<unknown>): RawBuilder<unknown> {
+  // Errors of the dispatcher say nothing about the endpoint.
+  const isCounted = error === null || !ownErrors.includes(error)
+  const endpoint = sql`select id from shown where ${isCounted}::boolean`
+  return sql`shown as (
+      update webhook_endpoint e
+         set last_delivery_at = greatest(e.last_delivery_at, ${endedAt}),
+             last_delivery_status = case when e.last_delivery_at >= ${endedAt} then e.last_delivery_status
+                                         else ${error === null ? 'delivered' : 'failed'} end,
+             ${failingColumns(error, endedAt)}
+        from ended
+       where e.id = ended.endpoint_id
+      returning e.id
+    ), counted as (${countAttempt({ endpoint, endedAt, succeeded: error === null, durationMs })})`
+}
+
+/** Keeps only the latest body, and the headers of the attempts that are shown, so a receiver cannot fill the disk. */
+function forgetPart(attempt: number): RawBuilder<unknown> {
+  const isShown = sql`a.attempt > ${attempt - attemptsShownMax}::int`
+  return sql`forgotten as (
       update delivery_attempt a
          set response_body = null, request_headers = case when ${isShown} then a.request_headers end,
              response_headers = case when ${isShown} then a.response_headers end
         from ended
        where a.delivery_id = ended.id and a.attempt < ${attempt}::int
          and (a.response_body is not null or a.request_headers is not null and not ${isShown})
-    )
-    select status from ended`.execute(db)
-  return rows[0]?.status
+    )`
 }
 
 const toJson = (headers: Readonly<Record<string, string>> | undefined) => (headers ? JSON.stringify(headers) : null)

@@ -12,10 +12,13 @@ export async function getCallbackSecret(db: Db, keys: MasterKeys, workspaceId: s
   return (await getCallbackSecrets(db, keys, workspaceId)).secret
 }
 
-/** Signing secrets; `previousSecret` during the overlap of a rotation. @throws as `getCallbackSecret` */
-export async function getCallbackSecrets(db: Db, keys: MasterKeys, workspaceId: string) {
+/**
+ * Signing secrets; `previousSecret` during the overlap of a rotation. `known`: just read with something else.
+ * @throws as `getCallbackSecret`
+ */
+export async function getCallbackSecrets(db: Db, keys: MasterKeys, workspaceId: string, known?: SealedSecrets) {
   const { secretSealed, previousSealed } =
-    (await readSealed(db, workspaceId)) ??
+    (known?.secretSealed ? known : await readSealed(db, workspaceId)) ??
     (await writeFirst(db, workspaceId, seal(keys, workspaceId, generateSigningSecret()))) ??
     (await readSealed(db, workspaceId)) ??
     {}
@@ -26,25 +29,28 @@ export async function getCallbackSecrets(db: Db, keys: MasterKeys, workspaceId: 
   }
 }
 
-type Sealed = { readonly secretSealed: string | null; readonly previousSealed?: string | null }
+export type SealedSecrets = { readonly secretSealed: string | null; readonly previousSealed?: string | null }
+
+/** Columns of a workspace; `secretSealed` is null before the first use. */
+export const sealedSecrets = [
+  sql<string | null>`callback_secret_sealed`.as('secretSealed'),
+  sql<string | null>`case when previous_callback_until > now() then previous_callback_secret_sealed end`.as(
+    'previousSealed',
+  ),
+] as const
 
 /** Undefined: none yet. */
-async function readSealed(db: Db, workspaceId: string): Promise<Sealed | undefined> {
+async function readSealed(db: Db, workspaceId: string): Promise<SealedSecrets | undefined> {
   return db
     .selectFrom('workspace')
-    .select([
-      'callback_secret_sealed as secretSealed',
-      sql<string | null>`case when previous_callback_until > now() then previous_callback_secret_sealed end`.as(
-        'previousSealed',
-      ),
-    ])
+    .select(sealedSecrets)
     .where('id', '=', workspaceId)
     .where('callback_secret_sealed', 'is not', null)
     .executeTakeFirst()
 }
 
 /** Undefined: another process wrote one first. */
-async function writeFirst(db: Db, workspaceId: string, sealed: string): Promise<Sealed | undefined> {
+async function writeFirst(db: Db, workspaceId: string, sealed: string): Promise<SealedSecrets | undefined> {
   return db
     .updateTable('workspace')
     .set({ callback_secret_sealed: sealed })

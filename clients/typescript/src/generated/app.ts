@@ -2369,7 +2369,7 @@ export interface paths {
         };
         /**
          * List the pools with their pods, their load and the last decision
-         * @description TritonPools as the leader of the operators last reported them, every 15 s, then pools that only workers know, as in local mode.
+         * @description TritonPools as the leader of the operators last reported them, every 15 s and when the number of ready pods changes, then pools that only workers know, as in local mode.
          *
          *     For operators of the installation.
          */
@@ -2391,7 +2391,7 @@ export interface paths {
         };
         /**
          * Get pods, queue and requests in flight of a pool over time
-         * @description The leader stores a sample every 15 s, for a day. Longer periods have wider steps.
+         * @description The leader stores a sample every 15 s and when the number of ready pods changes, for a day. Longer periods have wider steps.
          *
          *     For operators of the installation.
          */

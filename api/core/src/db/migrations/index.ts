@@ -46,6 +46,7 @@ import { up as unnumberedEvents } from './0045-unnumbered-events.ts'
 import { up as growth } from './0047-growth.ts'
 import { up as growthIndexes } from './0048-growth-indexes.ts'
 import { up as countTasks } from './0049-count-tasks.ts'
+import { up as functions } from './0050-functions.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -96,4 +97,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0047-growth': { up: growth },
   '0048-growth-indexes': { up: growthIndexes },
   '0049-count-tasks': { up: countTasks },
+  '0050-functions': { up: functions },
 }

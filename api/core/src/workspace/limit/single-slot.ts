@@ -1,5 +1,5 @@
 // Slot of a single task, taken by its creation and by each retry.
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import type { Plan } from '../plan.ts'
@@ -12,14 +12,19 @@ type SlotResult = { readonly kind: 'taken' } | { readonly kind: 'refused'; reado
 
 /**
  * Counts one open single task, one queued task and one of the month's quota. Locks the workspace; its WHERE clause
- * checks the limits. No row: a limit is reached, see `findReachedLimit`.
+ * checks the limits. No row: a limit is reached, see `findReachedLimit`. `when`: further condition.
  */
-export const singleSlot = (workspaceId: string, { concurrentTasks, monthlyQuota }: Plan) => sql<{ id: string }>`
+export const singleSlot = (
+  workspaceId: string,
+  { concurrentTasks, monthlyQuota }: Plan,
+  when?: RawBuilder<boolean>,
+) => sql<{ id: string }>`
   update workspace
      set open_singles = open_singles + 1, queued = queued + 1, quota_used = ${quotaUsed} + 1,
          quota_month = ${countedMonth}
    where id = ${workspaceId} and open_singles < ${concurrentTasks}::int
      and (${monthlyQuota}::bigint is null or ${quotaUsed} < ${monthlyQuota}::bigint)
+     ${when === undefined ? sql`` : sql`and ${when}`}
   returning id`
 
 export async function takeSingleSlot(tx: Db, workspaceId: string, plan: Plan): Promise<SlotResult> {

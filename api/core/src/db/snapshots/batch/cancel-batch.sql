@@ -56,17 +56,16 @@ with hold as (
 ), part as materialized (
   select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
 ), before as materialized (
-  select l.id, part.amount,
-         $4::boolean and part.held_at < l.expires_at and l.expires_at <= (select statement_timestamp()) as late,
-         case when $5::boolean and greatest(l.expires_at, l.grace_until) <= (select statement_timestamp())
-              then l.available else 0 end as lapsed
+  select l.id, part.amount, part.held_at < l.expires_at and l.expires_at <= (select statement_timestamp()) as late,
+         case when greatest(l.expires_at,
+           l.grace_until) <= (select statement_timestamp()) then l.available else 0 end as lapsed
     from part join credit_lot l on l.id = part.lot_id
      for update of l
 ), lot as (
   update credit_lot l
-     set held = l.held - before.amount, "available" = "l"."available" + before.amount
-         - before.lapsed, expired = l.expired + before.lapsed,
-         grace_until = case when before.late then (select statement_timestamp()) + $6 * interval '1 hour'
+     set held = l.held - before.amount, available = l.available + before.amount - before.lapsed,
+         expired = l.expired + before.lapsed,
+         grace_until = case when before.late then (select statement_timestamp()) + $4 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
   returning l.id, l.workspace_id, l.available, before.amount, before.lapsed

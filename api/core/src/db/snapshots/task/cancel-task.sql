@@ -23,17 +23,16 @@ with slot as materialized (
 ), part as materialized (
   select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
 ), before as materialized (
-  select l.id, part.amount,
-         $11::boolean and part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
-         case when $12::boolean and greatest(l.expires_at, l.grace_until) <= (select at from moment)
-              then l.available else 0 end as lapsed
+  select l.id, part.amount, part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
+         case when greatest(l.expires_at, l.grace_until) <= (select at
+           from moment) then l.available else 0 end as lapsed
     from part join credit_lot l on l.id = part.lot_id
      for update of l
 ), lot as (
   update credit_lot l
-     set held = l.held - before.amount, "available" = "l"."available" + before.amount
-         - before.lapsed, expired = l.expired + before.lapsed,
-         grace_until = case when before.late then (select at from moment) + $13 * interval '1 hour'
+     set held = l.held - before.amount, available = l.available + before.amount - before.lapsed,
+         expired = l.expired + before.lapsed,
+         grace_until = case when before.late then (select at from moment) + $11 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
   returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
@@ -68,11 +67,11 @@ with slot as materialized (
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $14::jsonb
-         || case when n = 1 then $15::jsonb else '{}' end,
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $12::jsonb
+         || case when n = 1 then $13::jsonb else '{}' end,
          -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
-    from moved, unnest($16::text[]) with ordinality as e (type, n)
+    from moved, unnest($14::text[]) with ordinality as e (type, n)
    order by n
 ), today as materialized (
   select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "canceled" from moved

@@ -22,17 +22,16 @@ with slot as materialized (
 ), part as materialized (
   select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
 ), before as materialized (
-  select l.id, part.amount,
-         $17::boolean and part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
-         case when $18::boolean and greatest(l.expires_at, l.grace_until) <= (select at from moment)
-              then l.available else 0 end as lapsed
+  select l.id, part.amount, part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
+         case when greatest(l.expires_at, l.grace_until) <= (select at
+           from moment) then l.available else 0 end as lapsed
     from part join credit_lot l on l.id = part.lot_id
      for update of l
 ), lot as (
   update credit_lot l
-     set held = l.held - before.amount, "available" = "l"."available" + before.amount
-         - before.lapsed, expired = l.expired + before.lapsed,
-         grace_until = case when before.late then (select at from moment) + $19 * interval '1 hour'
+     set held = l.held - before.amount, available = l.available + before.amount - before.lapsed,
+         expired = l.expired + before.lapsed,
+         grace_until = case when before.late then (select at from moment) + $17 * interval '1 hour'
                             else l.grace_until end
     from before where l.id = before.id
   returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
@@ -67,11 +66,11 @@ with slot as materialized (
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $20::jsonb
-         || case when n = 1 then $21::jsonb else '{}' end,
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $18::jsonb
+         || case when n = 1 then $19::jsonb else '{}' end,
          -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
-    from moved, unnest($22::text[]) with ordinality as e (type, n)
+    from moved, unnest($20::text[]) with ordinality as e (type, n)
    order by n
 ), today as materialized (
   select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "failed" from moved
@@ -84,33 +83,33 @@ with slot as materialized (
   on conflict (workspace_id, day, model_version, user_id) do update set "failed" = "d"."failed" + "excluded"."failed"
 ), streamed as (
 insert into streamed_event (workspace_id, event, event_key, body)
-select workspace_id, $23::text, $24::text, $25::text from webhook_stream
- where workspace_id = $26::uuid and kept_until > now() and exists (select from moved)
+select workspace_id, $21::text, $22::text, $23::text from webhook_stream
+ where workspace_id = $24::uuid and kept_until > now() and exists (select from moved)
 on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $27 = any(event_types)
-           or $28 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $25 = any(event_types)
+           or $26 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $29 and deleted_at is null and exists (select from moved)
+   where workspace_id = $27 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $30::text and status = 'pending'
+  select id from live where target_href = $28::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $31::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $29::text)
   union all
-  select null, $32::text, $33::text, 'pending'
-   where $34::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $30::text, $31::text, 'pending'
+   where $32::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $35::uuid, $36::uuid, $37::int,
-       $38::uuid, $39::text, $40, id, target_url, target_host,
-       $41, $42::text, status,
+select $33::uuid, $34::uuid, $35::int,
+       $36::uuid, $37::text, $38, id, target_url, target_host,
+       $39, $40::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)

@@ -13,6 +13,7 @@ update workspace
    and ($3::bigint is null or case when (quota_month between date_trunc('month', now() at time zone 'utc')::date
   and date_trunc('month',
     (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end < $4::bigint)
+   
 returning id
   ), source as (
     update upload set used_at = coalesce(used_at, now())
@@ -41,4 +42,4 @@ returning id
     on conflict (workspace_id, day, model_version,
       user_id) do update set "created" = "d"."created" + "excluded"."created"
   )
-  select * from created;
+  select created.* from created;

@@ -36,34 +36,22 @@ with slot as materialized (
   returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
 ), part as materialized (
   select lot_id, sum(amount) as amount, min(held_at) as held_at from hold group by lot_id
-), before as materialized (
-  select l.id, part.amount,
-         $18::boolean and part.held_at < l.expires_at and l.expires_at <= (select at from moment) as late,
-         case when $19::boolean and greatest(l.expires_at, l.grace_until) <= (select at from moment)
-              then l.available else 0 end as lapsed
-    from part join credit_lot l on l.id = part.lot_id
-     for update of l
 ), lot as (
-  update credit_lot l
-     set held = l.held - before.amount, "spent" = "l"."spent" + before.amount
-         ,
-         grace_until = case when before.late then (select at from moment) + $20 * interval '1 hour'
-                            else l.grace_until end
-    from before where l.id = before.id
-  returning l.id, l.workspace_id, l.available, before.amount, before.lapsed
+  update credit_lot l set held = l.held - part.amount, spent = l.spent + part.amount
+    from part where l.id = part.lot_id
+  returning l.id, l.workspace_id, l.available
 ), entry as (
   insert into credit_entry (workspace_id, lot_id, task_id, run, from_account, to_account, amount, lot_available)
-  
   select lot.workspace_id, lot.id, hold.task_id, hold.run, 'held', 'spent', hold.amount, lot.available
     from hold join lot on lot.id = hold.lot_id
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $21::jsonb
-         || case when n = 1 then $22::jsonb else '{}' end,
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $18::jsonb
+         || case when n = 1 then $19::jsonb else '{}' end,
          -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
-    from moved, unnest($23::text[]) with ordinality as e (type, n)
+    from moved, unnest($20::text[]) with ordinality as e (type, n)
    order by n
 ), today as materialized (
   select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "succeeded",
@@ -82,33 +70,33 @@ with slot as materialized (
     "credits" = "d"."credits" + "excluded"."credits", "latency_ms" = "d"."latency_ms" + "excluded"."latency_ms"
 ), streamed as (
 insert into streamed_event (workspace_id, event, event_key, body)
-select workspace_id, $24::text, $25::text, $26::text from webhook_stream
- where workspace_id = $27::uuid and kept_until > now() and exists (select from moved)
+select workspace_id, $21::text, $22::text, $23::text from webhook_stream
+ where workspace_id = $24::uuid and kept_until > now() and exists (select from moved)
 on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $28 = any(event_types)
-           or $29 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $25 = any(event_types)
+           or $26 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $30 and deleted_at is null and exists (select from moved)
+   where workspace_id = $27 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $31::text and status = 'pending'
+  select id from live where target_href = $28::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $32::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $29::text)
   union all
-  select null, $33::text, $34::text, 'pending'
-   where $35::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $30::text, $31::text, 'pending'
+   where $32::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $36::uuid, $37::uuid, $38::int,
-       $39::uuid, $40::text, $41, id, target_url, target_host,
-       $42, $43::text, status,
+select $33::uuid, $34::uuid, $35::int,
+       $36::uuid, $37::text, $38, id, target_url, target_host,
+       $39, $40::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)

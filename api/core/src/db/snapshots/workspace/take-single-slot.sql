@@ -11,6 +11,7 @@ update workspace
    and ($3::bigint is null or case when (quota_month between date_trunc('month', now() at time zone 'utc')::date
   and date_trunc('month',
     (now() + interval '5 minutes') at time zone 'utc')::date) then quota_used else 0 end < $4::bigint)
+   
 returning id;
 
 prepare take_single_slot_2 as
