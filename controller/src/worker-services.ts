@@ -18,9 +18,8 @@ import { openEdges } from './edges.ts'
 import { sweepers } from './sweepers.ts'
 import { configureHeap, configureSharp } from './worker/image/configure.ts'
 import { createImageMemory } from './worker/image/image-memory.ts'
-import { createImagePool, type ImagePool } from './worker/image/image-pool.ts'
+import { createImagePool } from './worker/image/image-pool.ts'
 import { createSharpCalls } from './worker/image/sharp-calls.ts'
-import { warmUp } from './worker/image/warm-up.ts'
 import { inferenceRecord } from './worker/inference-record.ts'
 import { reportSlots } from './worker/report-slots.ts'
 import { createPodMetrics, registerPodGauges } from './worker/routing/pod-metrics.ts'
@@ -102,9 +101,7 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
   // Includes the process id, because processes of one machine share its host name.
   const replica = `${hostname()}-${process.pid}`
   const inferences = inferenceRecord({ db, replica, logger })
-  const threads = config.imageThreads || availableParallelism()
-  const images = createImagePool(threads)
-  const sharpCalls = createSharpCalls(sharpCallsMaxOf(config, logger))
+  const images = createImagePool(config.imageThreads || availableParallelism())
   const nudge = createNudge(bus, logger)
   const deps = {
     db,
@@ -112,7 +109,7 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
     store,
     picker,
     images,
-    sharpCalls,
+    sharpCalls: createSharpCalls(sharpCallsMaxOf(config, logger)),
     memory: createImageMemory(config.imageMemoryBytes),
     plans,
     claimMs,
@@ -149,31 +146,12 @@ function buildWorker(config: Config, edges: WorkerEdges, { source, picker }: Rou
   })
   const durable = durables.taskNudges(config.natsStreamPrefix)
   return [
-    imageService({ images, sharpCalls, threads, logger }),
+    { name: 'images', start: () => undefined, stop: () => images.close() },
     inferences,
     ...(config.tritonPools ? [reportSlots({ bus, worker: replica, slots: picker.slotsByAddress })] : []),
     slots,
     consume({ bus, durable, ready: slots.untilRoom, wake: slots.lookNow, logger }),
   ]
-}
-
-type ImageServiceDeps = Parameters<typeof warmUp>[0] & { readonly images: ImagePool; readonly logger: Logger }
-
-/** Tasks do not wait for the warm-up. */
-function imageService({ images, sharpCalls, threads, logger }: ImageServiceDeps): Service {
-  const stopping = new AbortController()
-  return {
-    name: 'images',
-    start: () => {
-      void warmUp({ images, sharpCalls, threads }, stopping.signal).catch((error: unknown) => {
-        if (!stopping.signal.aborted) logger.warn({ err: error }, 'warm-up failed; the first image takes longer')
-      })
-    },
-    stop: () => {
-      stopping.abort()
-      return images.close()
-    },
-  }
 }
 
 /** One image per core. Two threads of Node's pool stay free for files and zlib. */
