@@ -94,6 +94,21 @@ describe.skipIf(!hasBrowser('upgrade.test.ts'))('a page that is open during an u
     await page.getByRole('button', { name: 'Signed in with an API key' }).waitFor()
   })
 
+  it('reloads once while another pod answers with another build', async () => {
+    const page = await console.openSignedIn({ tolerates })
+    const loads = countLoads(page)
+    const other = '<!doctype html><script type="module" src="/assets/index-other.js"></script>'
+    await page.route(`${console.url}/`, (route) =>
+      route.request().resourceType() === 'fetch'
+        ? route.fulfill({ contentType: 'text/html', body: other })
+        : route.continue(),
+    )
+    await page.route('**/assets/credits*.js', (route) => route.fulfill({ status: 404 }))
+    await open(page, 'Credits', 'The console was updated')
+    await updated(page).waitFor()
+    expect(loads()).toBe(1)
+  })
+
   it('reloads once and then shows the error, if the newer console lacks the page as well', async () => {
     const page = await console.openSignedIn({ tolerates })
     const loads = countLoads(page)
