@@ -16,7 +16,7 @@ type EndedAttempt = AttemptOutcome & { readonly endedAgoMs: number; readonly pol
 /**
  * Records an attempt and its consequence in one statement: delivered, due again, or exhausted. `endedAgoMs` keeps a
  * late record from shifting the retry (D64). Locks the delivery, then its endpoint; every other writer must keep this
- * order. A part that can write nothing is left out, because it costs a start and an end all the same. Undefined: the
+ * order. The statement contains only parts that can write, because PostgreSQL prepares each of them. Undefined: the
  * claim was lost or the delivery canceled; nothing is written.
  */
 export async function recordAttempt(

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 
 // Two steps of which the second needs a snapshot that is taken after the locks of the first, in one round trip: a
 // function's statements each take their own. A transaction of the client takes three to five round trips, holds its
-// locks meanwhile, and holds them on while the client is suspended. PostgreSQL keeps a function's plans for the session,
+// locks meanwhile, and keeps them while the client is suspended. PostgreSQL keeps a function's plans for the session,
 // behind a pooler too.
 
 // The planner's settings make claims of deliveries use the indexes. By default it follows statistics, which are out of
