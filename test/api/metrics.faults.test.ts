@@ -30,7 +30,8 @@ const identify = ({ series }: Exposed): string[] =>
     .sort()
 
 describe('three processes', () => {
-  const stack = useStack()
+  // The dispatcher registers the metrics of images by URL with this setting only.
+  const stack = useStack({ env: { dispatcher: { UPLOADS_FETCH_URLS: 'true' } } })
 
   it('expose the documented metrics, and the same series for any callers and requests', async () => {
     const receiver = await startReceiver()

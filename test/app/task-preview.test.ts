@@ -74,8 +74,8 @@ const spend = (subject: string) =>
 
 describe('the preview of a result', () => {
   it.each([
-    { format: 'png', width: 1000, height: 500, shown: [400, 200] },
-    { format: 'webp', width: 600, height: 1200, shown: [200, 400] },
+    { format: 'png', width: 1000, height: 500, shown: [320, 160] },
+    { format: 'webp', width: 600, height: 1200, shown: [160, 320] },
     { format: 'jpeg', width: 120, height: 80, shown: [120, 80] },
   ] as const)(
     'is a small WebP with the transparency of a $format of $width x $height',

@@ -33,11 +33,13 @@ type PoolerOptions = {
   readonly databaseMax?: number
   /** Superuser URL of the server; default: the shared one. */
   readonly serverUrl?: string
+  /** Further settings of the section `[pgbouncer]`. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Starts PgBouncer on a free port; it refuses to run as root. */
 export async function startPgbouncer(options: PoolerOptions): Promise<Pooler> {
-  const { mode, poolSize, databaseMax = 0, serverUrl = inject('databaseUrl') } = options
+  const { mode, poolSize, databaseMax = 0, serverUrl = inject('databaseUrl'), settings: more = {} } = options
   const server = new URL(serverUrl)
   const [port = 0] = await freePorts(1)
   const dir = join(inject('runDir'), `pgbouncer-${randomBytes(4).toString('hex')}`)
@@ -61,7 +63,9 @@ pool_mode = ${mode}
 default_pool_size = ${poolSize}
 max_db_connections = ${databaseMax}
 max_client_conn = 500
-`,
+${Object.entries(more)
+  .map(([name, value]) => `${name} = ${value}\n`)
+  .join('')}`,
   )
   const user = await unprivilegedUser()
   chmodSync(dir, 0o755)

@@ -1,11 +1,14 @@
 // Migrations run at the start of every process of every replica (D80).
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Database } from '@matte/core/db/database'
 import { checkSchema, type Migrations, migrateToLatest } from '@matte/core/db/migrate'
 import { migrations } from '@matte/core/db/migrations/index'
 import { schemaAtStart } from '@matte/core/db/schema'
 import { checkClock } from '@matte/core/db/start-checks'
 import { deferred } from '@matte/core/runtime/service'
+import { rootDir } from '@matte/local/paths'
 import { type Kysely, sql } from 'kysely'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -68,6 +71,27 @@ describe('migrations', () => {
     expect(log.lines).toContain('schema migrated')
     expect(await checkSchema(db)).toBeUndefined()
     expect(await db.selectFrom('upload_fetch').select('id').execute()).toEqual([])
+  })
+
+  it('keep an index that the operator built before, as the page about upgrades says', async () => {
+    const { db } = await emptyDatabase()
+    const before = Object.entries(migrations).filter(([name]) => name < '0048')
+    await migrateToLatest(db, Object.fromEntries(before))
+    const page = readFileSync(join(rootDir, 'docs/operations/upgrade.md'), 'utf8')
+    const [build = '', check = ''] = /^```sql\n(.*?)^```$/ms.exec(page)?.[1]?.split(/;\n/) ?? []
+    await sql.raw(build).execute(db)
+    expect((await sql.raw(check).execute(db)).rows).toEqual([{ indisvalid: true }])
+    const definitions = sql<{ oid: number; definition: string }>`
+      select indexrelid::int as oid, pg_get_indexdef(indexrelid) as definition from pg_index
+       where indexrelid = 'task_open_age'::regclass`
+    const built = await definitions.execute(db)
+    await migrateToLatest(db)
+    expect((await definitions.execute(db)).rows).toEqual(built.rows)
+
+    const fresh = await emptyDatabase()
+    await migrateToLatest(fresh.db)
+    const [own] = (await definitions.execute(fresh.db)).rows
+    expect(own?.definition).toBe(built.rows[0]?.definition)
   })
 
   it('leave nothing behind when one fails half-way, and succeed at the next start', async () => {

@@ -6,22 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { rootDir } from '@matte/local/paths'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
-import { isPgbouncerMissing, type Pooler, startPgbouncer } from '../../controller/pgbouncer.ts'
+import { isPgbouncerMissing, type Pooler } from '../../controller/pgbouncer.ts'
 import type { Env, ProcessName } from '../../support/processes.ts'
 import { type OwnServer, ownPostgres } from '../../support/servers.ts'
 import { useStack } from '../../support/stack.ts'
 import { loadService } from './loaded-service.ts'
+import { startPoolerOfPage } from './pooler-page.ts'
 
 const timeout = 900_000 // a bound against hanging
 const tasks = 200
-
-/** The page's `[pgbouncer]` section. */
-const page = readFileSync(join(rootDir, 'docs/operations/pooler.md'), 'utf8')
-const setting = (name: string): number => {
-  const [, value] = new RegExp(`^${name} = (\\d+)$`, 'm').exec(page) ?? []
-  if (value === undefined) throw new Error(`docs/operations/pooler.md has no ${name}`)
-  return Number(value)
-}
 
 const names: ProcessName[] = [
   ...Array<ProcessName>(8).fill('api'),
@@ -60,12 +53,7 @@ describe.skipIf(isPgbouncerMissing('pooler.test'))('20 processes', () => {
     async function settings(): Promise<Env> {
       const own: Env = { DATABASE_POOL_MAX: String(poolMax) }
       if (route === 'direct') return own
-      pooler = await startPgbouncer({
-        mode: 'transaction',
-        poolSize: setting('default_pool_size'),
-        databaseMax: setting('max_db_connections'),
-        serverUrl: server.url,
-      })
+      pooler = await startPoolerOfPage(server.url)
       const url = stack.env('api').DATABASE_URL ?? ''
       return {
         ...own,

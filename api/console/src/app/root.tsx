@@ -12,6 +12,7 @@ import { Shell } from './shell.tsx'
 const Toasts = lazyPart(async () => (await import('../ui/toasts.tsx')).Toasts)
 const loadExpiredDialog = async () => (await import('./expired-dialog.tsx')).ExpiredDialog
 const ExpiredDialog = lazyPart(loadExpiredDialog)
+const expiredDialogAfterMs = 3_000
 
 export function Root() {
   const locale = usePageLocale()
@@ -19,8 +20,10 @@ export function Root() {
   const generation = useGeneration(session)
   const isMember = session.kind === 'member'
   useEffect(() => {
-    // Before it is needed: the service may be upgraded or away by then.
-    if (isMember) void loadExpiredDialog().catch(() => undefined)
+    if (!isMember) return
+    // Before it is needed, because the service may be upgraded or away by then, and after the page has its pictures.
+    const timer = setTimeout(() => void loadExpiredDialog().catch(() => undefined), expiredDialogAfterMs)
+    return () => clearTimeout(timer)
   }, [isMember])
   return (
     <LocaleContext value={locale}>

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { DatabaseAway, DatabaseBusy, failFastPool } from './fail-fast-pool.ts'
 
 class Refused extends Error {
@@ -92,7 +92,9 @@ describe('failFastPool', () => {
   it('leaves a server that accepts no writes, with all connections of its time', async () => {
     const { fake, pool, pass } = given()
     const [released, discarded]: [unknown[], unknown[]] = [[], []]
+    const sent: string[] = []
     const query = async ({ text }: { text: string }) => {
+      sent.push(text)
       if (text === 'write') throw Object.assign(new Error('read-only transaction'), { code: '25006' })
       return { rows: [] }
     }
@@ -107,7 +109,8 @@ describe('failFastPool', () => {
     const client = await pool.connect()
     await expect(client.query('write', [])).rejects.toMatchObject({ code: '25006' })
     client.release()
-    expect(released).toEqual([true])
+    await vi.waitFor(() => expect(released).toEqual([true]))
+    expect(sent.at(-1)).toMatch(/^select pg_terminate_backend\(/) // a pooler would reuse the session
     // The other one is discarded before its next use; a new connection follows.
     let asked = 0
     const answers = [reads, { ...fake.client, query }]

@@ -2,7 +2,8 @@
 // - Database unavailable: callers fail at once, and one caller every 250 ms retries.
 // - Database busy: a caller that waits 3 s for a connection gets DatabaseBusy, because this is no outage.
 // - No response (stuck-connections.ts): the connection is closed, because ROLLBACK would wait behind the statement.
-// - Read-only server: after a failover the connection may still lead to the former primary, so it is closed.
+// - Read-only server: after a failover the connection may still lead to the former primary, so it is closed, and the
+//   session at the server too, because a pooler may give it to the next connection.
 // - Repeated statements are prepared (statement-names.ts); after a deadlock, single statements are retried once.
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
@@ -136,7 +137,7 @@ function guardClient(client: pg.PoolClient, shared: Shared & { readonly madeAtMs
   const { names, withBegin, stuck, madeAtMs } = shared
   const statement = { pid: processOf(client), drop: () => void endAtOnce(client) }
   const observe = observeStatements(shared)
-  let unfit = false
+  let [unfit, readOnlyServer] = [false, false]
   const query = async (text: string, given: readonly unknown[] = []): Promise<unknown> => {
     const values = [...given]
     const { begins, inTransaction, ended } = observe(text)
@@ -152,6 +153,7 @@ function guardClient(client: pg.PoolClient, shared: Shared & { readonly madeAtMs
       const silent = error instanceof Error && error.message === 'Query read timeout'
       const readOnly = isReadOnlyServer(error)
       unfit ||= stale || silent || readOnly
+      readOnlyServer ||= readOnly
       if (readOnly) stuck.leaveServer(madeAtMs)
       if (silent) statement.drop()
       if (stale) names.renew()
@@ -164,8 +166,22 @@ function guardClient(client: pg.PoolClient, shared: Shared & { readonly madeAtMs
   }
   return {
     query: query as PostgresPoolClient['query'], // the overload with a cursor is unused
-    release: (discard = false) => client.release(discard || unfit),
+    release: (discard = false) => {
+      if (readOnlyServer) void endStandbySession(client)
+      else client.release(discard || unfit)
+    },
   }
+}
+
+/** A server in read-only mode that is no standby keeps its session. */
+const endSession: pg.QueryConfig & { query_timeout: number } = {
+  text: 'select pg_terminate_backend(pg_backend_pid()) where pg_is_in_recovery()',
+  query_timeout: 3_000,
+}
+
+async function endStandbySession(client: pg.PoolClient): Promise<void> {
+  await client.query(endSession).catch(() => undefined) // its own end is an error
+  client.release(true)
 }
 
 function observeStatements({ clock, observer }: Pick<Shared, 'clock' | 'observer'>) {
