@@ -69,7 +69,7 @@ describe('the errors of an operation', () => {
 
   it('name invalid input only where input is read', () => {
     const without = operations.filter((operation) => !codesOf(operation).includes('INVALID_PARAMS'))
-    expect(without.map(({ operationId }) => operationId)).toEqual(['getInvoicePdf'])
+    expect(without.map(({ operationId }) => operationId)).toEqual(['getTaskPreview', 'getInvoicePdf'])
   })
 })
 
