@@ -171,7 +171,6 @@ describe('retention under faults,', () => {
     /** A creation that holds its locks while the sweep runs: the interleaving that a snapshot would miss. */
     it('wins if it was first and commits while the sweep waits', async () => {
       const { db } = database
-      // On a plan with charges, task and credit hold are two statements of one transaction.
       const workspace = await givenWorkspace(db, { plan: 'free', credits: 10 })
       const bucket = memoryBucket()
       const old = await givenSucceeded(workspace, bucket)
@@ -196,6 +195,11 @@ describe('retention under faults,', () => {
         modelVersion: ownModel(),
         callbackUrl: null,
         traceparent: null,
+        // With an idempotency key, the insert of the task and the record of its outcome are one transaction.
+        once: {
+          owner: { workspaceId: workspace.id },
+          ...{ method: 'POST', path: '/tasks', key: 'first', bodyHash: Buffer.alloc(32), status: 201 },
+        },
       })
       expect(await sweeping).toBe(1)
       await deleteDueObjects(sweeperDb.db, bucket, { now: inDays(40) })
