@@ -1,10 +1,10 @@
 // The PDF of an invoice, from its first download to the end of the account.
 import { randomUUID } from 'node:crypto'
 import { deleteDueObjects } from '@matte/core/retention/delete-objects'
-import { openBucket } from '@matte/core/storage/bucket'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useApi } from '../api/given.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { openStore } from '../support/app/open-store.ts'
 import { buy } from '../support/app/payments.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
 import { givePassword, password } from '../support/app/sign-in/given-password.ts'
@@ -40,21 +40,8 @@ const changeSeller = (id: string) =>
     .where('id', '=', id)
     .execute()
 
-const openStore = () => {
-  const { config } = world.api
-  return openBucket({
-    internalEndpoint: config.s3Endpoint,
-    publicEndpoint: config.s3PublicEndpoint,
-    bucket: config.s3Bucket,
-    region: config.s3Region,
-    accessKeyId: config.s3AccessKeyId,
-    secretAccessKey: config.s3SecretAccessKey,
-    sessionToken: config.s3SessionToken,
-  })
-}
-
 const keysOf = async (id: string): Promise<string[]> => {
-  const store = openStore()
+  const store = openStore(world.api)
   const keys = await store.list('invoices/')
   store.close()
   return keys.filter((key) => key.includes(id))
@@ -73,7 +60,7 @@ describe('the PDF of an invoice', () => {
   it('is created again when the store has lost it', async () => {
     const { someone, id } = await givenInvoice()
     const first = await read(someone, id)
-    const store = openStore()
+    const store = openStore(world.api)
     for (const key of await keysOf(id)) await store.delete(key)
     store.close()
     expect(await read(someone, id)).toEqual(first)
@@ -93,7 +80,7 @@ describe('the PDF of an invoice', () => {
     expect((await events()).map(({ raw }) => raw)).not.toContain('')
     await someone.client.call('DELETE', '/users/profile', { body: { password } })
     expect(await events()).toEqual([{ applied: true, raw: '' }])
-    const store = openStore()
+    const store = openStore(world.api)
     await deleteDueObjects(world.db, store)
     expect(await keysOf(id)).toHaveLength(1)
     await deleteDueObjects(world.db, store, { now: new Date(Date.now() + 2 * 60 * 60 * 1_000) })

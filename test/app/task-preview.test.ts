@@ -1,25 +1,17 @@
 // The small picture of a result that the console's gallery shows.
-import { openBucket } from '@matte/core/storage/bucket'
+import type { Bucket } from '@matte/core/storage/bucket'
 import { finishTask } from '@matte/core/task/run/finish-task'
 import { sql } from 'kysely'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claim, smallImage, useApi } from '../api/given.ts'
+import { openStore } from '../support/app/open-store.ts'
 import { givenPerson, type Person } from '../support/app/people.ts'
 
 const world = useApi()
-let bucket: ReturnType<typeof openBucket>
+let bucket: Bucket
 beforeAll(() => {
-  const { config } = world.api
-  bucket = openBucket({
-    internalEndpoint: config.s3Endpoint,
-    publicEndpoint: config.s3PublicEndpoint,
-    bucket: config.s3Bucket,
-    region: config.s3Region,
-    accessKeyId: config.s3AccessKeyId,
-    secretAccessKey: config.s3SecretAccessKey,
-    sessionToken: config.s3SessionToken,
-  })
+  bucket = openStore(world.api)
 })
 afterAll(() => bucket.close())
 
