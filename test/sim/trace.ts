@@ -33,9 +33,13 @@ export function makeTrace(name: TraceName, seed: number): Trace {
 /** Draws arrivals and service times for these rates. */
 export function fillTrace({ name, rates, phase }: Pick<Trace, 'name' | 'rates' | 'phase'>, next: () => number): Trace {
   const arrivals = arrive(rates, next)
-  const services = arrivals.map(() => meanServiceSeconds * (1 + serviceSpread * (2 * next() - 1)))
+  const services = arrivals.map(() => drawService(next))
   return { name, seconds: rates.length, rates, arrivals, services, phase }
 }
+
+/** Seconds that a request occupies a slot. */
+export const drawService = (next: () => number, mean = meanServiceSeconds): number =>
+  mean * (1 + serviceSpread * (2 * next() - 1))
 
 const shapes: Readonly<Record<TraceName, (next: () => number) => Float64Array>> = {
   /** 1/s, 16/s for 10 of 30 minutes, 1/s. */

@@ -4,6 +4,7 @@ import type { Resource } from '@matte/controller/operator/kube/client'
 import { pods } from '@matte/controller/operator/kube/client'
 import type { KubeObject } from '@matte/controller/operator/kube/objects'
 import { type PoolSpecInput, type TritonPool, tritonPools } from '@matte/controller/operator/pool/triton-pool'
+import { sql } from 'kysely'
 import { scaledObjects } from '../../e2e/support/scalers/keda.ts'
 import { startPrometheus } from '../../e2e/support/scalers/prometheus.ts'
 import { quantile } from '../../e2e/support/scenario.ts'
@@ -33,6 +34,8 @@ export type Measured = {
   readonly podsThrownAway: number
   /** Median from a pod's creation to its readiness. */
   readonly startSeconds: number
+  /** Mean of a request in its slot, as the worker reports it. */
+  readonly slotSeconds: number
 }
 
 /** A scaler and the seconds that its pods take to start. */
@@ -105,8 +108,10 @@ async function measure(live: LiveWorld, run: LiveRun, ends: (() => Promise<unkno
   return Promise.all(
     runners.map(async ({ name, startSeconds, pool, caller }, index) => {
       const requests = await readRequests(live, caller, begun)
+      const slotSeconds = await readSlotSeconds(live, pool)
       const ofPool = records.filter((record) => record.pool === pool)
-      const measured = { ...requests, ...summarize(ofPool, begun, ended), wakeSeconds: first[index] ?? Number.NaN }
+      const wakeSeconds = first[index] ?? Number.NaN
+      const measured = { ...requests, ...summarize(ofPool, begun, ended), slotSeconds, wakeSeconds }
       return { name, startSeconds, measured }
     }),
   )
@@ -211,6 +216,12 @@ async function readRequests({ world }: LiveWorld, { workspaceId }: Caller, begun
     p95Seconds: quantile(times, 0.95),
     maxSeconds: quantile(times, 1),
   }
+}
+
+async function readSlotSeconds({ world }: LiveWorld, pool: string): Promise<number> {
+  const { rows } = await sql<{ mean: number }>`
+    select sum(busy_seconds) / sum(done) as mean from inference_window where pool = ${pool}`.execute(world.db)
+  return rows[0]?.mean ?? Number.NaN
 }
 
 /** Counts a pod from its creation until it is gone, within the trace. */

@@ -1,13 +1,13 @@
 // `make bench ARGS=scalers`: Matte, KEDA and a HorizontalPodAutoscaler side by side in the cluster of the kube context,
 // under the simulator's loads, beside the simulator's own answer for the same requests.
 import type { Say } from '@matte/local/say'
-import { meanServiceSeconds, traceNames } from '../../sim/trace.ts'
+import { traceNames } from '../../sim/trace.ts'
 import type { Row } from '../row.ts'
 import { type ContestantName, contestantNames } from './contestants.ts'
 import { makeLiveTrace } from './live-trace.ts'
 import { createLiveWorld } from './live-world.ts'
 import { type Lane, type Measured, runLive } from './run-live.ts'
-import { simulate } from './simulate.ts'
+import { type Range, simulate } from './simulate.ts'
 
 export type ScalersOptions = {
   /** Names of loads, separated by commas; one run each. */
@@ -46,8 +46,9 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
         for (const { name, startSeconds, measured } of await runLive(live, { trace, lanes, id: `${load}-${seed}` })) {
           const simulated = simulate(name, trace, {
             startSeconds: measured.startSeconds,
+            slotSeconds: measured.slotSeconds,
             // At least half of the requests do not wait.
-            overheadSeconds: Math.max(0, measured.p50Seconds - meanServiceSeconds),
+            overheadSeconds: Math.max(0, measured.p50Seconds - measured.slotSeconds),
           })
           say(formatResult(`${load} D=${startSeconds} #${seed}`, name, measured, simulated))
           add(totals, laneKey({ name, startSeconds }), measured)
@@ -115,8 +116,8 @@ const columns = [
   'p50, p95, longest',
   'first answer from zero',
   'pods started, thrown away',
-  'start of a pod',
-  'simulated: missed, pod-seconds',
+  'slot, start of a pod',
+  'simulated: missed, pod-seconds (20 draws)',
 ]
 const head = `| ${columns.join(' | ')} |\n|${'---|'.repeat(columns.length)}`
 
@@ -124,12 +125,13 @@ function formatResult(
   run: string,
   name: ContestantName,
   measured: Measured,
-  simulated: { readonly missed: number; readonly podSeconds: number },
+  simulated: { readonly missed: Range; readonly podSeconds: Range },
 ): string {
   const { requests, missed, failed, podSeconds, podsStarted, podsThrownAway } = measured
   const share = (count: number) => `${count} (${((100 * count) / requests).toFixed(1)} %)`
+  const range = ({ mean, least, most }: Range) => `${mean.toFixed(0)} (${least.toFixed(0)}–${most.toFixed(0)})`
   const seconds = (value: number) => `${value.toFixed(1)} s`
-  const { p50Seconds, p95Seconds, maxSeconds, wakeSeconds, startSeconds } = measured
+  const { p50Seconds, p95Seconds, maxSeconds, wakeSeconds, slotSeconds, startSeconds } = measured
   const cells = [
     run,
     name,
@@ -139,8 +141,8 @@ function formatResult(
     [p50Seconds, p95Seconds, maxSeconds].map(seconds).join(', '),
     seconds(wakeSeconds),
     `${podsStarted}, ${podsThrownAway}`,
-    seconds(startSeconds),
-    `${share(simulated.missed)}, ${simulated.podSeconds.toFixed(0)}`,
+    `${slotSeconds.toFixed(2)} s, ${seconds(startSeconds)}`,
+    `${range(simulated.missed)}, ${range(simulated.podSeconds)}`,
   ]
   return `| ${cells.join(' | ')} |`
 }

@@ -1,10 +1,10 @@
-// The simulator's answer for a live run: its own rules on the same requests, with the measured start-up time, and the
-// measured time of a request outside queue and slot.
+// The simulator's answer for a live run: its own rules on the same arrivals, with the measured times.
+import { random } from '../../sim/random.ts'
 import { runOnce } from '../../sim/run-cell.ts'
 import { keda } from '../../sim/scalers/keda.ts'
 import { hpaByWantedPods, matte } from '../../sim/scalers/matte.ts'
 import type { MakeScaler } from '../../sim/scalers/scaler.ts'
-import type { Trace } from '../../sim/trace.ts'
+import { drawService, type Trace } from '../../sim/trace.ts'
 import type { ContestantName } from './contestants.ts'
 import { maxReplicas } from './live-trace.ts'
 
@@ -15,13 +15,40 @@ const rules: Readonly<Record<ContestantName, MakeScaler>> = {
   'hpa-queue': keda(2),
 }
 
-type SimulatedTimes = { readonly startSeconds: number; readonly overheadSeconds: number }
+export type MeasuredTimes = {
+  /** From a pod's creation to its readiness. */
+  readonly startSeconds: number
+  /** Mean of a request in its slot. */
+  readonly slotSeconds: number
+  /** Of a request outside queue and slot. */
+  readonly overheadSeconds: number
+}
+
+/** Over the draws. */
+export type Range = { readonly mean: number; readonly least: number; readonly most: number }
+
+/** The phase of an autoscaler, and the time of each request in its slot, are as random in a run. */
+const draws = 20
 
 export function simulate(
   name: ContestantName,
   trace: Trace,
-  { startSeconds, overheadSeconds }: SimulatedTimes,
-): { readonly missed: number; readonly podSeconds: number } {
+  { startSeconds, slotSeconds, overheadSeconds }: MeasuredTimes,
+): { readonly missed: Range; readonly podSeconds: Range } {
   const setting = { startSeconds: Math.round(startSeconds), minReplicas: 1, maxReplicas }
-  return runOnce(trace, setting, rules[name], overheadSeconds)
+  const results = Array.from({ length: draws }, (_, draw) => {
+    const next = random(draw + 1)
+    const services = trace.arrivals.map(() => drawService(next, slotSeconds))
+    return runOnce({ ...trace, services, phase: (draw + 0.5) / draws }, setting, rules[name], overheadSeconds)
+  })
+  return {
+    missed: rangeOf(results.map(({ missed }) => missed)),
+    podSeconds: rangeOf(results.map(({ podSeconds }) => podSeconds)),
+  }
 }
+
+const rangeOf = (values: readonly number[]): Range => ({
+  mean: values.reduce((sum, value) => sum + value, 0) / values.length,
+  least: Math.min(...values),
+  most: Math.max(...values),
+})
