@@ -23,6 +23,8 @@ const { values, positionals } = parseArgs({
     starts: { type: 'string', default: '3,20' },
     scalers: { type: 'string', default: 'matte,keda-jetstream,keda-prometheus' },
     seed: { type: 'string', default: '1' },
+    // Seconds: the cluster's --horizontal-pod-autoscaler-sync-period.
+    sync: { type: 'string', default: '15' },
   },
   allowPositionals: true,
 })
@@ -72,6 +74,7 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
       names,
       rounds,
       seed: Number(values.seed),
+      syncSeconds: Number(values.sync),
       dir,
       say,
     })

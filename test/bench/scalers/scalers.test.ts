@@ -69,14 +69,14 @@ describe('the simulation of a run', () => {
   it('gives a scaler more misses on the step if its pods start later, or requests take longer outside their slot', () => {
     const trace = makeLiveTrace('step', 1)
     const missed = (startSeconds: number, overheadSeconds = 0) =>
-      simulate('matte', trace, { startSeconds, slotSeconds: 0.5, overheadSeconds }).missed.mean
+      simulate('matte', trace, { startSeconds, slotSeconds: 0.5, overheadSeconds, syncSeconds: 15 }).missed.mean
     expect(missed(20)).toBeGreaterThan(missed(3))
     expect(missed(3, 0.4)).toBeGreaterThan(missed(3))
   })
 
   it("has a range for an autoscaler, which depends on the phase of the autoscaler's period", () => {
     const trace = makeLiveTrace('step', 1)
-    const times = { startSeconds: 3, slotSeconds: 0.5, overheadSeconds: 0.1 }
+    const times = { startSeconds: 3, slotSeconds: 0.5, overheadSeconds: 0.1, syncSeconds: 15 }
     const { least, mean, most } = simulate('keda-jetstream', trace, times).podSeconds
     expect(most).toBeGreaterThan(2 * least)
     expect(mean).toBeGreaterThan(least)

@@ -19,6 +19,8 @@ export type ScalersOptions = {
   /** Rounds have the seeds 1, 2, …; `seed` is the first one. */
   readonly rounds: number
   readonly seed: number
+  /** `--horizontal-pod-autoscaler-sync-period` of the cluster, for the simulation. */
+  readonly syncSeconds: number
   readonly dir: string
   readonly say: Say
 }
@@ -26,7 +28,7 @@ export type ScalersOptions = {
 type Totals = { requests: number; missed: number; podSeconds: number }
 
 export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
-  const { rounds, seed: first, say } = options
+  const { rounds, seed: first, syncSeconds, say } = options
   const loads = parseList('loads', options.loads, traceNames)
   const names = parseList('scalers', options.names, contestantNames)
   const lanes = parseStarts(options.starts).flatMap((startSeconds) => names.map((name) => ({ name, startSeconds })))
@@ -47,6 +49,7 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
           const simulated = simulate(name, trace, {
             startSeconds: measured.startSeconds,
             slotSeconds: measured.slotSeconds,
+            syncSeconds,
             // At least half of the requests do not wait.
             overheadSeconds: Math.max(0, measured.p50Seconds - measured.slotSeconds),
           })

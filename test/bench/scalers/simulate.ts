@@ -8,11 +8,14 @@ import { drawService, type Trace } from '../../sim/trace.ts'
 import type { ContestantName } from './contestants.ts'
 import { maxReplicas } from './live-trace.ts'
 
-const rules: Readonly<Record<ContestantName, MakeScaler>> = {
-  matte: matte(),
-  'keda-jetstream': keda(2, { upTo: (desired) => desired + maxReplicas }),
-  'keda-prometheus': hpaByWantedPods({ scrapeSeconds: 1, podsMax: maxReplicas }),
-  'hpa-queue': keda(2),
+/** A lag passes through the mirror or Prometheus, and KEDA; with one second the simulation agrees with the runs. */
+const ageSeconds = 1
+
+const rules: Readonly<Record<ContestantName, (syncSeconds: number) => MakeScaler>> = {
+  matte: () => matte(),
+  'keda-jetstream': (syncSeconds) => keda(2, { ageSeconds, syncSeconds, upTo: (desired) => desired + maxReplicas }),
+  'keda-prometheus': (syncSeconds) => hpaByWantedPods({ scrapeSeconds: 1, podsMax: maxReplicas, syncSeconds }),
+  'hpa-queue': (syncSeconds) => keda(2, { ageSeconds, syncSeconds }),
 }
 
 export type MeasuredTimes = {
@@ -22,6 +25,8 @@ export type MeasuredTimes = {
   readonly slotSeconds: number
   /** Of a request outside queue and slot. */
   readonly overheadSeconds: number
+  /** Between two decisions of the cluster's autoscaler. */
+  readonly syncSeconds: number
 }
 
 /** Over the draws. */
@@ -33,13 +38,14 @@ const draws = 20
 export function simulate(
   name: ContestantName,
   trace: Trace,
-  { startSeconds, slotSeconds, overheadSeconds }: MeasuredTimes,
+  { startSeconds, slotSeconds, overheadSeconds, syncSeconds }: MeasuredTimes,
 ): { readonly missed: Range; readonly podSeconds: Range } {
   const setting = { startSeconds: Math.round(startSeconds), minReplicas: 1, maxReplicas }
+  const makeScaler = rules[name](syncSeconds)
   const results = Array.from({ length: draws }, (_, draw) => {
     const next = random(draw + 1)
     const services = trace.arrivals.map(() => drawService(next, slotSeconds))
-    return runOnce({ ...trace, services, phase: (draw + 0.5) / draws }, setting, rules[name], overheadSeconds)
+    return runOnce({ ...trace, services, phase: (draw + 0.5) / draws }, setting, makeScaler, overheadSeconds)
   })
   return {
     missed: rangeOf(results.map(({ missed }) => missed)),

@@ -1,6 +1,7 @@
 // Conversion of a metric to pods by a HorizontalPodAutoscaler, with the defaults of
 // https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/: a decision each 15 s; no change within 10
-// % of the target; up by the larger of +100 % and 4 pods in 15 s, down after 5 min.
+// % of the target; down after 5 min. An object without `behavior` doubles its pods at most, or gets 4, in one decision
+// (`scaleUpLimitFactor` and `scaleUpLimitMinimum` in kubernetes/pkg/controller/podautoscaler/horizontal.go).
 import type { PoolView } from '../pool.ts'
 import { clamp, type Scaler, type Setting, windowMax } from './scaler.ts'
 
@@ -10,12 +11,14 @@ const tolerance = 0.1
 export type HpaRules = {
   /** Share of the period at which it decides. */
   readonly phase: number
+  /** Of all decisions: `--horizontal-pod-autoscaler-sync-period` of the controller manager. */
+  readonly syncSeconds?: number
   /** The object's `behavior`, or defaults. */
   readonly stabilizationSeconds?: number
   readonly upTo?: (desired: number) => number
 }
 
-const byDefault = (desired: number): number => Math.max(desired * 2, desired + 4)
+const byDefault = (desired: number): number => Math.max(desired * 2, 4)
 
 export type Recommendation = {
   /** Pods by the metric alone. */
@@ -27,13 +30,13 @@ export type Recommendation = {
 /** Decides at `phase` of each period. `recommend` returns undefined while it has no metric: nothing changes then. */
 export function hpaScaler(
   setting: Setting,
-  { phase, stabilizationSeconds = 300, upTo = byDefault }: HpaRules,
+  { phase, syncSeconds = periodSeconds, stabilizationSeconds = 300, upTo = byDefault }: HpaRules,
   recommend: (view: PoolView) => Recommendation | undefined,
 ): Scaler {
-  const firstSecond = Math.floor(phase * periodSeconds)
-  const stabilize = windowMax(stabilizationSeconds / periodSeconds)
+  const firstSecond = Math.floor(phase * syncSeconds)
+  const stabilize = windowMax(Math.ceil(stabilizationSeconds / syncSeconds))
   return (view) => {
-    if (view.now % periodSeconds !== firstSecond) return view.desired
+    if (view.now % syncSeconds !== firstSecond) return view.desired
     const recommendation = recommend(view)
     if (!recommendation) return view.desired
     const isNear = Math.abs(recommendation.ratio - 1) <= tolerance

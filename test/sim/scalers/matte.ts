@@ -61,10 +61,12 @@ export const matte =
   }
 
 type WantedPodsRules = {
-  /** Prometheus reads the metric in this interval, half of it before the scaler. */
+  /** Prometheus reads the metric in this interval; a scaler uses it half of it later, and a second later at least. */
   readonly scrapeSeconds?: number
   /** Most pods added by one decision. */
   readonly podsMax?: number
+  /** Of the autoscaler's decisions. */
+  readonly syncSeconds?: number
 }
 
 /**
@@ -72,14 +74,15 @@ type WantedPodsRules = {
  * charts/matte/examples/external-scaler.
  */
 export const hpaByWantedPods =
-  ({ scrapeSeconds = periodSeconds, podsMax = 12 }: WantedPodsRules = {}): MakeScaler =>
+  ({ scrapeSeconds = periodSeconds, podsMax = 12, syncSeconds = periodSeconds }: WantedPodsRules = {}): MakeScaler =>
   (setting, { phase }) => {
     const { minReplicas, maxReplicas } = setting
     const read = inputReader(setting, { ...defaults, minReplicas, maxReplicas })
     const scrapedAt = Math.floor(((phase + 0.5) % 1) * scrapeSeconds)
     const rules = {
       phase,
-      stabilizationSeconds: Math.ceil((60 + 1.5 * setting.startSeconds) / periodSeconds) * periodSeconds,
+      syncSeconds,
+      stabilizationSeconds: 60 + 1.5 * setting.startSeconds,
       upTo: (desired: number) => desired + podsMax,
     }
     let wanted: number | undefined
@@ -87,7 +90,8 @@ export const hpaByWantedPods =
       wanted === undefined ? undefined : { replicas: wanted, ratio: wanted / desired },
     )
     return (view) => {
+      const replicas = scaler(view)
       if (view.now % scrapeSeconds === scrapedAt) wanted = followOwner(read(view), view.desired).inputs.wantedPods
-      return scaler(view)
+      return replicas
     }
   }

@@ -33,13 +33,13 @@ function follow(scaler: Scaler, seconds: number, viewAt: (now: number) => Partia
 }
 
 describe('the HorizontalPodAutoscaler', () => {
-  it('doubles at most, or adds four, every 15 s', () => {
+  it('doubles at most, or goes to four, every 15 s', () => {
     const wanted = follow(
       hpaScaler(setting, { phase: 0 }, () => ({ replicas: 40, ratio: 9 })),
       60,
       () => ({}),
     )
-    expect([wanted[13], wanted[14], wanted[29], wanted[44], wanted[59]]).toEqual([1, 5, 10, 20, 40])
+    expect([wanted[13], wanted[14], wanted[29], wanted[44], wanted[59]]).toEqual([1, 4, 8, 16, 32])
   })
 
   it('scales down to the highest recommendation of five minutes', () => {
@@ -50,6 +50,11 @@ describe('the HorizontalPodAutoscaler', () => {
     expect(wanted.lastIndexOf(5) + 1).toBeGreaterThan(300)
     expect(wanted.lastIndexOf(5) + 1).toBeLessThan(345)
     expect(wanted.at(-1)).toBe(2)
+  })
+
+  it('decides in the period of the cluster', () => {
+    const recommend = () => ({ replicas: 40, ratio: 9 })
+    expect(follow(hpaScaler(setting, { phase: 0, syncSeconds: 5 }, recommend), 15, () => ({})).at(-1)).toBe(16)
   })
 
   it('changes nothing within 10 % of the target', () => {
@@ -67,6 +72,12 @@ describe("KEDA's scaler", () => {
   it('divides waiting and in-flight requests by the threshold', () => {
     expect(follow(keda(10)(setting, trace), 15, () => ({ waiting: 25, busy: 5 })).at(-1)).toBe(3)
     expect(follow(keda(2)(setting, trace), 30, () => ({ waiting: 7, busy: 5 })).at(-1)).toBe(6)
+  })
+
+  it('may see a lag that was counted earlier', () => {
+    const arrive = (now: number) => ({ waiting: now < 14 ? 0 : 6, busy: 0 })
+    const wanted = (ageSeconds: number) => follow(keda(2, { ageSeconds })(setting, trace), 15, arrive).at(-1)
+    expect([wanted(1), wanted(2)]).toEqual([3, 1])
   })
 })
 
