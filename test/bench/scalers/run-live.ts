@@ -26,6 +26,8 @@ export type Measured = {
   readonly podSeconds: number
   /** From the creation of the first task of a pool at zero to its result. */
   readonly wakeSeconds: number
+  /** A tenth of the requests does not wait in any run. */
+  readonly p10Seconds: number
   readonly p50Seconds: number
   readonly p95Seconds: number
   readonly maxSeconds: number
@@ -212,6 +214,7 @@ async function readRequests({ world }: LiveWorld, { workspaceId }: Caller, begun
     requests: tasks.length,
     missed: times.filter((seconds) => seconds > lateSeconds).length,
     failed: tasks.filter(({ status }) => status !== 'succeeded').length,
+    p10Seconds: quantile(times, 0.1),
     p50Seconds: quantile(times, 0.5),
     p95Seconds: quantile(times, 0.95),
     maxSeconds: quantile(times, 1),

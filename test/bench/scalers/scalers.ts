@@ -1,7 +1,7 @@
 // `make bench ARGS=scalers`: Matte, KEDA and a HorizontalPodAutoscaler side by side in the cluster of the kube context,
 // under the simulator's loads, beside the simulator's own answer for the same requests.
 import type { Say } from '@matte/local/say'
-import { traceNames } from '../../sim/trace.ts'
+import { serviceSpread, traceNames } from '../../sim/trace.ts'
 import type { Row } from '../row.ts'
 import { type ContestantName, contestantNames } from './contestants.ts'
 import { makeLiveTrace } from './live-trace.ts'
@@ -50,8 +50,7 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
             startSeconds: measured.startSeconds,
             slotSeconds: measured.slotSeconds,
             syncSeconds,
-            // At least half of the requests do not wait.
-            overheadSeconds: Math.max(0, measured.p50Seconds - measured.slotSeconds),
+            overheadSeconds: overheadOf(measured),
           })
           say(formatResult(`${load} D=${startSeconds} #${seed}`, name, measured, simulated))
           add(totals, laneKey({ name, startSeconds }), measured)
@@ -64,6 +63,10 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
   }
   return rows
 }
+
+/** Seconds outside queue and slot: the tenth percentile of all requests less that of the time in a slot. */
+const overheadOf = ({ p10Seconds, slotSeconds }: Measured): number =>
+  Math.max(0, p10Seconds - slotSeconds * (1 - 0.8 * serviceSpread))
 
 function parseList<T extends string>(option: string, text: string, known: readonly T[]): T[] {
   return text.split(',').map((name) => {
