@@ -1,5 +1,5 @@
 // One cell of the tables: a load, a start-up time, a scaler, all seeds.
-import { type Outcome, Pool } from './pool.ts'
+import { type Outcome, Pool, type PoolOptions } from './pool.ts'
 import { plannedLoad } from './scalers/oracle.ts'
 import { clamp, type MakeScaler, type Setting } from './scalers/scaler.ts'
 import { makeTrace, meanServiceSeconds, stepSecond, type Trace, type TraceName } from './trace.ts'
@@ -29,10 +29,20 @@ export function runCell(cell: Cell, scaler: MakeScaler, seeds: readonly number[]
   }
 }
 
-/** Starts with the pods that the first second needs; decides once a second. */
-export function runOnce(trace: Trace, setting: Setting, makeScaler: MakeScaler, overheadSeconds = 0): Result {
-  const first = Math.ceil(((trace.rates[0] ?? 0) * meanServiceSeconds) / plannedLoad)
-  const pool = new Pool({ trace, startSeconds: setting.startSeconds, pods: clamp(first, setting), overheadSeconds })
+/** Starts with `pods`, by default with those that the first second needs; decides once a second. */
+export function runOnce(
+  trace: Trace,
+  setting: Setting,
+  makeScaler: MakeScaler,
+  { overheadSeconds, pods }: Partial<Pick<PoolOptions, 'overheadSeconds' | 'pods'>> = {},
+): Result {
+  const first = pods ?? Math.ceil(((trace.rates[0] ?? 0) * meanServiceSeconds) / plannedLoad)
+  const pool = new Pool({
+    trace,
+    startSeconds: setting.startSeconds,
+    pods: clamp(first, setting),
+    ...(overheadSeconds !== undefined && { overheadSeconds }),
+  })
   const scaler = makeScaler(setting, trace)
   let peak = 0
   let before = 0

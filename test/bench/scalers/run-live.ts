@@ -31,6 +31,8 @@ export type Measured = {
   readonly p50Seconds: number
   readonly p95Seconds: number
   readonly maxSeconds: number
+  /** After the wake. */
+  readonly podsAtBegin: number
   readonly podsStarted: number
   /** Pods removed before they served a request. */
   readonly podsThrownAway: number
@@ -237,6 +239,7 @@ export function summarize(records: readonly PodRecord[], begun: number, ended: n
   const starts = present.flatMap(({ createdAt, readyAt }) => (readyAt === undefined ? [] : [readyAt - createdAt]))
   return {
     podSeconds: podMs / 1_000,
+    podsAtBegin: present.filter(({ createdAt }) => createdAt < begun).length,
     podsStarted: present.filter(({ createdAt }) => createdAt >= begun).length,
     podsThrownAway: present.filter(({ goneAt, served }) => goneAt !== undefined && served === 0).length,
     startSeconds: quantile(starts, 0.5) / 1_000,

@@ -17,6 +17,7 @@ describe('pods of a run', () => {
     const after = { ...pod, createdAt: 100_000, readyAt: 105_000, served: 0 }
     expect(summarize([before, after], begun, ended)).toEqual({
       podSeconds: 30,
+      podsAtBegin: 1,
       podsStarted: 1,
       podsThrownAway: 0,
       startSeconds: 3,
@@ -69,14 +70,15 @@ describe('the simulation of a run', () => {
   it('gives a scaler more misses on the step if its pods start later, or requests take longer outside their slot', () => {
     const trace = makeLiveTrace('step', 1)
     const missed = (startSeconds: number, overheadSeconds = 0) =>
-      simulate('matte', trace, { startSeconds, slotSeconds: 0.5, overheadSeconds, syncSeconds: 15 }).missed.mean
+      simulate('matte', trace, { startSeconds, slotSeconds: 0.5, overheadSeconds, pods: 1, syncSeconds: 15 }).missed
+        .mean
     expect(missed(20)).toBeGreaterThan(missed(3))
     expect(missed(3, 0.4)).toBeGreaterThan(missed(3))
   })
 
   it("has a range for an autoscaler, which depends on the phase of the autoscaler's period", () => {
     const trace = makeLiveTrace('step', 1)
-    const times = { startSeconds: 3, slotSeconds: 0.5, overheadSeconds: 0.1, syncSeconds: 15 }
+    const times = { startSeconds: 3, slotSeconds: 0.5, overheadSeconds: 0.1, pods: 1, syncSeconds: 15 }
     const { least, mean, most } = simulate('keda-jetstream', trace, times).podSeconds
     expect(most).toBeGreaterThan(2 * least)
     expect(mean).toBeGreaterThan(least)

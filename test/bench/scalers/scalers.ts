@@ -51,6 +51,7 @@ export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
             slotSeconds: measured.slotSeconds,
             syncSeconds,
             overheadSeconds: overheadOf(measured),
+            pods: measured.podsAtBegin,
           })
           say(formatResult(`${load} D=${startSeconds} #${seed}`, name, measured, simulated))
           add(totals, laneKey({ name, startSeconds }), measured)
@@ -121,7 +122,7 @@ const columns = [
   'pod-seconds',
   'p50, p95, longest',
   'first answer from zero',
-  'pods started, thrown away',
+  'pods at the beginning, started, thrown away',
   'slot, start of a pod',
   'simulated: missed, pod-seconds (20 draws)',
 ]
@@ -133,7 +134,7 @@ function formatResult(
   measured: Measured,
   simulated: { readonly missed: Range; readonly podSeconds: Range },
 ): string {
-  const { requests, missed, failed, podSeconds, podsStarted, podsThrownAway } = measured
+  const { requests, missed, failed, podSeconds, podsAtBegin, podsStarted, podsThrownAway } = measured
   const share = (count: number) => `${count} (${((100 * count) / requests).toFixed(1)} %)`
   const range = ({ mean, least, most }: Range) => `${mean.toFixed(0)} (${least.toFixed(0)}–${most.toFixed(0)})`
   const seconds = (value: number) => `${value.toFixed(1)} s`
@@ -146,7 +147,7 @@ function formatResult(
     podSeconds.toFixed(0),
     [p50Seconds, p95Seconds, maxSeconds].map(seconds).join(', '),
     seconds(wakeSeconds),
-    `${podsStarted}, ${podsThrownAway}`,
+    `${podsAtBegin}, ${podsStarted}, ${podsThrownAway}`,
     `${slotSeconds.toFixed(2)} s, ${seconds(startSeconds)}`,
     `${range(simulated.missed)}, ${range(simulated.podSeconds)}`,
   ]

@@ -18,13 +18,15 @@ const rules: Readonly<Record<ContestantName, (syncSeconds: number) => MakeScaler
   'hpa-queue': (syncSeconds) => keda(2, { ageSeconds, syncSeconds }),
 }
 
-export type MeasuredTimes = {
+export type Conditions = {
   /** From a pod's creation to its readiness. */
   readonly startSeconds: number
   /** Mean of a request in its slot. */
   readonly slotSeconds: number
   /** Of a request outside queue and slot. */
   readonly overheadSeconds: number
+  /** When the load begins. */
+  readonly pods: number
   /** Between two decisions of the cluster's autoscaler. */
   readonly syncSeconds: number
 }
@@ -38,14 +40,17 @@ const draws = 20
 export function simulate(
   name: ContestantName,
   trace: Trace,
-  { startSeconds, slotSeconds, overheadSeconds, syncSeconds }: MeasuredTimes,
+  { startSeconds, slotSeconds, overheadSeconds, pods, syncSeconds }: Conditions,
 ): { readonly missed: Range; readonly podSeconds: Range } {
   const setting = { startSeconds: Math.round(startSeconds), minReplicas: 1, maxReplicas }
   const makeScaler = rules[name](syncSeconds)
   const results = Array.from({ length: draws }, (_, draw) => {
     const next = random(draw + 1)
     const services = trace.arrivals.map(() => drawService(next, slotSeconds))
-    return runOnce({ ...trace, services, phase: (draw + 0.5) / draws }, setting, makeScaler, overheadSeconds)
+    return runOnce({ ...trace, services, phase: (draw + 0.5) / draws }, setting, makeScaler, {
+      overheadSeconds,
+      pods,
+    })
   })
   return {
     missed: rangeOf(results.map(({ missed }) => missed)),

@@ -35,8 +35,12 @@ export function hpaScaler(
 ): Scaler {
   const firstSecond = Math.floor(phase * syncSeconds)
   const stabilize = windowMax(Math.ceil(stabilizationSeconds / syncSeconds))
+  let isNew = true
   return (view) => {
     if (view.now % syncSeconds !== firstSecond) return view.desired
+    // The autoscaler takes the number that it finds as its first recommendation.
+    if (isNew) stabilize(view.desired)
+    isNew = false
     const recommendation = recommend(view)
     if (!recommendation) return view.desired
     const isNear = Math.abs(recommendation.ratio - 1) <= tolerance
