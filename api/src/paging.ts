@@ -1,8 +1,14 @@
 // Pages of lists. A cursor is opaque to callers: it holds the position of the last item, the number of the next page,
 // and whether the list has more records than are counted, so the pages of a long list count nothing.
-import { type ListPosition, type PageRequest as ListRange, type ListTotal, longTotal } from '@matte/core/db/page'
+import {
+  type ListPosition,
+  type PageRequest as ListRange,
+  type ListTotal,
+  longTotal,
+  pageSizeDefault,
+} from '@matte/core/db/page'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
-import { firstPage, pageSizeDefault } from './schemas/page.ts'
+import { firstPage } from './schemas/page.ts'
 import { isUuid } from './uuid.ts'
 
 type ListQuery = {

@@ -1,8 +1,7 @@
-import { totalMax } from '@matte/core/db/page'
+import { pageSizeDefault, totalMax } from '@matte/core/db/page'
 import { type TSchema, Type } from 'typebox'
 import { nullable, withDefault } from './schema.ts'
 
-export const pageSizeDefault = 20
 const pageSizeMax = 100
 /** Exact up to 15 digits; see http/validation.ts. */
 const pageMax = 999_999_999_999_999

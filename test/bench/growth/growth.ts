@@ -1,5 +1,6 @@
 // `make bench ARGS=growth`: cost of each statement on databases of millions of tasks beside that on an empty one.
 // Rounds on the two databases alternate, so changes of the machine's speed affect both.
+import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
 import { median } from '../median.ts'
 import type { Row } from '../row.ts'
@@ -47,12 +48,14 @@ export async function measureGrowth({ sizes, workspaces, dir, rounds, say }: Gro
     say(`measuring ${nameOf(cell)}`)
     const server = await startServer(dir)
     try {
-      compared.push(await compare(server.url(databaseOf(empty)), server.url(databaseOf(cell)), cell, rounds))
+      const one = await compare(server.url(databaseOf(empty)), server.url(databaseOf(cell)), cell, rounds)
+      say(tableOf([one])) // a later cell may fail
+      compared.push(one)
     } finally {
       await server.stop()
     }
   }
-  say(tableOf(compared))
+  say(`\n${tableOf(compared)}`)
   return [...rowsOf(compared), ...(largest === undefined ? [] : await measureLargest(dir, largest))]
 }
 
@@ -87,16 +90,23 @@ async function compare(baseUrl: string, url: string, cell: Cell, rounds: number)
 }
 
 async function runRound(subject: Subject, costs: Costs): Promise<void> {
+  const pid = await serverProcess(subject.db)
   for await (const { name, bounded, calls } of operationsOf(subject)) {
     const cost = costs.get(name) ?? { ms: [], cpuMs: 0, buffers: 0, calls: 0, bounded }
     costs.set(name, cost)
-    await measureCalls(subject, calls, cost)
+    await measureCalls(subject.db, pid, calls, cost)
     cost.calls += calls.length
   }
 }
 
+/** Of the single connection, which the pool replaces if a round on the other database takes long. */
+async function serverProcess(db: Db): Promise<number> {
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+  return rows[0]?.pid ?? 0
+}
+
 /** Adds the time of each call, and PostgreSQL's processor time and pages, from memory or disk, for all of them. */
-async function measureCalls({ db, pid }: Subject, calls: Operation['calls'], cost: Cost): Promise<void> {
+async function measureCalls(db: Db, pid: number, calls: Operation['calls'], cost: Cost): Promise<void> {
   await sql`select pg_stat_statements_reset(0, (select oid from pg_database where datname = current_database()))`.execute(
     db,
   )

@@ -39,11 +39,10 @@ export type Operation = {
 export type Subject = {
   readonly db: Db
   readonly url: string
-  /** Server process of the connection. */
-  readonly pid: number
   readonly workspaceId: string
   readonly ids: readonly string[]
   readonly deep: ListPosition & { readonly page: number }
+  readonly deepFailed: ListPosition
   readonly deepEntry: ListPosition
 }
 
@@ -59,10 +58,10 @@ export async function findSubject(db: Db, url: string): Promise<Subject> {
   const { rows: ids } = await sql<{ id: string }>`
     select id from (select id from task where workspace_id = ${workspaceId} order by created_at desc limit 20000) t
      order by hashtext(id::text) limit 20`.execute(db)
-  const position = async (table: string, at: string, skipped: number) => {
+  const position = async (table: string, at: string, skipped: number, matching = sql`true`) => {
     const { rows } = await sql<ListPosition>`
       select (extract(epoch from ${sql.ref(at)}) * 1000000)::bigint::text as "createdAtMicros", id::text as id
-        from ${sql.table(table)} where workspace_id = ${workspaceId}
+        from ${sql.table(table)} where workspace_id = ${workspaceId} and ${matching}
        order by ${sql.ref(at)} desc, id desc offset ${skipped} limit 1`.execute(db)
     return rows[0]
   }
@@ -71,15 +70,17 @@ export async function findSubject(db: Db, url: string): Promise<Subject> {
   const pages = Math.min(deepPage, Math.floor((counts[0]?.count ?? 0) / pageSize) - 1)
   const deep = await position('task', 'created_at', (pages - 1) * pageSize)
   const deepEntry = await position('credit_entry', 'at', (pages - 1) * pageSize)
-  if (deep === undefined || deepEntry === undefined) throw new Error('the measured workspace has too few tasks')
-  const { rows: processes } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+  // A full page of them follows on the empty database too.
+  const deepFailed = await position('task', 'created_at', 5, sql`status = 'failed'`)
+  if (deep === undefined || deepFailed === undefined || deepEntry === undefined)
+    throw new Error('the measured workspace has too few tasks')
   return {
     db,
     url,
-    pid: processes[0]?.pid ?? 0,
     workspaceId,
     ids: ids.map(({ id }) => id),
     deep: { ...deep, page: pages },
+    deepFailed,
     deepEntry,
   }
 }
@@ -88,7 +89,7 @@ let made = 0
 
 /** The operations of a round, in an order in which each leaves what the next one takes. */
 export async function* operationsOf(subject: Subject): AsyncGenerator<Operation> {
-  const { db, workspaceId, ids, deep, deepEntry } = subject
+  const { db, workspaceId, ids, deep, deepFailed, deepEntry } = subject
   const bucket = memoryBucket()
   const times = <T>(count: number, call: (index: number) => Promise<T>): (() => Promise<T>)[] =>
     Array.from({ length: count }, (_none, index) => () => call(index))
@@ -156,7 +157,7 @@ export async function* operationsOf(subject: Subject): AsyncGenerator<Operation>
   yield {
     name: 'filtered list by cursor',
     bounded: true,
-    calls: list({ status: 'failed' }, { offset: 0, after: deep }),
+    calls: list({ status: 'failed' }, { offset: 0, after: deepFailed }),
   }
   const offset = Math.min(offsetPage - 1, deep.page - 1) * pageSize
   yield { name: `list, page ${offsetPage} by number`, bounded: false, calls: list({}, { offset }) }

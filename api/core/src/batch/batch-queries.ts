@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '../db/page.ts'
 import type { BatchTable } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
 import { type ShownTask, shownColumns } from '../task/task-queries.ts'
@@ -46,8 +46,8 @@ export function listBatches(db: Db, workspaceId: string, { limit, offset, after 
     .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
 }
 

@@ -11,6 +11,22 @@ export type PageRequest = {
   readonly total?: ListTotal | undefined
 }
 
+export const pageSizeDefault = 20
+
+/** One row more shows whether another page follows. */
+const usualLimit = pageSizeDefault + 1
+
+/**
+ * LIMIT of a page. The usual one is part of the text: PostgreSQL assumes that a parameter takes a tenth of the rows, so
+ * it plans a long list anew at each call, which takes longer than reading it.
+ */
+export const limitOf = (limit: number): Expression<number> =>
+  limit === usualLimit ? sql.lit(limit) : sql<number>`${limit}`
+
+/** OFFSET of a page; a page after a cursor has none. */
+export const offsetOf = (offset: number, after: ListPosition | undefined): Expression<number> =>
+  after === undefined && offset > 0 ? sql<number>`${offset}` : sql.lit(0)
+
 /** Rows are counted up to this number, so long lists stay cheap. */
 export const totalMax = 10_000
 

@@ -1,7 +1,7 @@
 // Reads of the operator's records about pools.
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { countRows, type ListTotal, type PageRequest } from '../db/page.ts'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '../db/page.ts'
 import type { PoolReport, RolloutStepTable, ScalingDecisionTable } from '../db/tables/operator.ts'
 
 export type PoolName = { readonly namespace: string; readonly pool: string }
@@ -84,8 +84,8 @@ export function listDecisions(
     .select(sql<string>`(extract(epoch from at) * 1000000)::bigint::text`.as('at_micros'))
     .orderBy('at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { countRows, type ListTotal, type PageRequest } from '@matte/core/db/page'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '@matte/core/db/page'
 import type { NotificationTable } from '@matte/core/db/tables/mail'
 import { MatteError } from '@matte/core/error'
 import { type Selectable, sql } from 'kysely'
@@ -28,8 +28,8 @@ export async function listNotifications(
     .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
   return { items, total: await countRows(db, filtered(db, filter).select('id')) }
 }

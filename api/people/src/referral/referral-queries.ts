@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { countRows, type ListTotal, type PageRequest } from '@matte/core/db/page'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '@matte/core/db/page'
 import { sql } from 'kysely'
 
 type Counts = {
@@ -34,8 +34,8 @@ export function listReferrals(db: Db, userId: string, { limit, offset, after }: 
     .$if(after !== undefined, (query) => query.where(sql<boolean>`(r.created_at, r.id) < (${at}, ${after?.id}::uuid)`))
     .orderBy('r.created_at', 'desc')
     .orderBy('r.id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { countRows, type ListTotal, type PageRequest } from '@matte/core/db/page'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '@matte/core/db/page'
 import { sql } from 'kysely'
 
 type Change = {
@@ -56,8 +56,8 @@ export function listChanges(db: Db, filter: ChangeFilter, { limit, offset, after
     .select(sql<string>`(extract(epoch from e.at) * 1000000)::bigint::text`.as('atMicros'))
     .orderBy('e.at', 'desc')
     .orderBy('e.id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
 }
 

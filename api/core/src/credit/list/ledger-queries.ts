@@ -2,7 +2,7 @@
 // A capture changes nothing, because the hold took its credits.
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { countRows, type ListTotal, type PageRequest } from '../../db/page.ts'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '../../db/page.ts'
 
 export const entryTypes = ['grant', 'hold', 'capture', 'release', 'expire', 'refund', 'adjust'] as const
 export type EntryType = (typeof entryTypes)[number]
@@ -66,8 +66,8 @@ export async function listEntries(db: Db, filter: EntryFilter, { limit, offset, 
     .selectAll()
     .orderBy('at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
   const type = sql`case when adjustment_id is not null then 'adjust'
                          when from_account = 'source' then 'grant'
                          when to_account = 'held' then 'hold'

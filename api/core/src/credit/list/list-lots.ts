@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import { countRows, type ListTotal, type PageRequest } from '../../db/page.ts'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '../../db/page.ts'
 
 const ends = sql<Date | null>`greatest(expires_at, grace_until)`
 
@@ -21,8 +21,8 @@ export function listLots(db: Db, workspaceId: string, { limit, offset, after }: 
     .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { countRows, type ListTotal, type PageRequest } from '@matte/core/db/page'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '@matte/core/db/page'
 import type { LoginEventTable } from '@matte/core/db/tables/account'
 import { sql } from 'kysely'
 import { cutUserAgent, type SignInClient } from './start-session.ts'
@@ -39,8 +39,8 @@ export function listLoginEvents(db: Db, userId: string, { limit, offset, after }
     .select(sql<string>`(extract(epoch from at) * 1000000)::bigint::text`.as('at_micros'))
     .orderBy('at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import { countRows, type ListTotal, type PageRequest } from '@matte/core/db/page'
+import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '@matte/core/db/page'
 import { sql } from 'kysely'
 import { deleteMfaTokens } from './pending-login.ts'
 
@@ -17,8 +17,8 @@ export function listSessions(db: Db, userId: string, { limit, offset, after }: P
     .select(sql<string>`(extract(epoch from created_at) * 1000000)::bigint::text`.as('created_at_micros'))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(after === undefined ? offset : 0)
+    .limit(limitOf(limit))
+    .offset(offsetOf(offset, after))
     .execute()
 }
 
