@@ -13,6 +13,8 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '8' },
     // Outside the temporary folder: in memory, a commit costs no sync.
     dir: { type: 'string', default: join(rootDir, '.local') },
+    // For `pipeline`: DATABASE_POOL_MAX of each process.
+    connections: { type: 'string', default: '10' },
     // For `growth`: numbers of tasks and workspaces, and the folder that keeps the databases. For `bloat`: rows.
     sizes: { type: 'string', default: '10k,1m,5m' },
     workspaces: { type: 'string', default: '1,1k,100k' },
@@ -49,7 +51,10 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   pixels: async () => (await import('./pixels.ts')).measurePixels({ rounds, say }),
   accept: async () => (await import('./accept.ts')).measureAccept({ rounds, seconds, dir: values.dir, say }),
   pipeline: async () =>
-    (await import('./pipeline/pipeline.ts')).measurePipelineParts({ rounds, seconds, dir: values.dir, say }),
+    (await import('./pipeline/pipeline.ts')).measurePipelineParts({
+      ...{ rounds, seconds, dir: values.dir, say },
+      connections: Number(values.connections),
+    }),
   app: async () => (await import('./app/app.ts')).measureApp({ rounds, seconds, dir: values.dir, say }),
   console: async () => (await import('./console/console.ts')).measureConsole({ rounds, say }),
   gpu: async () =>

@@ -17,6 +17,8 @@ type PipelineOptions = {
   /** Folder, and so disk, of the servers' files. */
   readonly dir: string
   readonly say: (line: string) => void
+  /** Of each process to PostgreSQL, at most. */
+  readonly connections: number
 }
 
 type Size = {
@@ -32,7 +34,13 @@ const [manyCallers, fewCallers] = [8, 2]
 const warmUpSeconds = 10
 const postgresTarget = 6
 
-export async function measurePipelineParts({ rounds, seconds, dir, say }: PipelineOptions): Promise<Row[]> {
+export async function measurePipelineParts({
+  rounds,
+  seconds,
+  dir,
+  say,
+  connections,
+}: PipelineOptions): Promise<Row[]> {
   const photos = await readPhotos()
   const sizes: readonly Size[] = [
     { name: '0.3 megapixels', photo: photos.small, callers: manyCallers, targets: { controller: 28, rate: 36 } },
@@ -40,7 +48,7 @@ export async function measurePipelineParts({ rounds, seconds, dir, say }: Pipeli
     { name: '1 megapixel', photo: photos.megapixel, callers: manyCallers, targets: { controller: 46 } },
     { name: '12 megapixels', photo: photos.large, callers: manyCallers },
   ]
-  const service = await startService(dir)
+  const service = await startService(dir, connections)
   try {
     const measured = new Map<string, Measured[]>(sizes.map(({ name }) => [name, []]))
     for (const size of sizes) await measureOnce(service, size, warmUpSeconds)

@@ -37,8 +37,8 @@ export type Service = {
 /** Tasks that the fake processes at once. With SLOTS_AHEAD's default of 2 a worker of two cores has four in flight. */
 const instances = 2
 
-/** `parent`: folder, and so disk, of the servers' files. */
-export async function startService(parent: string): Promise<Service> {
+/** `parent`: folder, and so disk, of the servers' files. `connections`: of each process to PostgreSQL, at most. */
+export async function startService(parent: string, connections: number): Promise<Service> {
   const dir = mkdtempSync(join(parent, 'matte-bench-'))
   chmodSync(dir, 0o755) // PostgreSQL runs as another user when this process is root
   const stops: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })]
@@ -62,7 +62,7 @@ export async function startService(parent: string): Promise<Service> {
     const triton = await startTriton(dir)
     stops.push(() => triton.stop())
     const address = { name: 'service-v2', tritonModel: 'u2netp', addresses: [triton.url], default: true }
-    const common = { ...env, MODELS_STATIC: JSON.stringify([address]) }
+    const common = { ...env, DATABASE_POOL_MAX: String(connections), MODELS_STATIC: JSON.stringify([address]) }
     const processes: TestProcess[] = []
     const start = async (name: 'api' | 'worker' | 'dispatcher') => {
       const process = await startTestProcess(name, dir, common)
