@@ -96,7 +96,10 @@ async function claimOnce(db: Db, options: ClaimOptions): Promise<Round> {
            lapsed as "takenOver", ${sql.join(sealedSecrets)}, saw_all as "sawAll", waits
       from claim_deliveries(${limit}::int, ${claimMs}::int, ${perTargetInFlight}::int, ${perWorkspaceInFlight}::int)
              as c (d, lapsed, saw_all, waits)
-      left join workspace on workspace.id = (d).workspace_id and (d).endpoint_id is null`.execute(db)
+      -- With a limit, because the planner expects a thousand rows of the function, and would read the whole table.
+      left join lateral (
+        select * from workspace w where w.id = (d).workspace_id and (d).endpoint_id is null limit 1
+      ) workspace on true`.execute(db)
   const deliveries = rows.filter(isDelivery)
   const state = rows.find(isState)
   return { deliveries, sawAll: state?.sawAll ?? true, waits: state?.waits ?? true }
