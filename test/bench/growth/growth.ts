@@ -99,7 +99,7 @@ async function runRound(subject: Subject, costs: Costs): Promise<void> {
   }
 }
 
-/** Of the single connection, which the pool replaces if a round on the other database takes long. */
+/** The pool replaces its single connection if a round on the other database takes long. */
 async function serverProcess(db: Db): Promise<number> {
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
   return rows[0]?.pid ?? 0

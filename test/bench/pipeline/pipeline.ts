@@ -17,7 +17,7 @@ type PipelineOptions = {
   /** Folder, and so disk, of the servers' files. */
   readonly dir: string
   readonly say: (line: string) => void
-  /** Of each process to PostgreSQL, at most. */
+  /** The most that a process has to PostgreSQL. */
   readonly connections: number
 }
 

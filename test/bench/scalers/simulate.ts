@@ -23,7 +23,7 @@ export type Conditions = {
   readonly startSeconds: number
   /** Mean of a request in its slot. */
   readonly slotSeconds: number
-  /** Of a request outside queue and slot. */
+  /** Time of a request outside queue and slot. */
   readonly overheadSeconds: number
   /** When the load begins. */
   readonly pods: number

@@ -11,7 +11,7 @@ const tolerance = 0.1
 export type HpaRules = {
   /** Share of the period at which it decides. */
   readonly phase: number
-  /** Of all decisions: `--horizontal-pod-autoscaler-sync-period` of the controller manager. */
+  /** Time between two decisions: `--horizontal-pod-autoscaler-sync-period` of the controller manager. */
   readonly syncSeconds?: number
   /** The object's `behavior`, or defaults. */
   readonly stabilizationSeconds?: number

@@ -65,7 +65,7 @@ type WantedPodsRules = {
   readonly scrapeSeconds?: number
   /** Most pods added by one decision. */
   readonly podsMax?: number
-  /** Of the autoscaler's decisions. */
+  /** Time between two decisions of the autoscaler. */
   readonly syncSeconds?: number
 }
 

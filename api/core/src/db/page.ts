@@ -17,8 +17,8 @@ export const pageSizeDefault = 20
 const usualLimit = pageSizeDefault + 1
 
 /**
- * LIMIT of a page. The usual one is part of the text: PostgreSQL assumes that a parameter takes a tenth of the rows, so
- * it plans a long list anew at each call, which takes longer than reading it.
+ * LIMIT of a page. The usual one is part of the text: PostgreSQL assumes that a parameter takes a tenth of the rows. It
+ * would plan each call of a long list again, which takes longer than reading it.
  */
 export const limitOf = (limit: number): Expression<number> =>
   limit === usualLimit ? sql.lit(limit) : sql<number>`${limit}`
