@@ -26,12 +26,12 @@ export type Measured = {
   readonly podSeconds: number
   /** From the creation of the first task of a pool at zero to its result. */
   readonly wakeSeconds: number
-  /** A tenth of the requests does not wait in any run. */
+  /** Without waiting, as long as a tenth of the requests finds a free slot. */
   readonly p10Seconds: number
   readonly p50Seconds: number
   readonly p95Seconds: number
   readonly maxSeconds: number
-  /** After the wake. */
+  /** Pods that exist when the load begins, after the wake. */
   readonly podsAtBegin: number
   readonly podsStarted: number
   /** Pods removed before they served a request. */

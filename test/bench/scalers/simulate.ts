@@ -34,7 +34,7 @@ export type Conditions = {
 /** Over the draws. */
 export type Range = { readonly mean: number; readonly least: number; readonly most: number }
 
-/** The phase of an autoscaler, and the time of each request in its slot, are as random in a run. */
+/** The phase of an autoscaler and the time of each request in its slot are random in a run too. */
 const draws = 20
 
 export function simulate(

@@ -30,7 +30,7 @@ export type Recommendation = {
 /** Decides at `phase` of each period. `recommend` returns undefined while it has no metric: nothing changes then. */
 export function hpaScaler(
   setting: Setting,
-  { phase, syncSeconds = periodSeconds, stabilizationSeconds = 300, upTo = byDefault }: HpaRules,
+  { phase, syncSeconds = periodSeconds, stabilizationSeconds = 300, upTo }: HpaRules,
   recommend: (view: PoolView) => Recommendation | undefined,
 ): Scaler {
   const firstSecond = Math.floor(phase * syncSeconds)
@@ -46,7 +46,9 @@ export function hpaScaler(
     const isNear = Math.abs(recommendation.ratio - 1) <= tolerance
     const wanted = clamp(isNear ? view.desired : recommendation.replicas, setting)
     const stabilized = stabilize(wanted)
-    if (wanted > view.desired) return Math.min(wanted, upTo(view.desired))
+    // Without `behavior`, the highest recommendation of the window also raises the number, within the limit.
+    const up = upTo === undefined ? stabilized : wanted
+    if (up > view.desired) return Math.min(up, (upTo ?? byDefault)(view.desired))
     return Math.min(stabilized, view.desired)
   }
 }

@@ -61,7 +61,7 @@ export const matte =
   }
 
 type WantedPodsRules = {
-  /** Prometheus reads the metric in this interval; a scaler uses it half of it later, and a second later at least. */
+  /** Prometheus reads the metric at this interval. The scaler sees it half an interval later, at least a second. */
   readonly scrapeSeconds?: number
   /** Most pods added by one decision. */
   readonly podsMax?: number

@@ -52,6 +52,15 @@ describe('the HorizontalPodAutoscaler', () => {
     expect(wanted.at(-1)).toBe(2)
   })
 
+  it('goes on to an earlier recommendation that was limited', () => {
+    const fallen = (behaviour: object) =>
+      hpaScaler(setting, { phase: 0, ...behaviour }, ({ now }) =>
+        now < 20 ? { replicas: 10, ratio: 10 } : { replicas: 4, ratio: 1 },
+      )
+    expect(follow(fallen({}), 45, () => ({})).at(-1)).toBe(10)
+    expect(follow(fallen({ upTo: () => 4 }), 45, () => ({})).at(-1)).toBe(4)
+  })
+
   it('decides in the period of the cluster', () => {
     const recommend = () => ({ replicas: 40, ratio: 9 })
     expect(follow(hpaScaler(setting, { phase: 0, syncSeconds: 5 }, recommend), 15, () => ({})).at(-1)).toBe(16)

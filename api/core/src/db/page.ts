@@ -13,15 +13,15 @@ export type PageRequest = {
 
 export const pageSizeDefault = 20
 
-/** One row more shows whether another page follows. */
-const usualLimit = pageSizeDefault + 1
+/** For the page sizes of the console and the clients: one row more shows whether another page follows. */
+const usualLimits = new Set([pageSizeDefault, 25, 50, 100].map((size) => size + 1))
 
 /**
- * LIMIT of a page. The usual one is part of the text: PostgreSQL assumes that a parameter takes a tenth of the rows. It
- * would plan each call of a long list again, which takes longer than reading it.
+ * LIMIT of a page. The usual ones are part of the text. For a parameter PostgreSQL assumes a tenth of the rows, so a
+ * plan for every value looks expensive in a long list. It plans each call again, which takes longer than reading it.
  */
 export const limitOf = (limit: number): Expression<number> =>
-  limit === usualLimit ? sql.lit(limit) : sql<number>`${limit}`
+  usualLimits.has(limit) ? sql.lit(limit) : sql<number>`${limit}`
 
 /** OFFSET of a page; a page after a cursor has none. */
 export const offsetOf = (offset: number, after: ListPosition | undefined): Expression<number> =>

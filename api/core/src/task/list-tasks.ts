@@ -17,7 +17,7 @@ function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
   return (
     db
       .selectFrom('task')
-      // Hidden from the planner: for a workspace with many tasks it would plan each call again.
+      // Hides the value from the planner, which knows the share of a large workspace and would plan each call again.
       .where('workspace_id', '=', sql<string>`(select ${workspaceId}::uuid)`)
       .$if(status !== undefined, (query) => query.where('status', '=', status as TaskStatus))
       .$if(from !== undefined, (query) => query.where('created_at', '>=', from as Date))

@@ -85,7 +85,10 @@ type Row = ClaimedDelivery | State
 const isState = (row: Row): row is State => row.id === null
 const isDelivery = (row: Row): row is ClaimedDelivery => row.id !== null
 
-/** An endpoint's secrets are read with its target. */
+/**
+ * An endpoint's secrets are read with its target. The limit makes the planner look up workspaces by key: it expects a
+ * thousand rows of a function, and would read the whole table.
+ */
 async function claimOnce(db: Db, options: ClaimOptions): Promise<Round> {
   const { limit, claimMs, perTargetInFlight, perWorkspaceInFlight } = options
   const { rows } = await sql<Row>`
@@ -96,7 +99,6 @@ async function claimOnce(db: Db, options: ClaimOptions): Promise<Round> {
            lapsed as "takenOver", ${sql.join(sealedSecrets)}, saw_all as "sawAll", waits
       from claim_deliveries(${limit}::int, ${claimMs}::int, ${perTargetInFlight}::int, ${perWorkspaceInFlight}::int)
              as c (d, lapsed, saw_all, waits)
-      -- With a limit, because the planner expects a thousand rows of the function, and would read the whole table.
       left join lateral (
         select * from workspace w where w.id = (d).workspace_id and (d).endpoint_id is null limit 1
       ) workspace on true`.execute(db)

@@ -8,7 +8,6 @@ select (d).id, (d).claim, (d).attempt, (d).attempt - (d).attempts_before as "sch
          saw_all as "sawAll", waits
   from claim_deliveries($1::int, $2::int, $3::int, $4::int)
          as c (d, lapsed, saw_all, waits)
-  -- With a limit, because the planner expects a thousand rows of the function, and would read the whole table.
   left join lateral (
     select * from workspace w where w.id = (d).workspace_id and (d).endpoint_id is null limit 1
   ) workspace on true;
