@@ -1,6 +1,7 @@
 // Pages that each operation reads, on 200,000 tasks of 5,000 workspaces and on 4,000 tasks of 50. An index grows by a
 // page of height, so an operation may read half as much again. An operation that reads a table, or looks at each
 // workspace, would read thousands of pages more.
+import { listTasks } from '@matte/core/task/list-tasks'
 import { claimNextTasks } from '@matte/core/task/run/claim-task'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -68,6 +69,23 @@ async function givenBurst({ db }: Subject, tasks: number): Promise<void> {
     update workspace w set queued = c.count, open_singles = c.count
       from (select workspace_id, count(*) from made group by 1) c where w.id = c.workspace_id`.execute(db)
 }
+
+describe('PostgreSQL', () => {
+  it('keeps one plan for the first page of tasks', async () => {
+    const { db, workspaceId } = await open({ tasks: 60_000, workspaces: 1_000 })
+    for (const pageSize of [20, 100]) {
+      const page = { limit: pageSize + 1, offset: 0 }
+      // PostgreSQL considers one plan for all values after five calls.
+      for (let call = 0; call < 12; call++) {
+        await listTasks(db, { workspaceId }, page)
+      }
+    }
+    const { rows } = await sql<{ custom: number }>`
+      select custom_plans::int as custom from pg_prepared_statements
+       where statement like '%created_at_micros%'`.execute(db)
+    expect(rows).toEqual(Array(2).fill({ custom: 5 }))
+  }, 120_000)
+})
 
 describe('the pages that an operation reads', () => {
   it('do not grow with a burst that the statistics do not know', async () => {
