@@ -23,7 +23,6 @@ export type Recorded = {
   readonly rate: Statement
   readonly findUpload: Statement
   readonly insert: Statement
-  readonly hold: Statement & { readonly taskId: string }
 }
 
 export type BareCreate = {
@@ -72,7 +71,7 @@ export async function recordStatements(world: World, callers: readonly Caller[])
     const plan = plans.bench
     if (plan === undefined) throw new Error('there is no plan for the benchmark')
     await countRequests(db, [{ subject: `workspace:${workspaceId}`, count: 1, limit: plan.requestsPerMinute }])
-    const { id } = await createTask(db, world.bucket, {
+    await createTask(db, world.bucket, {
       workspaceId,
       plan,
       imageUrl: objectKey,
@@ -80,11 +79,11 @@ export async function recordStatements(world: World, callers: readonly Caller[])
       callbackUrl: null,
       traceparent: null,
     })
-    const [rate, findUpload, insert, hold, ...more] = sent.filter(({ text }) => !/^(begin|commit)/.test(text))
-    if (!rate || !findUpload || !insert || !hold || more.length > 0) {
+    const [rate, findUpload, insert, ...more] = sent
+    if (!rate || !findUpload || !insert || more.length > 0) {
       throw new Error(`a creation sends statements unknown to the bare loop: ${JSON.stringify(sent)}`)
     }
-    recorded.push({ objectKey, rate, findUpload, insert, hold: { ...hold, taskId: id } })
+    recorded.push({ objectKey, rate, findUpload, insert })
   }
   await db.destroy()
   return recorded
@@ -121,18 +120,9 @@ export async function measurePgbench(
 ): Promise<number | undefined> {
   if (pgbench === undefined) return undefined
   const files = await Promise.all(
-    recorded.map(async ({ rate, findUpload, insert, hold }, index) => {
+    recorded.map(async ({ rate, findUpload, insert }, index) => {
       const file = join(dir, `pgbench-${index}.sql`)
-      // The hold names the task that `\gset` stored; pgbench also replaces variables inside quotes.
-      const script = [
-        inline(rate),
-        inline(findUpload),
-        'begin;',
-        `${inline(insert).replace(/;\s*$/, '')} \\gset task_`,
-        inline({ ...hold, values: hold.values.map((value) => (value === hold.taskId ? ':task_id' : value)) }),
-        'commit;',
-      ]
-      await writeFile(file, `${script.join('\n')}\n`)
+      await writeFile(file, `${[rate, findUpload, insert].map(inline).join('\n')}\n`)
       return file
     }),
   )

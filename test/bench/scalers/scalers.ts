@@ -30,6 +30,7 @@ type Totals = { requests: number; missed: number; podSeconds: number }
 export async function measureScalers(options: ScalersOptions): Promise<Row[]> {
   const { rounds, seed: first, syncSeconds, say } = options
   const loads = parseList('loads', options.loads, traceNames)
+  if (!(syncSeconds >= 1)) throw new Error('--sync: give seconds from 1 on, such as 15')
   const names = parseList('scalers', options.names, contestantNames)
   const lanes = parseStarts(options.starts).flatMap((startSeconds) => names.map((name) => ({ name, startSeconds })))
   const live = await createLiveWorld({

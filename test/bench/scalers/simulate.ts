@@ -19,19 +19,19 @@ const rules: Readonly<Record<ContestantName, (syncSeconds: number) => MakeScaler
 }
 
 export type Conditions = {
-  /** From a pod's creation to its readiness. */
+  /** Time from a pod's creation to its readiness. */
   readonly startSeconds: number
-  /** Mean of a request in its slot. */
+  /** Mean time of a request in its slot. */
   readonly slotSeconds: number
   /** Time of a request outside queue and slot. */
   readonly overheadSeconds: number
-  /** When the load begins. */
+  /** Pods that exist when the load begins. */
   readonly pods: number
-  /** Between two decisions of the cluster's autoscaler. */
+  /** Time between two decisions of the cluster's autoscaler. */
   readonly syncSeconds: number
 }
 
-/** Over the draws. */
+/** Values of all draws. */
 export type Range = { readonly mean: number; readonly least: number; readonly most: number }
 
 /** The phase of an autoscaler and the time of each request in its slot are random in a run too. */
