@@ -31,16 +31,19 @@ import { gateway } from './gateway.ts'
 import { auditChanges } from './http/audit.ts'
 import { clientErrorHandler } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
-import { bodyLimitBytes, closeConnectionsWhileStopping, readDeclaredBodiesOnly, traceRequests } from './http/hooks.ts'
+import { closeConnectionsWhileStopping, readDeclaredBodiesOnly, traceRequests } from './http/hooks.ts'
 import { addIdempotency } from './http/idempotency.ts'
 import { type ApiMetrics, createMetrics, observeRequests } from './http/metrics.ts'
 import { addNotFoundHandler } from './http/not-found.ts'
 import { documentRoutes, serveDocument } from './http/openapi.ts'
 import { compileValidator, ignoreUnknownFields } from './http/validation.ts'
 import { refuseOverload } from './limit/capacity.ts'
+import { limitConnections } from './limit/connections.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
 import { warnOfUntrustedForwarding } from './limit/forwarded-for.ts'
+import { IncomingBody } from './limit/incoming-body.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
+import { bodyLimitBytes, boundBodies } from './limit/request-body.ts'
 import type { AttemptPoll, FetchPoll, TaskPoll } from './long-poll.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
@@ -97,10 +100,12 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   requireDeclaredAccess(app)
   const consoleBuild = followBuilds(config.consoleDir)
   addNotFoundHandler(app, config.consoleEnabled ? consolePage(config, consoleBuild) : undefined)
+  boundBodies(app)
   readDeclaredBodiesOnly(app)
-  const { requestsInWorkMax, failedCredentialsPerMinute, plans } = config
-  const capacity = refuseOverload(app, { requestsInWorkMax, oldestWaitMs: deps.oldestWaitMs, registry })
+  const { requestsInWorkMax, maxConnections, failedCredentialsPerMinute, plans } = config
+  const capacity = refuseOverload(app, { requestsInWorkMax, maxConnections, oldestWaitMs: deps.oldestWaitMs, registry })
   if (config.trustedProxyHops === 0) warnOfUntrustedForwarding(app, deps.logger)
+  limitConnections(app.server, { maxConnections, trustedProxyHops: config.trustedProxyHops, registry })
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
   const { usage, signingKeys } = deps
@@ -169,13 +174,14 @@ function networkCallersOf(db: Db, config: Config) {
 const requestTimeoutMs = 300_000
 const silenceTimeoutMs = 60_000
 
-function newApp({ trustedProxyHops, maxConnections }: Config, logger: Logger, { countError }: ApiMetrics): App {
+function newApp({ trustedProxyHops }: Config, logger: Logger, { countError }: ApiMetrics): App {
   const app = fastify({
     loggerInstance: logger,
     // http/metrics.ts writes one line per request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: requestId,
     trustProxy: (_address, hop) => hop < trustedProxyHops,
+    http: { IncomingMessage: IncomingBody },
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     connectionTimeout: silenceTimeoutMs,
@@ -186,7 +192,6 @@ function newApp({ trustedProxyHops, maxConnections }: Config, logger: Logger, { 
     frameworkErrors: createErrorHandler(countError),
     schemaController: { compilersFactory: { buildSerializer: serializersOnDemand } },
   })
-  app.server.maxConnections = maxConnections
   app.setValidatorCompiler(compileValidator)
   return app as unknown as App // differs only in the type of its logger
 }

@@ -3,8 +3,10 @@
 // the URL.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { MatteError } from '@matte/core/error'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type Dispatcher, Pool } from 'undici'
+import type { RawBody } from './limit/request-body.ts'
 
 type GatewayOptions = { readonly bucket: string; readonly endpoint: string }
 
@@ -48,8 +50,14 @@ const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
 const refusals = {
   EntityTooLarge: { status: 413, message: `An object may have at most ${gatewayLimitBytes} bytes.` },
+  /** Late, or in too many chunks. */
+  IncompleteBody: { status: 400, message: 'The object did not arrive in time, or in too many small chunks.' },
+  SlowDown: { status: 503, message: 'Too many uploads are in progress. Try again.' },
   ServiceUnavailable: { status: 503, message: 'The object store is unavailable. Try again.' },
 } as const
+
+/** 73 kB/s; the deadline of the largest file is just within that of the server. */
+const storedBody: RawBody = { bytesMax: gatewayLimitBytes, perMebibyteMs: 13_500, readBy: 'handler' }
 
 class BodyTooLarge extends Error {}
 
@@ -71,7 +79,7 @@ export const gateway: FastifyPluginAsync<GatewayOptions> = async (app, { bucket,
     url: `/${bucket}/*`,
     exposeHeadRoute: false,
     schema: { hide: true },
-    config: { access: 'public', envelope: false, rawBody: true },
+    config: { access: 'public', envelope: false, rawBody: storedBody },
     handler: (request, reply) => passOn(store, request, reply),
   })
 }
@@ -81,10 +89,10 @@ async function passOn(store: Pool, request: FastifyRequest, reply: FastifyReply)
   const gone = new AbortController()
   const onClose = (): void => gone.abort()
   reply.raw.once('close', onClose)
-  reply.raw.once('finish', () => dumpRest(request.raw))
   if (Number(request.headers['content-length'] ?? 0) > gatewayLimitBytes) return refuse(reply, 'EntityTooLarge')
   try {
-    const answer = await ask(store, request, gone.signal)
+    const pass = () => ask(store, request, gone.signal)
+    const answer = await (hasBody(request.raw) ? request.awaitUpload(reply, pass) : pass())
     if (failures.has(answer.statusCode)) {
       request.log.warn({ status: answer.statusCode }, 'object store failed')
       await answer.body.dump()
@@ -93,10 +101,19 @@ async function passOn(store: Pool, request: FastifyRequest, reply: FastifyReply)
     reply.code(answer.statusCode).headers(answerHeaders(answer.headers))
     return reply.send(answer.body)
   } catch (error) {
-    if (error instanceof BodyTooLarge) return refuse(reply, 'EntityTooLarge')
-    if (!gone.signal.aborted) request.log.warn({ err: error }, 'object store not reached')
+    const wasGone = gone.signal.aborted
+    gone.abort() // ends a request to the store whose body will not be complete
+    const refusal = refusalOf(error)
+    if (refusal !== undefined) return refuse(reply, refusal)
+    if (!wasGone) request.log.warn({ err: error }, 'object store not reached')
     return refuse(reply, 'ServiceUnavailable')
   }
+}
+
+function refusalOf(error: unknown): keyof typeof refusals | undefined {
+  if (error instanceof BodyTooLarge) return 'EntityTooLarge'
+  if (!(error instanceof MatteError)) return undefined
+  return error.code === 'RATE_LIMIT_EXCEEDED' ? 'SlowDown' : 'IncompleteBody'
 }
 
 /** Retries a read once: the store may just have closed the idle connection. */
@@ -129,17 +146,6 @@ async function* counted(raw: IncomingMessage): AsyncGenerator<Buffer> {
     if (size > gatewayLimitBytes) throw new BodyTooLarge()
     yield chunk
   }
-}
-
-/** Discards the rest of a body: a client that is still sending would not read the response. */
-function dumpRest(raw: IncomingMessage): void {
-  if (raw.readableEnded || raw.destroyed) return
-  let size = 0
-  raw.on('error', () => undefined)
-  raw.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size > gatewayLimitBytes) raw.destroy()
-  })
 }
 
 const requestHeaders = ({ headers }: IncomingMessage): Record<string, string> =>

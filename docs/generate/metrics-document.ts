@@ -3,6 +3,7 @@
 import { signInMetrics } from '@matte/api/auth/sign-in-metrics'
 import { httpMetrics } from '@matte/api/http/metrics'
 import { capacityMetrics } from '@matte/api/limit/capacity'
+import { connectionMetrics } from '@matte/api/limit/connections'
 import { sampleMetrics } from '@matte/api/samples/sample-metrics'
 import { taskStreamMetrics, webhookStreamMetrics } from '@matte/api/stream/stream-metrics'
 import { clusterMetrics, leaderMetrics } from '@matte/controller/operator/kube/kube-metrics'
@@ -37,7 +38,15 @@ type Process = 'api' | 'worker' | 'operator' | 'dispatcher'
 export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
   api: [
-    ...[httpMetrics, capacityMetrics, sampleMetrics, taskStreamMetrics, webhookStreamMetrics, dueMetrics],
+    ...[
+      httpMetrics,
+      capacityMetrics,
+      connectionMetrics,
+      sampleMetrics,
+      taskStreamMetrics,
+      webhookStreamMetrics,
+      dueMetrics,
+    ],
     ...[storeMetrics, endingMetrics, signInMetrics, paymentMetrics],
   ],
   worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],

@@ -84,10 +84,11 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
       say,
     })
   },
+  attack: async () => (await import('./attack/attack.ts')).measureAttack({ seconds: seconds * 37.5, say }),
   wake: async () => (await import('./scalers/wake.ts')).measureWake({ rounds, dir: values.dir, say }),
 }
-/** These need a GPU, a cluster or an hour, so they run only by name. */
-const namedOnly = ['gpu', 'growth', 'bloat', 'scalers', 'wake']
+/** These need a GPU, a cluster, `make up` or an hour, so they run only by name. */
+const namedOnly = ['attack', 'gpu', 'growth', 'bloat', 'scalers', 'wake']
 
 const gib = (totalmem() / 2 ** 30).toFixed(0)
 const cores = `${availableParallelism()} cores of ${cpus()[0]?.model ?? '?'}`

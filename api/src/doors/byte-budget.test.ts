@@ -1,31 +1,34 @@
 import { describe, expect, it } from 'vitest'
 import { byteBudget } from './byte-budget.ts'
 
-const never = new Promise<never>(() => undefined)
-const done = async (): Promise<string> => 'done'
-const refusal = { code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'capacity' } }
+const refusal = expect.objectContaining({ code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'capacity' } })
 
 describe('the budget of bytes', () => {
-  it('gives one workspace half, except to its only request', async () => {
+  it('gives one workspace half, except to its only request', () => {
     const budget = byteBudget(100)
-    void budget.use('a', 80, () => never)
-    await expect(budget.use('a', 1, done)).rejects.toMatchObject(refusal)
-    await expect(budget.use('b', 21, done)).rejects.toMatchObject(refusal)
-    expect(await budget.use('b', 20, done)).toBe('done')
+    budget.hold('a').add(80)
+    expect(() => budget.hold('a').add(1)).toThrow(refusal)
+    const other = budget.hold('b')
+    expect(() => other.add(21)).toThrow(refusal)
+    other.add(20)
   })
 
-  it('admits a request above it while there is no other', async () => {
+  it('counts bytes as they are added, so a request that has sent none takes none', () => {
     const budget = byteBudget(100)
-    expect(await budget.use('a', 101, done)).toBe('done')
-    void budget.use('a', 1, () => never)
-    await expect(budget.use('b', 101, done)).rejects.toMatchObject(refusal)
+    const [first, second] = [budget.hold('a'), budget.hold('a')]
+    first.add(25)
+    second.add(25)
+    expect(() => second.add(1)).toThrow(refusal)
+    budget.hold('b').add(50)
   })
 
-  it('returns bytes when the work ends or fails', async () => {
+  it('admits a request above it while there is no other', () => {
     const budget = byteBudget(100)
-    expect(await budget.use('a', 100, done)).toBe('done')
-    const failing = budget.use('a', 100, () => Promise.reject(new Error('no image')))
-    await expect(failing).rejects.toThrow('no image')
-    expect(await budget.use('b', 100, done)).toBe('done')
+    const large = budget.hold('a')
+    large.add(60)
+    large.add(60)
+    expect(() => budget.hold('b').add(1)).toThrow(refusal)
+    large[Symbol.dispose]()
+    budget.hold('b').add(100)
   })
 })

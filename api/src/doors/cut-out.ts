@@ -17,11 +17,12 @@ import type { FastifyRequest } from 'fastify'
 import { capacityExceeded } from '../errors/error-handler.ts'
 import { goneSignal } from '../fetch-upload.ts'
 import type { ApiMetrics } from '../http/metrics.ts'
+import type { Exchange } from '../limit/request-body.ts'
 import type { TaskPoll } from '../long-poll.ts'
 import type { ModelCache } from '../model-cache.ts'
 import { inMaintenance, storeOf } from '../routes/shared/task-request.ts'
 import type { ByteBudget } from './byte-budget.ts'
-import { type DoorForm, type Exchange, memoryBytesOf, readForm } from './door-body.ts'
+import { type DoorForm, readForm } from './door-body.ts'
 import {
   type DoorImage,
   fetchUrls,
@@ -40,6 +41,8 @@ export type DoorDeps = ImageDeps & {
   readonly taskPoll: Pick<TaskPoll, 'wait'>
   readonly maxWaitSeconds: number
   readonly budget: ByteBudget
+  /** Largest image of any plan. */
+  readonly imageBytesMax: number
 }
 
 /** The request of a door beside its images. */
@@ -72,15 +75,17 @@ export async function cutOut<T extends DoorRequest>(
   const { request } = exchange
   const gone = goneSignal(exchange.reply)
   const { workspaceId, planLimits } = request.caller
-  const { maxFileSizeBytes } = planLimits
-  // Files stay in memory until they are stored.
-  const { asked, stored } = await deps.budget.use(workspaceId, memoryBytesOf(request, maxFileSizeBytes), async () => {
-    const form = await request.awaitBody(() => readForm(exchange, maxFileSizeBytes))
+  const { asked, stored } = await storeForm()
+  return { asked, outcome: await runTask(deps, request, { asked, stored, gone }) }
+
+  async function storeForm() {
+    // Files stay in memory until they are stored.
+    using hold = deps.budget.hold(workspaceId)
+    const form = await readForm(exchange, { imageBytesMax: planLimits.maxFileSizeBytes, hold })
     const { image, background, ...asked } = read(form)
     await checkService(deps, asked.modelVersion)
     return { asked, stored: await storeFiles(deps, request, { image, background }) }
-  })
-  return { asked, outcome: await runTask(deps, request, { asked, stored, gone }) }
+  }
 }
 
 /** `cutOut` of an image by URL, without a body. */

@@ -1,45 +1,14 @@
-import { PassThrough } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { readForm } from './door-body.ts'
+import { expect, it } from 'vitest'
+import { bodyDeadlineMs } from '../limit/request-body.ts'
+import { bodyBytesMax, doorBody } from './door-body.ts'
 
 const mb = 1_048_576
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
-
-function given(length: number | undefined) {
-  const raw = new PassThrough()
-  const headers = {
-    'content-type': 'application/json',
-    ...(length !== undefined && { 'content-length': String(length) }),
-  }
-  const closing: string[] = []
-  const reply = { header: (name: string, value: string) => void closing.push(`${name}: ${value}`) }
-  const exchange = { request: { raw, headers } as unknown as FastifyRequest, reply: reply as unknown as FastifyReply }
-  return { raw, closing, form: readForm(exchange, 20 * mb) }
-}
-
-describe('a body of a door', () => {
-  it('that drips is refused after 10 s and 4 s per announced MiB, and its connection is closed', async () => {
-    const { raw, closing, form } = given(5 * mb)
-    const refused = expect(form).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
-    let answered = false
-    form.catch(() => {
-      answered = true
-    })
-    raw.write('{')
-    await vi.advanceTimersByTimeAsync(29_999)
-    expect(answered).toBe(false)
-    await vi.advanceTimersByTimeAsync(1)
-    await refused
-    expect(closing).toEqual(['connection: close'])
-  })
-
-  it('of unknown length has the time of the largest', async () => {
-    const { raw, form } = given(undefined)
-    await vi.advanceTimersByTimeAsync(100_000)
-    raw.end('{"size":"full"}')
-    expect((await form).fields.get('size')).toBe('full')
-  })
+it.each([
+  [0, 10_000],
+  [20 * mb, 90_000],
+  [1_000 * mb, 10_000 + 4_000 * (bodyBytesMax(20 * mb) / mb)],
+  [undefined, 10_000 + 4_000 * (bodyBytesMax(20 * mb) / mb)],
+])('a body of %s bytes has %i ms: 10 s and 4 s per MiB, at most those of the largest image', (length, expected) => {
+  expect(bodyDeadlineMs(length, doorBody(20 * mb))).toBe(expected)
 })

@@ -4,13 +4,11 @@ import type { Readable } from 'node:stream'
 import type {} from '@fastify/multipart'
 import { MatteError } from '@matte/core/error'
 import { invalidParam, invalidParams } from '@matte/core/invalid-params'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { doorDeadlineMs } from '../limit/body-deadline.ts'
-import { bodyLate } from '../limit/capacity.ts'
+import type { FastifyRequest } from 'fastify'
+import { announcedBytes, type Exchange, type RawBody } from '../limit/request-body.ts'
+import type { ByteHold } from './byte-budget.ts'
 
 export type DoorFile = { readonly fileName: string; readonly bytes: Buffer }
-
-export type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 export type DoorForm = {
   /** Numbers and booleans of JSON as text. */
@@ -28,34 +26,37 @@ const overheadBytes = 65_536
 /** Largest body of an image of this size: base64 needs four bytes for three. */
 export const bodyBytesMax = (imageBytesMax: number): number => Math.ceil((imageBytesMax / 3) * 4) + overheadBytes
 
+/** Bodies hold memory while they arrive: 256 KiB/s, 2 Mbit/s. */
+export const doorBody = (imageBytesMax: number): RawBody => ({
+  bytesMax: bodyBytesMax(imageBytesMax),
+  perMebibyteMs: 4_000,
+  readBy: 'handler',
+})
+
 /** Copies of the body that exist at once: chunks and their sum; as text, also the text and its value. */
 const copies = { multipart: 2, text: 3 } as const
 
-/** Memory that a request needs while its body is read. @throws MatteError TASK_FILE_SIZE_EXCEEDED */
-export function memoryBytesOf({ headers }: FastifyRequest, imageBytesMax: number): number {
-  const announced = lengthOf(headers, imageBytesMax)
-  if (announced > bodyBytesMax(imageBytesMax)) throw bodyTooLarge(imageBytesMax)
-  return announced * copies[typeOf(headers['content-type']) === 'multipart/form-data' ? 'multipart' : 'text']
+type Limits = {
+  readonly imageBytesMax: number
+  /** Reserves memory for what has arrived. */
+  readonly hold: ByteHold
 }
 
-/** The largest body if the length is unknown. */
-const lengthOf = ({ 'content-length': length }: FastifyRequest['headers'], imageBytesMax: number): number =>
-  length === undefined ? bodyBytesMax(imageBytesMax) : Number(length)
-
-/** A file above `imageBytesMax` is cut one byte later, so its length still shows that it is too large. */
-export async function readForm({ request, reply }: Exchange, imageBytesMax: number): Promise<DoorForm> {
-  const late = Promise.withResolvers<never>()
-  const deadlineMs = doorDeadlineMs(lengthOf(request.headers, imageBytesMax))
-  const timer = setTimeout(() => late.reject(bodyLate(reply)), deadlineMs)
+/**
+ * A file above `imageBytesMax` is cut one byte later, so its length still shows that it is too large.
+ * @throws MatteError TASK_FILE_SIZE_EXCEEDED; RATE_LIMIT_EXCEEDED when no memory is left; INVALID_PARAMS
+ */
+export async function readForm({ request, reply }: Exchange, limits: Limits): Promise<DoorForm> {
   try {
-    return await Promise.race([readParts(request, imageBytesMax), late.promise])
+    if ((announcedBytes(request.headers) ?? 0) > bodyBytesMax(limits.imageBytesMax)) {
+      throw bodyTooLarge(limits.imageBytesMax)
+    }
+    return await request.awaitBody(reply, () => readParts(request, limits))
   } catch (error) {
     // Discards the rest: a client that is still sending would not read the response.
     request.raw.unpipe()
     request.raw.resume()
     throw isKnown(error) ? error : invalidParams([incomplete], { cause: error })
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -65,14 +66,14 @@ const incomplete = { path: '/body', message: 'must be a complete form, as its co
 const isKnown = (error: unknown): boolean =>
   error instanceof MatteError || (error instanceof Error && 'statusCode' in error)
 
-async function readParts(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
+async function readParts(request: FastifyRequest, limits: Limits): Promise<DoorForm> {
   const type = typeOf(request.headers['content-type'])
-  if (type === 'multipart/form-data') return readMultipart(request, imageBytesMax)
+  if (type === 'multipart/form-data') return readMultipart(request, limits)
   if (type !== 'application/json' && type !== 'application/x-www-form-urlencoded') {
     const known = 'multipart/form-data, application/x-www-form-urlencoded or application/json'
     throw invalidParam('/headers/content-type', `must be ${known}`)
   }
-  const text = (await readAll(request.raw, imageBytesMax)).toString()
+  const text = (await readAll(request.raw, limits)).toString()
   if (hasManyFields(text)) throw invalidParam('/body', 'has too many fields')
   const fields = type === 'application/json' ? fieldsOfJson(text) : new Map(new URLSearchParams(text))
   return { fields, files: new Map() }
@@ -86,20 +87,35 @@ function hasManyFields(text: string): boolean {
 
 const typeOf = (header: string | undefined): string => (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
-async function readMultipart(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
+async function readMultipart(request: FastifyRequest, { imageBytesMax, hold }: Limits): Promise<DoorForm> {
+  const refused = Promise.withResolvers<never>()
+  const max = bodyBytesMax(imageBytesMax)
+  // The limits below count each part alone, and a chunked body announces no length.
+  let size = 0
+  const count = (chunk: Buffer): void => {
+    size += chunk.length
+    try {
+      if (size > max) throw bodyTooLarge(imageBytesMax)
+      hold.add(chunk.length * copies.multipart)
+    } catch (error) {
+      refused.reject(error)
+    }
+  }
+  request.raw.on('data', count)
+  try {
+    return await Promise.race([refused.promise, collectParts(request, imageBytesMax)])
+  } finally {
+    request.raw.off('data', count)
+  }
+}
+
+async function collectParts(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
   const fields = new Map<string, string>()
   const files = new Map<string, DoorFile>()
-  const max = bodyBytesMax(imageBytesMax)
-  const limits = { fileSize: imageBytesMax + 1, fieldSize: max, parts: partsMax }
-  // The limits count each part alone, and a chunked body announces no length.
-  let size = 0
-  request.raw.on('data', (chunk: Buffer) => {
-    size += chunk.length
-  })
+  const limits = { fileSize: imageBytesMax + 1, fieldSize: bodyBytesMax(imageBytesMax), parts: partsMax }
   for await (const part of request.parts({ limits })) {
     if (part.type === 'field') fields.set(part.fieldname, String(part.value))
     else files.set(part.fieldname, { fileName: nameOf(part), bytes: await collect(part.file) })
-    if (size > max) throw bodyTooLarge(imageBytesMax)
   }
   return { fields, files }
 }
@@ -113,7 +129,7 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function readAll(raw: Readable, imageBytesMax: number): Promise<Buffer> {
+function readAll(raw: Readable, { imageBytesMax, hold }: Limits): Promise<Buffer> {
   const max = bodyBytesMax(imageBytesMax)
   async function* bounded(): AsyncGenerator<Buffer> {
     let size = 0
@@ -121,6 +137,7 @@ function readAll(raw: Readable, imageBytesMax: number): Promise<Buffer> {
     for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > max) throw bodyTooLarge(imageBytesMax)
+      hold.add(chunk.length * copies.text)
       yield chunk
     }
   }

@@ -7,12 +7,13 @@ import type { DoorDeps } from './cut-out.ts'
 import { rembgRoutes } from './rembg/routes.ts'
 import { removebgRoutes } from './removebg/routes.ts'
 
-type DoorRoutesDeps = Omit<DoorDeps, 'budget'> & {
-  readonly config: Pick<Config, 'doorsRemovebg' | 'doorsRembg' | 'doorsRembgModels'>
+type DoorRoutesDeps = Omit<DoorDeps, 'budget' | 'imageBytesMax'> & {
+  readonly config: Pick<Config, 'doorsRemovebg' | 'doorsRembg' | 'doorsRembgModels' | 'plans'>
 }
 
 export const doorRoutes: FastifyPluginAsync<DoorRoutesDeps> = async (app, { config, ...deps }) => {
-  const doorDeps = { ...deps, budget: byteBudget() }
+  const imageBytesMax = Math.max(...Object.values(config.plans).map(({ maxFileSizeBytes }) => maxFileSizeBytes))
+  const doorDeps = { ...deps, budget: byteBudget(), imageBytesMax }
   if (config.doorsRemovebg) await app.register(removebgRoutes, doorDeps)
   if (config.doorsRembg) await app.register(rembgRoutes, { ...doorDeps, table: config.doorsRembgModels })
 }

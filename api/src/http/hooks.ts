@@ -1,9 +1,6 @@
 import { inSpan } from '@matte/core/runtime/tracing'
 import type { FastifyInstance } from 'fastify'
 
-/** Largest JSON body; a batch of 1,000 object keys uses a sixth. */
-export const bodyLimitBytes = 1_048_576
-
 /**
  * Routes without a body schema ignore bodies. An empty body counts as none; the framework would refuse one with a
  * content type.
@@ -21,12 +18,6 @@ export function readDeclaredBodiesOnly(app: FastifyInstance): void {
     }
     done()
   })
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    rawBody?: true
-  }
 }
 
 /** Closes each connection after its response while stopping, so clients reconnect to another replica. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { RequestAdmission } from './admission.ts'
 
 class NoSlot extends Error {}
-const given = (max = 8) => new RequestAdmission<object>(max, () => new NoSlot())
+const given = (max = 8) => new RequestAdmission<object>({ requestsInWorkMax: max, uploadsMax: max }, () => new NoSlot())
 const settled = (work: Promise<unknown>) => work.catch((error: unknown) => error)
 
 describe('admitted requests', () => {
@@ -22,7 +22,7 @@ describe('admitted requests', () => {
     const all = given(4)
     const request = {}
     all.enter(request, 'a')
-    all.awaitBody(request)
+    all.awaitBody(request, 'bodies', 'address')
     expect([all.work.taken, all.bodies.taken]).toEqual([0, 1])
     all.enter({}, 'a')
     expect(() => all.returnToWork(request)).toThrow(NoSlot)

@@ -6,18 +6,31 @@ import { SlotPool } from '@matte/core/runtime/concurrency/slot-pool'
 /** `reads`: reads of the object store in progress. */
 type Admitted = { pool: SlotPool; readonly holder: string; reads: number }
 
+/** Bodies with a credential, without one, and those that are passed on to the store unread. */
+type BodyKind = 'bodies' | 'openBodies' | 'uploads'
+
+type Sizes = {
+  readonly requestsInWorkMax: number
+  readonly uploadsMax: number
+}
+
 export class RequestAdmission<Request extends object> {
   readonly work: SlotPool
   readonly bodies: SlotPool
+  /** Separate, so clients without a credential cannot fill the slots of callers. */
+  readonly openBodies: SlotPool
+  readonly uploads: SlotPool
   readonly store: SlotPool
   readonly #admitted = new Map<Request, Admitted>()
   readonly #refuse: () => Error
 
   /** @param refuse creates the error for a request without a slot */
-  constructor(requestsInWorkMax: number, refuse: () => Error) {
+  constructor({ requestsInWorkMax, uploadsMax }: Sizes, refuse: () => Error) {
     this.work = new SlotPool(requestsInWorkMax)
     // Half as many: each may hold 1 MiB.
     this.bodies = new SlotPool(Math.ceil(requestsInWorkMax / 2))
+    this.openBodies = new SlotPool(Math.ceil(requestsInWorkMax / 2))
+    this.uploads = new SlotPool(uploadsMax)
     this.store = new SlotPool(requestsInWorkMax)
     this.#refuse = refuse
   }
@@ -39,16 +52,22 @@ export class RequestAdmission<Request extends object> {
     this.enter(request, holder)
   }
 
-  awaitBody(request: Request): void {
+  /** Also admits a request that needs no work: one that is only passed on, or that was answered before its body. */
+  awaitBody(request: Request, kind: BodyKind, address: string): void {
     const admitted = this.#admitted.get(request)
-    if (admitted === undefined) return
-    this.#ask(this.bodies, admitted.holder)
-    move(admitted, this.bodies)
+    const pool = this[kind]
+    this.#ask(pool, admitted?.holder ?? address)
+    if (admitted !== undefined) {
+      move(admitted, pool)
+      return
+    }
+    pool.enter(address)
+    this.#admitted.set(request, { pool, holder: address, reads: 0 })
   }
 
   returnToWork(request: Request): void {
     const admitted = this.#admitted.get(request)
-    if (admitted?.pool !== this.bodies) return
+    if (admitted === undefined || admitted.pool === this.work) return
     this.#ask(this.work, admitted.holder)
     move(admitted, this.work)
   }

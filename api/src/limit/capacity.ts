@@ -2,15 +2,15 @@
 // requests (256 by default, a queue of a fraction of a second), and 1 s of waiting for a database connection. Requests
 // that wait for a body or the store count in admission.ts.
 
-import { invalidParam } from '@matte/core/invalid-params'
 import { counter, gauge } from '@matte/core/runtime/metrics/define'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { isForOneCaller, needsCredential } from '../access.ts'
 import { capacityExceeded } from '../errors/error-handler.ts'
 import { RequestAdmission } from './admission.ts'
-import { bodyDeadlineMs, withDeadline } from './body-deadline.ts'
 import { clientNetwork } from './client-network.ts'
+import { IncomingBody } from './incoming-body.ts'
+import { announcedBytes, failingBody, readUntilFault } from './request-body.ts'
 
 export const capacityMetrics = {
   refused: counter({
@@ -30,8 +30,8 @@ export const capacityMetrics = {
   }),
   waiting: gauge({
     name: 'matte_http_requests_waiting',
-    help: 'Requests of the API that wait for their body or for the object store.',
-    labels: { for: ['body', 'store'] },
+    help: 'Requests of the API that wait for their body, pass an upload on, or wait for the object store.',
+    labels: { for: ['body', 'upload', 'store'] },
     reader: 'saturation',
   }),
 }
@@ -41,12 +41,20 @@ const queueAgeMaxMs = 1_000
 /** Time for which a request keeps its slot after its client disconnected, unless it ends: the longest statement. */
 const lostAfterMs = 35_000
 
+/** Time for the rest of a body after the response, for clients that read it only then. */
+const lingerMs = 10_000
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Releases the slot for a request that only waits from now on (`Prefer: wait`). */
     releaseSlot(): void
-    /** Reads a body in the handler without a slot of work. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
-    awaitBody<T>(read: () => Promise<T>): Promise<T>
+    /**
+     * Reads a body in the handler without a slot of work.
+     * @throws MatteError RATE_LIMIT_EXCEEDED when too many wait; INVALID_PARAMS when it is late or has too many chunks
+     */
+    awaitBody<T>(reply: FastifyReply, read: () => Promise<T>): Promise<T>
+    /** As `awaitBody`, for a body that `pass` passes on without keeping it. */
+    awaitUpload<T>(reply: FastifyReply, pass: () => Promise<T>): Promise<T>
     /** Waits for the object store without a slot. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
     awaitStore<T>(read: () => Promise<T>): Promise<T>
   }
@@ -54,6 +62,7 @@ declare module 'fastify' {
 
 type CapacityDeps = {
   readonly requestsInWorkMax: number
+  readonly maxConnections: number
   readonly oldestWaitMs: () => number
   readonly registry: Registry
 }
@@ -64,7 +73,7 @@ export type Capacity = Pick<Admission, 'countFor'>
 
 export function refuseOverload(
   app: FastifyInstance,
-  { requestsInWorkMax, oldestWaitMs, registry }: CapacityDeps,
+  { requestsInWorkMax, maxConnections, oldestWaitMs, registry }: CapacityDeps,
 ): Capacity {
   // One shared error: capturing a stack would double the cost of a refusal.
   const refusal = capacityExceeded()
@@ -73,18 +82,14 @@ export function refuseOverload(
     refused.inc()
     return refusal
   }
-  const admission: Admission = new RequestAdmission(requestsInWorkMax, refuse)
+  const uploadsMax = Math.ceil(maxConnections / 4)
+  const admission: Admission = new RequestAdmission({ requestsInWorkMax, uploadsMax }, refuse)
   observeAdmission(admission, registry)
   capacityMetrics.inFlightMax.register(registry).set(requestsInWorkMax)
   app.decorateRequest('releaseSlot', function releaseSlot(this: FastifyRequest) {
     admission.leave(this)
   })
-  app.decorateRequest('awaitBody', async function awaitBody<T>(this: FastifyRequest, read: () => Promise<T>) {
-    admission.awaitBody(this)
-    const body = await read()
-    admission.returnToWork(this)
-    return body
-  })
+  decorateReaders(app, admission)
   app.decorateRequest('awaitStore', function awaitStore<T>(this: FastifyRequest, read: () => Promise<T>) {
     return admission.awaitStore(this, read)
   })
@@ -100,26 +105,65 @@ export function refuseOverload(
   })
   awaitBodies(app, admission)
   // Also runs for errors and for clients that have disconnected.
-  app.addHook('onSend', (request, _reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     admission.leave(request)
+    lingerForBody(admission, request, reply)
     done(null, payload)
   })
   return admission
 }
 
-/** Credentials are not verified yet. Operations before sign-in count by client address. */
-const holderOf = ({ headers, ip, routeOptions }: FastifyRequest): string =>
-  needsCredential(routeOptions.config)
-    ? `key ${headers['x-api-key']} ${headers.authorization}`
-    : `address ${clientNetwork(ip)}`
+const addressOf = ({ ip }: FastifyRequest): string => `address ${clientNetwork(ip)}`
 
+/** Credentials are not verified yet. Operations before sign-in count by client address. */
+function holderOf(request: FastifyRequest): string {
+  const { headers, routeOptions } = request
+  return needsCredential(routeOptions.config)
+    ? `key ${headers['x-api-key']} ${headers.authorization}`
+    : addressOf(request)
+}
+
+const kindOf = ({ routeOptions: { config } }: FastifyRequest) =>
+  needsCredential(config) || config.access === 'network' ? 'bodies' : 'openBodies'
+
+function decorateReaders(app: FastifyInstance, admission: Admission): void {
+  app.decorateRequest('awaitBody', async function awaitBody<
+    T,
+  >(this: FastifyRequest, reply: FastifyReply, read: () => Promise<T>) {
+    admission.awaitBody(this, kindOf(this), addressOf(this))
+    const body = await readUntilFault({ request: this, reply }, read)
+    admission.returnToWork(this)
+    return body
+  })
+  app.decorateRequest('awaitUpload', async function awaitUpload<
+    T,
+  >(this: FastifyRequest, reply: FastifyReply, pass: () => Promise<T>) {
+    admission.awaitBody(this, 'uploads', addressOf(this))
+    if (this.raw instanceof IncomingBody) this.raw.passOn()
+    try {
+      return await readUntilFault({ request: this, reply }, pass)
+    } finally {
+      admission.leave(this)
+    }
+  })
+}
+
+/** For routes whose body Fastify parses before the handler. */
 function awaitBodies(app: FastifyInstance, admission: Admission): void {
   app.addHook('preParsing', (request, reply, payload, done) => {
-    const { routeOptions, raw, headers } = request
-    if (!admission.has(request) || raw.complete || routeOptions.schema?.body === undefined) return done(null, payload)
-    admission.awaitBody(request)
-    const afterMs = bodyDeadlineMs(headers['content-length'])
-    done(null, withDeadline({ afterMs, late: () => bodyLate(reply) }, payload))
+    const { routeOptions, raw } = request
+    const isParsed = routeOptions.schema?.body !== undefined || routeOptions.config.rawBody?.readBy === 'parser'
+    if (!isParsed || raw.complete || announcedBytes(request.headers) === 0) return done(null, payload)
+    // A body in the packet of its head is complete by then, and needs no slot.
+    setImmediate(() => {
+      if (raw.complete) return done(null, payload)
+      try {
+        admission.awaitBody(request, kindOf(request), addressOf(request))
+        done(null, failingBody({ request, reply }, payload))
+      } catch (error) {
+        done(error as Error)
+      }
+    })
   })
   app.addHook('preValidation', (request, _reply, done) => {
     admission.returnToWork(request)
@@ -127,16 +171,29 @@ function awaitBodies(app: FastifyInstance, admission: Admission): void {
   })
 }
 
-/** Closes the connection instead of waiting for the rest of the body. */
-export function bodyLate(reply: FastifyReply): Error {
-  reply.header('connection', 'close')
-  return invalidParam('/body', 'did not arrive in time')
+/** A body that is still arriving when its response is sent keeps a slot, or its connection is closed. */
+function lingerForBody(admission: Admission, request: FastifyRequest, reply: FastifyReply): void {
+  const { raw } = request
+  if (!(raw instanceof IncomingBody) || !raw.isExpected || raw.complete) return
+  if (raw.fault !== undefined || !admission.openBodies.hasSlot(addressOf(request))) {
+    reply.header('connection', 'close')
+    return
+  }
+  admission.awaitBody(request, 'openBodies', addressOf(request))
+  const timer = setTimeout(() => raw.destroy(), lingerMs).unref()
+  // Node discards the rest only if nobody has begun to read.
+  reply.raw.once('finish', () => raw.resume())
+  raw.once('close', () => {
+    clearTimeout(timer)
+    admission.leave(request)
+  })
 }
 
-function observeAdmission({ work, bodies, store }: Admission, registry: Registry): void {
+function observeAdmission({ work, bodies, openBodies, uploads, store }: Admission, registry: Registry): void {
   capacityMetrics.inFlight.register(registry, (metric) => metric.set(work.taken))
   capacityMetrics.waiting.register(registry, (metric) => {
-    metric.set({ for: 'body' }, bodies.taken)
+    metric.set({ for: 'body' }, bodies.taken + openBodies.taken)
+    metric.set({ for: 'upload' }, uploads.taken)
     metric.set({ for: 'store' }, store.taken)
   })
 }

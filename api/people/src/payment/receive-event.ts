@@ -5,8 +5,16 @@ import { nextReading } from './apply/apply-context.ts'
 import { applyFacts } from './apply/apply-facts.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { Facts, ProviderEvent } from './provider/provider.ts'
+import { SignatureError } from './provider/provider-errors.ts'
 
 type Outcome = 'applied' | 'ignored' | 'repeated'
+
+/** For use before the body is read. @throws SignatureError without a signature, whose value it does not check */
+export function requireSignature({ provider, metrics }: PaymentDeps, headers: IncomingHttpHeaders): void {
+  if (typeof headers[provider.signatureHeader] === 'string') return
+  metrics?.countEvent(undefined, 'refused')
+  throw new SignatureError(`the header ${provider.signatureHeader} is missing`)
+}
 
 /** On an error nothing is stored, and the provider sends the event again. @throws SignatureError, ProviderUnavailable */
 export async function receiveEvent(deps: PaymentDeps, raw: Buffer, headers: IncomingHttpHeaders): Promise<Outcome> {

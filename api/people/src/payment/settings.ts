@@ -190,5 +190,6 @@ export const noProvider: PaymentProvider = {
   cancelSubscription: refuse,
   resumeSubscription: refuse,
   endSubscription: refuse,
+  signatureHeader: '',
   verifyEvent: refuse,
 }

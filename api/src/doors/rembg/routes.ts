@@ -4,7 +4,7 @@ import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isInputFailure } from '@matte/core/task/failure'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { cutOut, cutOutUrl, type DoorDeps, type Outcome } from '../cut-out.ts'
-import type { DoorForm } from '../door-body.ts'
+import { type DoorForm, doorBody } from '../door-body.ts'
 import { readBodiesInHandlers } from '../raw-bodies.ts'
 import type { RembgModelTable } from '../settings.ts'
 import { lateWords, taskHeader } from '../words.ts'
@@ -13,11 +13,11 @@ import { missing, type RembgFields, readFields } from './fields.ts'
 
 type RembgDeps = DoorDeps & { readonly table: RembgModelTable }
 
-const config = { access: 'network', door: true, envelope: false, rawBody: true } as const
-
 export const rembgRoutes: FastifyPluginAsync<RembgDeps> = async (app, deps) => {
   await readBodiesInHandlers(app)
   app.setErrorHandler(rembgErrorHandler(deps.metrics.countError))
+  const common = { access: 'network', door: true, envelope: false } as const
+  const config = { ...common, rawBody: doorBody(deps.imageBytesMax) }
   const modelOf = ({ model }: RembgFields): string => deps.table[model] ?? defaultModelVersion
 
   app.post('/api/remove', { schema: { hide: true }, config }, async (request, reply) => {
@@ -29,7 +29,7 @@ export const rembgRoutes: FastifyPluginAsync<RembgDeps> = async (app, deps) => {
     return send(reply, outcome)
   })
 
-  app.get('/api/remove', { schema: { hide: true }, config }, async (request, reply) => {
+  app.get('/api/remove', { schema: { hide: true }, config: common }, async (request, reply) => {
     const query = textsOf(request.query)
     const url = query.get('url')
     if (url === undefined) throw invalidFields([missing('query', 'url')])

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { creditCost } from '@matte/core/task/limits'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Exchange } from '../../limit/request-body.ts'
 import type { Outcome } from '../cut-out.ts'
-import type { Exchange } from '../door-body.ts'
 
 type Succeeded = Extract<Outcome, { kind: 'succeeded' }>
 

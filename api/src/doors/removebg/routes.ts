@@ -4,8 +4,9 @@ import { MatteError } from '@matte/core/error'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isInputFailure } from '@matte/core/task/failure'
 import type { FastifyPluginAsync } from 'fastify'
+import type { Exchange } from '../../limit/request-body.ts'
 import { cutOut, type DoorDeps, type Outcome } from '../cut-out.ts'
-import type { DoorForm, Exchange } from '../door-body.ts'
+import { type DoorForm, doorBody } from '../door-body.ts'
 import type { DoorImage } from '../door-images.ts'
 import { readBodiesInHandlers } from '../raw-bodies.ts'
 import { lateWords, taskHeader } from '../words.ts'
@@ -23,7 +24,7 @@ export const removebgRoutes: FastifyPluginAsync<DoorDeps> = async (app, deps) =>
   app.setErrorHandler(removebgErrorHandler(deps.metrics.countError))
   const schema = { hide: true }
 
-  const config = { ...common, access: { scope: 'tasks:write' }, rawBody: true } as const
+  const config = { ...common, access: { scope: 'tasks:write' }, rawBody: doorBody(deps.imageBytesMax) } as const
   app.post('/v1.0/removebg', { schema, config }, async (request, reply) => {
     const read = (form: DoorForm) => ({
       ...readOptions(form),

@@ -139,6 +139,8 @@ export type PaymentProvider = {
   resumeSubscription(subscriptionId: string): Promise<Facts>
   /** Ends it at once without a refund and voids its open invoices. Idempotent. */
   endSubscription(subscriptionId: string): Promise<Facts>
+  /** Header of an event's signature, in lower case. */
+  readonly signatureHeader: string
   /** @throws SignatureError */
   verifyEvent(raw: Buffer, headers: IncomingHttpHeaders): ProviderEvent
 }

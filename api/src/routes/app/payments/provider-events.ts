@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { MatteError } from '@matte/core/error'
-import { receiveEvent } from '@matte/people/payment/receive-event'
+import { receiveEvent, requireSignature } from '@matte/people/payment/receive-event'
 import { Type } from 'typebox'
+import { parsedBody } from '../../../limit/request-body.ts'
 import { eventReceiptSchema } from '../../../schemas/app/payment.ts'
 import { openResponses, refer, success } from '../../../schemas/schema.ts'
 import type { PaymentRouteDeps } from './payment-requests.ts'
@@ -25,14 +26,20 @@ export const eventRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-  const config = { access: 'provider', rawBody: true } as const
+  const config = { access: 'provider', rawBody: parsedBody } as const
   app.post(
     '/api/v1/app/payments/providers/:provider/events',
-    { schema: eventSchema, config },
+    {
+      schema: eventSchema,
+      config,
+      onRequest: async ({ params, headers }) => {
+        if (params.provider !== payments.provider.name || payments.provider.name === 'none') {
+          throw new MatteError('NOT_FOUND', 'This service does not use this payment provider.')
+        }
+        requireSignature(payments, headers)
+      },
+    },
     async ({ params, body, headers }) => {
-      if (params.provider !== payments.provider.name || payments.provider.name === 'none') {
-        throw new MatteError('NOT_FOUND', 'This service does not use this payment provider.')
-      }
       const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
       const outcome = await receiveEvent(payments, raw, headers)
       nudge.delivery(params.provider)

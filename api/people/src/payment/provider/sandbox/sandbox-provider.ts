@@ -6,7 +6,7 @@ import type { Change, Checkout, Facts, NewCheckout, PaymentProvider } from '../p
 import { ChargeFailed, ProviderRefused } from '../provider-errors.ts'
 import { charge, endAt, monthsOf, refundPayment } from './sandbox-life.ts'
 import { readCheckout, readInvoice, readSubject, readSubscription } from './sandbox-read.ts'
-import { signCheckout, verifySandboxEvent } from './sandbox-signature.ts'
+import { signatureHeader, signCheckout, verifySandboxEvent } from './sandbox-signature.ts'
 import { checkoutId, databaseTime, lockState, type SubscriptionState, sendEvents, writeState } from './sandbox-state.ts'
 
 export type SandboxOptions = {
@@ -35,6 +35,7 @@ export function sandboxProvider({ db, masterKeys, publicUrl, now }: SandboxOptio
     cancelSubscription: (id) => alter(sandbox, id, endAtPeriodEnd(id, true)),
     resumeSubscription: (id) => alter(sandbox, id, endAtPeriodEnd(id, false)),
     endSubscription: (id) => endSubscription(sandbox, id),
+    signatureHeader,
     verifyEvent: (raw, headers) => verifySandboxEvent(masterKeys, raw, headers),
   }
 }

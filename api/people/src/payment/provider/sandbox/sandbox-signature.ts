@@ -7,7 +7,7 @@ import { type ProviderEvent, signatureToleranceSeconds } from '../provider.ts'
 import { SignatureError } from '../provider-errors.ts'
 import type { SandboxEventBody } from './sandbox-state.ts'
 
-const signatureHeader = 'sandbox-signature'
+export const signatureHeader = 'sandbox-signature'
 
 /** Signature header of an event, `t=…,v1=…` as in Matte's webhooks and Stripe's. */
 export const signSandboxEvent = (masterKeys: MasterKeys, body: string): Record<string, string> => ({

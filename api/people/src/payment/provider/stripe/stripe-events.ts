@@ -23,8 +23,10 @@ const subjects: Readonly<Record<string, Subject['kind']>> = {
 
 const failures = ['checkout.session.async_payment_failed', 'payment_intent.payment_failed', 'invoice.payment_failed']
 
+export const signatureHeader = 'stripe-signature'
+
 export function verifyStripeEvent(secret: string, raw: Buffer, headers: IncomingHttpHeaders): ProviderEvent {
-  const header = headers['stripe-signature']
+  const header = headers[signatureHeader]
   if (typeof header !== 'string') throw new SignatureError('the header Stripe-Signature is missing')
   try {
     return toEvent(Stripe.webhooks.constructEvent(raw, header, secret, signatureToleranceSeconds))

@@ -7,7 +7,7 @@ import { ProviderRefused, ProviderUnavailable } from '../provider-errors.ts'
 import { toStripeAmount } from './stripe-amount.ts'
 import { changeAtStripe } from './stripe-change.ts'
 import { callStripe, orderKey, refundKey, type StripeOptions, stripeClient } from './stripe-client.ts'
-import { verifyStripeEvent } from './stripe-events.ts'
+import { signatureHeader, verifyStripeEvent } from './stripe-events.ts'
 import { stripePrices } from './stripe-prices.ts'
 import { ofSubscription, readCheckout, readSubject, type StripeParts, toRefundFacts } from './stripe-read.ts'
 
@@ -27,6 +27,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     cancelSubscription: (id) => endAtPeriodEnd(id, true),
     resumeSubscription: (id) => endAtPeriodEnd(id, false),
     endSubscription: (id) => endSubscription(parts, id),
+    signatureHeader,
     verifyEvent: (raw, headers) => verifyStripeEvent(options.webhookSecret, raw, headers),
   }
 }

@@ -1,0 +1,133 @@
+// Bodies that a client without a credential can send: half of them, or in chunks of one byte (D94).
+import { describe, expect, it } from 'vitest'
+import { inChunks, lastChunk, openRequest } from '../support/raw-request.ts'
+import { until } from '../support/until.ts'
+import { useApi } from './given.ts'
+
+const events = 'POST /api/v1/app/payments/providers/sandbox/events'
+const signed = { 'Sandbox-Signature': 't=1,v1=none' }
+/** Four addresses can fill every pool, because each may use a quarter. */
+const strangers = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5']
+
+describe('half-sent bodies without a credential', () => {
+  const world = useApi({ REQUESTS_IN_WORK_MAX: '16' })
+  const send = (target: string, headers: Record<string, string> = {}, from?: string) => {
+    const request = { url: world.api.url, target, headers: { 'Content-Length': '9', ...headers }, from }
+    const exchange = openRequest(from === undefined ? { ...request, from: '127.0.0.1' } : { ...request, from })
+    exchange.write('1')
+    return exchange
+  }
+
+  it('from four addresses take no slot from callers, whether these read or send bodies', async () => {
+    const caller = await world.caller()
+    const half = strangers.flatMap((from) => Array.from({ length: 4 }, () => send(events, signed, from)))
+    await until('half of them wait, and the others are refused', () => {
+      const refused = half.filter(({ read }) => read().includes('HTTP/1.1 429 '))
+      return refused.length === 8
+    })
+    await expect(caller.client.listTasks()).resolves.toMatchObject({ items: [] })
+    await expect(caller.client.createTask({ imageUrl: 'unknown.png' })).rejects.toMatchObject({ status: 403 })
+    const headers = { 'X-API-Key': caller.apiKey, 'Content-Type': 'application/json', 'Content-Length': '26' }
+    const slow = openRequest({ url: world.api.url, target: 'POST /api/v1/open/developer/tasks', headers })
+    slow.write('{"imageUrl":')
+    await expect(caller.client.listTasks()).resolves.toMatchObject({ items: [] })
+    slow.write('"unknown.png"}')
+    await until('the slow body is answered', () => slow.read().includes('TASK_INPUT_FORBIDDEN'))
+    // An event that arrives with its head needs no slot for its body.
+    const whole = openRequest({ url: world.api.url, target: events, headers: { ...signed, 'Content-Length': '0' } })
+    await until('an event is answered', () => whole.read().includes('HTTP/1.1 401 '))
+    for (const { destroy } of [...half, slow, whole]) destroy()
+  })
+
+  it.each([
+    ['an unknown provider', 'POST /api/v1/app/payments/providers/x/events', signed, 404, 'NOT_FOUND'],
+    ['an event without a signature', events, {}, 401, 'AUTH_INVALID_TOKEN'],
+    ['an unknown key', 'POST /api/v1/open/developer/tasks', { 'X-API-Key': 'x' }, 401, 'API_KEY_INVALID'],
+    ['an unknown path', 'POST /nowhere', {}, 404, 'NOT_FOUND'],
+  ])('of %s are refused before the rest arrives', async (_name, target, headers, status, code) => {
+    const request = send(target, headers)
+    await until('the response is there', () => request.read().includes(code))
+    expect(request.read()).toContain(`HTTP/1.1 ${status} `)
+    request.destroy()
+  })
+})
+
+describe('a body in chunks of one byte', () => {
+  const world = useApi({ DOORS_REMOVEBG: 'true' })
+  const json = { 'Content-Type': 'application/json' }
+  const bucket = () => world.api.config.s3Bucket
+
+  it.each([
+    ['events of the payment provider', () => events, signed, 'too many small chunks'],
+    ['a login', () => 'POST /api/v1/app/auth/login', json, 'too many small chunks'],
+    ['a task', () => 'POST /api/v1/open/developer/tasks', json, 'too many small chunks'],
+    [
+      'a form of a page',
+      () => 'POST /api/v1/app/pages/forgot-password',
+      { 'Content-Type': 'application/x-www-form-urlencoded' },
+      'text/html',
+    ],
+    ['the door, as JSON', () => 'POST /v1.0/removebg', json, '"errors"'],
+    [
+      'the door, as a form',
+      () => 'POST /v1.0/removebg',
+      { 'Content-Type': 'multipart/form-data; boundary=edge' },
+      '"errors"',
+    ],
+    ['an upload', () => `PUT /${bucket()}/private-uploads/x`, {}, 'IncompleteBody'],
+  ])('of %s is refused, and its connection closed', async (_name, target, headers, expected) => {
+    const { apiKey } = await world.caller()
+    const all = { 'X-API-Key': apiKey, 'Transfer-Encoding': 'chunked', ...headers }
+    const request = openRequest({ url: world.api.url, target: target(), headers: all })
+    request.write(inChunks('a'.repeat(5_000), 1))
+    const text = await request.closed
+    expect(text).toMatch(/^HTTP\/1.1 400 /)
+    expect(text).toMatch(/^connection: close/im)
+    expect(text).toContain(expected)
+  })
+
+  it('is read if it has at most 1,000, and one for each KiB', async () => {
+    const { apiKey } = await world.caller()
+    const headers = { 'X-API-Key': apiKey, 'Transfer-Encoding': 'chunked', ...json }
+    const small = JSON.stringify({ imageUrl: 'unknown.png', note: 'x'.repeat(900) })
+    const large = JSON.stringify({ imageUrl: 'unknown.png', note: 'x'.repeat(1_000_000) })
+    for (const [body, bytesPerChunk] of [
+      [small, 1],
+      [large, 600],
+    ] as const) {
+      const request = openRequest({ url: world.api.url, target: 'POST /api/v1/open/developer/tasks', headers })
+      request.write(inChunks(body, bytesPerChunk) + lastChunk)
+      await until('the response is there', () => request.read().includes('TASK_INPUT_FORBIDDEN'))
+      request.destroy()
+    }
+  })
+})
+
+describe('connections of one address', () => {
+  const world = useApi({ MAX_CONNECTIONS: '16' })
+  const open = (from: string) => openRequest({ url: world.api.url, target: 'GET /healthz', from })
+
+  it('are a quarter of all, and others are served', async () => {
+    const own = Array.from({ length: 4 }, () => open('127.0.0.2'))
+    await until('four are served', () => own.every(({ read }) => read().includes(' 200 ')))
+    expect(await open('127.0.0.2').closed).toBe('')
+    const other = open('127.0.0.3')
+    await until('another address is served', () => other.read().includes(' 200 '))
+    own[0]?.destroy()
+    await until('a freed place is used', async () => {
+      const next = open('127.0.0.2')
+      return Promise.race([next.closed.then(() => false), until('answered', () => next.read().includes(' 200 '))])
+    })
+    for (const { destroy } of [...own, other]) destroy()
+  })
+
+  const behindProxy = useApi({ MAX_CONNECTIONS: '16', TRUSTED_PROXY_HOPS: '1' })
+
+  it('are not limited when they come from a trusted proxy', async () => {
+    const own = Array.from({ length: 10 }, () =>
+      openRequest({ url: behindProxy.api.url, target: 'GET /healthz', from: '127.0.0.2' }),
+    )
+    await until('all are served', () => own.every(({ read }) => read().includes(' 200 ')))
+    for (const { destroy } of own) destroy()
+  })
+})
