@@ -18,7 +18,7 @@ import {
   secret,
   text,
 } from '@matte/core/runtime/env'
-import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { masterKeySettings, type OpenedKeys, openMasterKeys } from '@matte/core/runtime/master-keys'
 import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parseNetworks, parseSources } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
@@ -213,11 +213,7 @@ export const configSchema = {
       'docs/doors.md',
     default: false,
   }),
-  masterKeys: parsed(
-    'MASTER_KEYS',
-    { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },
-    parseMasterKeys,
-  ),
+  ...masterKeySettings,
   resultsDelivery: choice('RESULTS_DELIVERY', ['presign', 'gateway'], {
     description:
       'how results are downloaded: presign, from the object store; gateway, through this process at ' +
@@ -344,11 +340,12 @@ export const configSchema = {
 } as const satisfies Schema
 
 type Read = Infer<typeof configSchema>
-export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration'> & {
-  readonly s3PublicEndpoint: string
-  readonly appUrl: string
-  readonly registration: Registration
-}
+export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration' | 'masterKeys'> &
+  OpenedKeys & {
+    readonly s3PublicEndpoint: string
+    readonly appUrl: string
+    readonly registration: Registration
+  }
 
 /** `make console` builds it there. */
 const builtConsole = fileURLToPath(new URL('../console/dist', import.meta.url))
@@ -360,6 +357,7 @@ export function readConfig(env: Env): Config {
   checkDoors(config)
   return Object.freeze({
     ...config,
+    ...openMasterKeys(config),
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
     consoleDir: config.consoleDir || builtConsole,
     appUrl: config.appUrl ?? (config.consoleEnabled ? config.publicUrl : `${config.publicUrl}${pagesPath}`),

@@ -5,6 +5,7 @@ import { operatorSchema, readOperatorConfig } from '@matte/controller/operator-c
 import { schema as dispatcherSchema, readConfig as readDispatcher } from '@matte/dispatcher/config'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
+import type { Manifest } from './manifest.ts'
 
 /** Contents of the Secrets named in the values. */
 const secrets: Readonly<Record<string, string>> = {
@@ -57,6 +58,8 @@ async function renderEnv(process: string, given: object): Promise<Env> {
   expect(new Set(names).size, 'no variable twice').toBe(names.length)
   return Object.fromEntries(rendered.map(({ name, value }) => [name, value ?? secrets[name] ?? '']))
 }
+
+const item = (key: string) => ({ key, path: 'MASTER_KEYS' })
 
 const known = (schema: Readonly<Record<string, { readonly variable: string }>>): readonly string[] =>
   Object.values(schema).map(({ variable }) => variable)
@@ -170,5 +173,37 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     const sender = readDispatcher(await renderEnv('dispatcher', {}))
     expect(sender.mailServer).toBeUndefined()
     expect(sender.paymentsProvider).toBeUndefined()
+  })
+
+  it('read the master keys from a file of the Secret or of a driver, in the processes that use them', async () => {
+    const csi = { csi: { driver: 'secrets-store.csi.k8s.io', readOnly: true } }
+    const cases = [
+      [
+        { file: { enabled: true } },
+        'MASTER_KEYS',
+        { secret: { secretName: 'matte-secrets', items: [item('MASTER_KEYS')] } },
+      ],
+      [
+        { existingSecret: { name: 'keys', key: 'list' }, file: { enabled: true } },
+        'MASTER_KEYS',
+        { secret: { secretName: 'keys', items: [item('list')] } },
+      ],
+      [{ file: { enabled: true, volume: csi, name: 'keys.txt' } }, 'keys.txt', csi],
+    ] as const
+    for (const [masterKeys, file, source] of cases) {
+      const { manifests } = await render({ masterKeys })
+      const using = manifests.filter((each) => JSON.stringify(each).includes('/etc/matte/master-keys'))
+      expect(using.map(({ metadata }) => metadata.name).sort()).toEqual(['matte-api', 'matte-dispatcher'])
+      for (const { spec } of using as readonly Manifest[]) {
+        const pod = spec?.template?.spec
+        const path = { name: 'MASTER_KEYS_FILE', value: `/etc/matte/master-keys/${file}` }
+        expect(pod?.containers[0]?.env).toContainEqual(path)
+        expect(pod?.containers[0]?.env?.map(({ name }) => name)).not.toContain('MASTER_KEYS')
+        expect(pod?.containers[0]?.volumeMounts).toContainEqual({
+          ...{ name: 'master-keys', mountPath: '/etc/matte/master-keys', readOnly: true },
+        })
+        expect(pod?.volumes).toContainEqual({ name: 'master-keys', ...source })
+      }
+    }
   })
 })

@@ -137,7 +137,12 @@
 
 {{- define "matte.env.masterKeys" -}}
 {{- $own := .Values.masterKeys.existingSecret -}}
+{{- $file := .Values.masterKeys.file -}}
+{{- if $file.enabled -}}
+- { name: MASTER_KEYS_FILE, value: {{ printf "/etc/matte/master-keys/%s" (ternary $file.name "MASTER_KEYS" (ne (len $file.volume) 0)) | quote }} }
+{{- else -}}
 {{- include "matte.fromSecret" (dict "name" "MASTER_KEYS" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "MASTER_KEYS" (ne $own.name ""))) }}
+{{- end -}}
 {{- end -}}
 
 {{- define "matte.env.operatorToken" -}}
