@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { auditSettings } from '@matte/core/retention/settings'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
@@ -179,6 +180,7 @@ export const configSchema = {
   }),
   ...busSettings,
   ...authoritySettings,
+  ...tlsSettings,
   s3Endpoint: parsed(
     'S3_ENDPOINT',
     { description: 'origin of the object store as this process reaches it, such as http://127.0.0.1:8333' },
@@ -354,6 +356,7 @@ export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
   checkPayments(config, config)
   checkStoreCredentials(config)
+  checkTls(config)
   checkDoors(config)
   return Object.freeze({
     ...config,

@@ -1,5 +1,6 @@
 import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   choice,
@@ -37,6 +38,7 @@ export const schema = {
   }),
   ...busSettings,
   ...authoritySettings,
+  ...tlsSettings,
   ...masterKeySettings,
   retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {
     description: 'seconds in one minute of the retry schedule',
@@ -100,5 +102,6 @@ export type Config = Omit<Infer<typeof schema>, 'masterKeys'> &
 export function readConfig(env: Env): Config {
   const config = parseEnv(schema, env)
   checkPayments(config, config)
+  checkTls(config)
   return Object.freeze({ ...config, ...openMasterKeys(config), mailServer: readMailServer(config) })
 }

@@ -6,6 +6,7 @@ import { schema as dispatcherSchema, readConfig as readDispatcher } from '@matte
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
 import type { Manifest } from './manifest.ts'
+import { production } from './production-values.ts'
 
 /** Contents of the Secrets named in the values. */
 const secrets: Readonly<Record<string, string>> = {
@@ -173,6 +174,29 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     const sender = readDispatcher(await renderEnv('dispatcher', {}))
     expect(sender.mailServer).toBeUndefined()
     expect(sender.paymentsProvider).toBeUndefined()
+  })
+
+  it('make every process of production refuse URLs without TLS, except those that insecure lists', async () => {
+    const url = { database: 'postgresql://u:p@db/matte?sslmode=verify-full', nats: 'tls://u:p@nats' }
+    const secure = { DATABASE_URL: url.database, DATABASE_DIRECT_URL: url.database, NATS_URL: url.nats }
+    const readers = { api: readApi, worker: readWorker, operator: readOperatorConfig, dispatcher: readDispatcher }
+    for (const [process, read] of Object.entries(readers)) {
+      const plain = await renderEnv(process, production)
+      expect(() => read(plain), process).toThrow(
+        /DATABASE_URL has no TLS: add sslmode=verify-full[\s\S]*NATS_URL has no TLS/,
+      )
+      expect(() => read({ ...plain, ...secure }), process).not.toThrow()
+      const allowed = await renderEnv(process, { ...production, insecure: ['nats', 'database'] })
+      expect(() => read(allowed), process).not.toThrow()
+      expect(allowed.TLS_REQUIRED).toBe('store')
+      expect((await renderEnv(process, {})).TLS_REQUIRED).toBeUndefined()
+    }
+    const { manifests } = await render(production)
+    for (const each of ['setup', 'test']) {
+      const named = (name: string): boolean => name === `matte-${each}` || name.startsWith(`matte-${each}-`)
+      const pods = manifests.filter(({ kind, metadata }) => ['Job', 'Pod'].includes(kind) && named(metadata.name))
+      expect(JSON.stringify(pods), each).toContain('{"name":"TLS_REQUIRED","value":"database,nats,store"}')
+    }
   })
 
   it('read the master keys from a file of the Secret or of a driver, in the processes that use them', async () => {

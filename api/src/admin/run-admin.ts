@@ -3,6 +3,7 @@
 import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { auditSettings } from '@matte/core/retention/settings'
 import { authoritySettings, trustAuthorities } from '@matte/core/runtime/authorities'
 import {
@@ -38,6 +39,7 @@ const roleSettings = {
 const configSchema = {
   ...databaseSettings,
   ...authoritySettings,
+  ...tlsSettings,
   plans: json('PLANS', { description: 'changes to the plans, as the API has them', default: defaultPlans }, parsePlans),
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production disables features that are for trials only',
@@ -84,6 +86,7 @@ async function answer(asked: AskedCommand, env: Env, stderr: Output): Promise<st
 
 async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<Readonly<Record<string, unknown>>> {
   const config = parseEnv(configSchema, env)
+  checkTls(config)
   trustAuthorities(config.trustedCaFile)
   const logger = createLogger('admin', 'warn', { write: (line) => void stderr.write(line) })
   const database = openDatabase({ ...connectionOf(config), poolMax: 2, logger, applicationName: 'matte-admin' })

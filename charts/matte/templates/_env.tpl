@@ -8,6 +8,7 @@
 - { name: MATTE_ENV, value: production }
 - { name: HOST, value: {{ ternary "::" "0.0.0.0" .Values.ipv6 | quote }} }
 {{- include "matte.env.authorities" . }}
+{{- include "matte.env.tls" . }}
 {{- with .Values.plans }}
 - { name: PLANS, value: {{ toJson . | quote }} }
 {{- end }}
@@ -16,6 +17,19 @@
 {{- define "matte.env.authorities" -}}
 {{- if or .Values.trustedAuthorities.configMap .Values.trustedAuthorities.secret }}
 - { name: TRUSTED_CA_FILE, value: /etc/matte/authorities/ca.crt }
+{{- end }}
+{{- end -}}
+
+{{- /* Connections that production requires TLS of. The URLs are in Secrets, so the processes check them. */ -}}
+{{- define "matte.env.tls" -}}
+{{- if eq .Values.mode "production" }}
+{{- $required := list }}
+{{- range list "database" "nats" "store" }}
+{{- if not (has . $.Values.insecure) }}{{ $required = append $required . }}{{ end }}
+{{- end }}
+{{- with $required }}
+- { name: TLS_REQUIRED, value: {{ join "," . | quote }} }
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -65,6 +79,9 @@
 {{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" (include "matte.secretName" .root) "key" (ternary "DATABASE_URL" (printf "DATABASE_URL_%s" (upper $component)) (eq $component "setup"))) }}
 {{- end }}
 - { name: DATABASE_POOL_MAX, value: {{ $database.poolMax | quote }} }
+{{- with $database.sslMode }}
+- { name: PGSSLMODE, value: {{ . }} }
+{{- end }}
 {{- if eq $database.pooler "transaction" }}
 - { name: DATABASE_POOLER, value: transaction }
 {{- end }}
