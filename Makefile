@@ -12,7 +12,7 @@ version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down console logs demo admin model-add model-fetch-isnet check unit int gen docs verify house
 .PHONY: test test-faults test-servers test-cluster test-clients test-browser test-all smoke e2e e2e-full sim sim-full bench quality memory soak
-.PHONY: images clients chart sbom dashboards mails screenshots
+.PHONY: images clients chart sbom audit dashboards mails screenshots
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } \
@@ -141,6 +141,9 @@ chart: $(installed) ## lint and test the chart, also on the cluster of the kube 
 
 sbom: $(installed) ## list contents and licences of the built image in dist/; fails on an unlisted licence
 	@node test/image/sbom.ts
+
+audit: $(installed) ## compare lock files with the advisories in the folder MATTE_ADVISORIES; fails on a finding
+	@node test/house/audit.ts $(ARGS)
 
 dashboards: $(installed) ## run dashboard queries on a cluster under load, and render their pictures into docs
 	@MATTE_DASHBOARD_PICTURES=docs/dashboards vitest run --project e2e test/e2e/dashboards.test.ts

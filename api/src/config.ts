@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { auditSettings } from '@matte/core/retention/settings'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
@@ -18,7 +19,7 @@ import {
   secret,
   text,
 } from '@matte/core/runtime/env'
-import { parseMasterKeys } from '@matte/core/runtime/seal'
+import { masterKeySettings, type OpenedKeys, openMasterKeys } from '@matte/core/runtime/master-keys'
 import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parseNetworks, parseSources } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
@@ -179,6 +180,7 @@ export const configSchema = {
   }),
   ...busSettings,
   ...authoritySettings,
+  ...tlsSettings,
   s3Endpoint: parsed(
     'S3_ENDPOINT',
     { description: 'origin of the object store as this process reaches it, such as http://127.0.0.1:8333' },
@@ -213,11 +215,7 @@ export const configSchema = {
       'docs/doors.md',
     default: false,
   }),
-  masterKeys: parsed(
-    'MASTER_KEYS',
-    { description: 'seal recoverable secrets; the first seals, all open: id:base64,id2:base64', secret: true },
-    parseMasterKeys,
-  ),
+  ...masterKeySettings,
   resultsDelivery: choice('RESULTS_DELIVERY', ['presign', 'gateway'], {
     description:
       'how results are downloaded: presign, from the object store; gateway, through this process at ' +
@@ -344,11 +342,12 @@ export const configSchema = {
 } as const satisfies Schema
 
 type Read = Infer<typeof configSchema>
-export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration'> & {
-  readonly s3PublicEndpoint: string
-  readonly appUrl: string
-  readonly registration: Registration
-}
+export type Config = Omit<Read, 's3PublicEndpoint' | 'appUrl' | 'registration' | 'masterKeys'> &
+  OpenedKeys & {
+    readonly s3PublicEndpoint: string
+    readonly appUrl: string
+    readonly registration: Registration
+  }
 
 /** `make console` builds it there. */
 const builtConsole = fileURLToPath(new URL('../console/dist', import.meta.url))
@@ -357,9 +356,11 @@ export function readConfig(env: Env): Config {
   const config = parseEnv(configSchema, env)
   checkPayments(config, config)
   checkStoreCredentials(config)
+  checkTls(config)
   checkDoors(config)
   return Object.freeze({
     ...config,
+    ...openMasterKeys(config),
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
     consoleDir: config.consoleDir || builtConsole,
     appUrl: config.appUrl ?? (config.consoleEnabled ? config.publicUrl : `${config.publicUrl}${pagesPath}`),

@@ -10,6 +10,7 @@ import { schemaAtStart } from '@matte/core/db/schema'
 import { systemClock } from '@matte/core/runtime/clock'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { masterKeyLoop } from '@matte/core/runtime/master-keys'
 import { createEdgeMetrics, type EdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import { pause, type Service } from '@matte/core/runtime/service'
@@ -76,6 +77,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
       // Before the migration, so probes work while it runs.
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       schema,
+      ...masterKeyLoop(config, { registry, logger }),
       { name: 'bucket', start: () => undefined, stop: () => bucket.close() },
       ...Object.values(shared),
       ...Object.values(listening),

@@ -1,6 +1,7 @@
 import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
 import { defaultLicencePolicy, parseLicencePolicy } from '@matte/core/model/licence-policy'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { auditSettings } from '@matte/core/retention/settings'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
@@ -33,6 +34,7 @@ export const schema = {
   }),
   ...busSettings,
   ...authoritySettings,
+  ...tlsSettings,
   s3Endpoint: secret('S3_ENDPOINT', { description: 'URL of the object store for this process' }),
   s3Bucket: text('S3_BUCKET', { default: 'matte', description: 'bucket of input images and results' }),
   s3Region: text('S3_REGION', { default: 'us-east-1', description: 'region named in signatures' }),
@@ -178,6 +180,7 @@ export function readConfig(env: Env): Config {
   const config = parseEnv(schema, env)
   releaseOf(config)
   checkStoreCredentials(config)
+  checkTls(config)
   if (config.tritonPools || config.modelsStatic.length > 0) return config
   throw new ConfigError('The configuration is invalid:\nno model is served: set MODELS_STATIC, or turn TRITON_POOLS on')
 }

@@ -1,6 +1,7 @@
 // Settings of the operator. It has none of the object store, so the process holds no key of the store.
 import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   ConfigError,
@@ -20,6 +21,7 @@ export const operatorSchema = {
   databasePoolMax: worker.databasePoolMax,
   ...busSettings,
   ...authoritySettings,
+  ...tlsSettings,
   kubeNamespace: worker.kubeNamespace,
   kubeNamespaces: worker.kubeNamespaces,
   poolRelease: worker.poolRelease,
@@ -74,6 +76,7 @@ export type OperatorConfig = Infer<typeof operatorSchema>
 /** @throws ConfigError */
 export function readOperatorConfig(env: Env): OperatorConfig {
   const config = parseEnv(operatorSchema, env)
+  checkTls(config)
   const release = releaseOf(config)
   const own = findOwnAccount(config.podServiceAccounts, release?.name)
   if (own !== undefined) {

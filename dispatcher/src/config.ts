@@ -1,5 +1,6 @@
 import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   choice,
@@ -10,21 +11,14 @@ import {
   optionalSecret,
   parseEnv,
   type Setting,
-  secret,
   text,
 } from '@matte/core/runtime/env'
-import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
+import { masterKeySettings, type OpenedKeys, openMasterKeys } from '@matte/core/runtime/master-keys'
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { accountsSetting, checkPayments, paymentSettings } from '@matte/people/payment/settings'
 import { creditSettings } from './settings/credits.ts'
 import { egressProxy } from './settings/egress-proxy.ts'
 import { type MailServer, mailSettings, readMailServer } from './settings/mail.ts'
-
-const masterKeys: Setting<MasterKeys> = {
-  ...secret('MASTER_KEYS', { description: 'id:base64 pairs of 32-byte keys that open sealed secrets' }),
-  fallback: undefined,
-  parse: parseMasterKeys,
-}
 
 const deniedNetworks: Setting<readonly string[]> = {
   ...text('WEBHOOK_DENIED_NETWORKS', {
@@ -44,7 +38,8 @@ export const schema = {
   }),
   ...busSettings,
   ...authoritySettings,
-  masterKeys,
+  ...tlsSettings,
+  ...masterKeySettings,
   retryUnitSeconds: int('WEBHOOK_RETRY_UNIT_SECONDS', {
     description: 'seconds in one minute of the retry schedule',
     default: 60,
@@ -97,14 +92,16 @@ export const schema = {
   otlpEndpoint: optionalSecret('OTEL_EXPORTER_OTLP_ENDPOINT', { description: 'OTLP over HTTP; without it no tracing' }),
 }
 
-export type Config = Infer<typeof schema> & {
-  /** Undefined: no mail is sent. */
-  readonly mailServer: MailServer | undefined
-}
+export type Config = Omit<Infer<typeof schema>, 'masterKeys'> &
+  OpenedKeys & {
+    /** Undefined: no mail is sent. */
+    readonly mailServer: MailServer | undefined
+  }
 
 /** @throws ConfigError */
 export function readConfig(env: Env): Config {
   const config = parseEnv(schema, env)
   checkPayments(config, config)
-  return Object.freeze({ ...config, mailServer: readMailServer(config) })
+  checkTls(config)
+  return Object.freeze({ ...config, ...openMasterKeys(config), mailServer: readMailServer(config) })
 }

@@ -11,6 +11,7 @@ import { systemClock } from '@matte/core/runtime/clock'
 import { describeConfig } from '@matte/core/runtime/env'
 import { healthServer, readiness } from '@matte/core/runtime/health'
 import { createLogger } from '@matte/core/runtime/logger'
+import { masterKeyLoop } from '@matte/core/runtime/master-keys'
 import { createEdgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
 import { createRegistry } from '@matte/core/runtime/metrics/registry'
 import type { Service } from '@matte/core/runtime/service'
@@ -76,6 +77,7 @@ export async function buildServices(config: Config): Promise<Services> {
       // Starts before the schema check, so the process is alive while migrations run.
       healthServer({ host: config.host, port: config.healthPort, readiness: ready, registry }),
       databaseSchema,
+      ...masterKeyLoop(config, { registry, logger }),
       settings,
       { name: 'http-client', start: () => undefined, stop: () => http.close() },
       bus,

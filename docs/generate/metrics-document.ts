@@ -16,6 +16,7 @@ import { podMetrics } from '@matte/controller/worker/routing/pod-metrics'
 import { taskMetrics } from '@matte/controller/worker/task-metrics'
 import { busMetrics } from '@matte/core/bus/bus-metrics'
 import { databaseMetrics } from '@matte/core/db/database-metrics'
+import { masterKeyMetrics } from '@matte/core/runtime/master-keys'
 import { claimMetrics } from '@matte/core/runtime/metrics/claim-metrics'
 import type { MetricDefinition } from '@matte/core/runtime/metrics/define'
 import { edgeMetrics } from '@matte/core/runtime/metrics/edge-metrics'
@@ -38,22 +39,14 @@ type Process = 'api' | 'worker' | 'operator' | 'dispatcher'
 export const metricsByProcess: Readonly<Record<'all' | Process, readonly Group[]>> = {
   all: [processMetrics, edgeMetrics, databaseMetrics, busMetrics],
   api: [
-    ...[
-      httpMetrics,
-      capacityMetrics,
-      connectionMetrics,
-      sampleMetrics,
-      taskStreamMetrics,
-      webhookStreamMetrics,
-      dueMetrics,
-    ],
-    ...[storeMetrics, endingMetrics, signInMetrics, paymentMetrics],
+    ...[httpMetrics, capacityMetrics, connectionMetrics, sampleMetrics, taskStreamMetrics, webhookStreamMetrics],
+    ...[dueMetrics, storeMetrics, endingMetrics, signInMetrics, paymentMetrics, masterKeyMetrics],
   ],
   worker: [storeMetrics, taskMetrics, endingMetrics, claimMetrics, sweepMetrics, podMetrics, clusterMetrics],
   operator: [clusterMetrics, leaderMetrics, poolMetrics, recordMetrics, valuesPoolMetrics, startMetrics],
   dispatcher: [
     ...[deliveryMetrics, dueMetrics, claimMetrics, endpointMetrics, mailMetrics, notificationMetrics],
-    ...[paymentMetrics, fetchMetrics],
+    ...[paymentMetrics, fetchMetrics, masterKeyMetrics],
   ],
 }
 

@@ -88,6 +88,7 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
     S3_SECRET_ACCESS_KEY: secretAccessKey,
     PUBLIC_URL: given.PUBLIC_URL || `http://127.0.0.1:${ports.api}`,
     MASTER_KEYS: `k1:${secrets.masterKey}`,
+    MASTER_KEYS_FILE: '', // the caller's would contradict MASTER_KEYS
     MATTE_ENV: 'development',
     DRAIN_MS: given.DRAIN_MS || '0', // no load balancer to wait for
     LOG_LEVEL: given.LOG_LEVEL || 'info',

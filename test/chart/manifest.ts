@@ -10,6 +10,7 @@ type Container = {
   }[]
   readonly securityContext?: object
   readonly resources?: object
+  readonly volumeMounts?: readonly object[]
 }
 
 export type PodSpec = {
@@ -17,6 +18,7 @@ export type PodSpec = {
   readonly initContainers?: readonly Container[]
   readonly securityContext?: object
   readonly automountServiceAccountToken?: boolean
+  readonly volumes?: readonly object[]
 }
 
 type Metadata = {

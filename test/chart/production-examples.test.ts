@@ -3,8 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { checkTls } from '@matte/core/required-tls'
 import { rootDir } from '@matte/local/paths'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { chartDir, findMissing, render, run } from './helm.ts'
 import { lacks } from './lint/programs.ts'
 import { schemaLocation, writeDefinitions } from './lint/schemas.ts'
@@ -13,6 +15,12 @@ import { type Destination, mayReach, type NetworkPolicy } from './network/egress
 
 const fileOf = (example: string): string => join(chartDir, `examples/production-${example}.yaml`)
 const read = (file: string): string => readFileSync(join(chartDir, 'examples', file), 'utf8')
+
+type Values = {
+  readonly insecure?: readonly string[]
+  readonly database: { readonly sslMode?: string }
+  readonly objectStore: { readonly endpoint: string }
+}
 
 const known = new Map<string, Promise<readonly Manifest[]>>()
 
@@ -45,7 +53,7 @@ describe.skipIf(findMissing('helm'))('the example for production', () => {
           .filter(({ kind }) => kind === 'ConfigMap' || kind === 'Secret')
           .map(({ metadata }) => metadata.name),
         // Created by the setup Job, by CloudNativePG, and by cert-manager.
-        ...['matte-secrets', 'matte-db-app', 'matte-tls'],
+        ...['matte-secrets', 'matte-db-app', 'matte-tls', 'matte-authority'],
       ]
       const text = readFileSync(fileOf(example), 'utf8') + read('manifests/nats-values.yaml')
       const commands = [...text.matchAll(/kubectl create (?:secret (?:generic|tls|docker-registry)|configmap) (\S+)/g)]
@@ -53,6 +61,21 @@ describe.skipIf(findMissing('helm'))('the example for production', () => {
       expect([...named].filter((name) => !available.has(name))).toEqual([])
     },
   )
+
+  it.each(['cloudnativepg', 'managed', 'offline'])('%s uses TLS to every server, without exceptions', (example) => {
+    const text = readFileSync(fileOf(example), 'utf8')
+    const [values] = parseAllDocuments(text).map((document) => document.toJS() as Values)
+    expect(values?.insecure).toBeUndefined()
+    const shown = example === 'cloudnativepg' ? text + read('manifests/nats-values.yaml') : text
+    const natsUrl = /(?<=NATS_URL=[\s\S]{0,12})(?:tls|nats):\/\/[^\s"]+/.exec(shown)?.[0]
+    const databaseUrl = /(?<=DATABASE_URL=')[^']+/.exec(shown)?.[0]
+    expect([natsUrl !== undefined, databaseUrl ?? values?.database.sslMode]).toEqual([
+      true,
+      databaseUrl ?? 'verify-full',
+    ])
+    const s3Endpoint = values?.objectStore.endpoint
+    checkTls({ tlsRequired: ['database', 'nats', 'store'], databaseUrl, natsUrl: natsUrl ?? '', s3Endpoint })
+  })
 
   it('offline pulls every image from the mirror, as the command in the README lists them', async () => {
     const readme = readFileSync(join(chartDir, 'README.md'), 'utf8')

@@ -5,6 +5,8 @@ import { operatorSchema, readOperatorConfig } from '@matte/controller/operator-c
 import { schema as dispatcherSchema, readConfig as readDispatcher } from '@matte/dispatcher/config'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findMissing, render } from './helm.ts'
+import type { Manifest } from './manifest.ts'
+import { production } from './production-values.ts'
 
 /** Contents of the Secrets named in the values. */
 const secrets: Readonly<Record<string, string>> = {
@@ -57,6 +59,8 @@ async function renderEnv(process: string, given: object): Promise<Env> {
   expect(new Set(names).size, 'no variable twice').toBe(names.length)
   return Object.fromEntries(rendered.map(({ name, value }) => [name, value ?? secrets[name] ?? '']))
 }
+
+const item = (key: string) => ({ key, path: 'MASTER_KEYS' })
 
 const known = (schema: Readonly<Record<string, { readonly variable: string }>>): readonly string[] =>
   Object.values(schema).map(({ variable }) => variable)
@@ -170,5 +174,60 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     const sender = readDispatcher(await renderEnv('dispatcher', {}))
     expect(sender.mailServer).toBeUndefined()
     expect(sender.paymentsProvider).toBeUndefined()
+  })
+
+  it('make every process of production refuse URLs without TLS, except those that insecure lists', async () => {
+    const url = { database: 'postgresql://u:p@db/matte?sslmode=verify-full', nats: 'tls://u:p@nats' }
+    const secure = { DATABASE_URL: url.database, DATABASE_DIRECT_URL: url.database, NATS_URL: url.nats }
+    const readers = { api: readApi, worker: readWorker, operator: readOperatorConfig, dispatcher: readDispatcher }
+    for (const [process, read] of Object.entries(readers)) {
+      const plain = await renderEnv(process, production)
+      expect(() => read(plain), process).toThrow(
+        /DATABASE_URL has no TLS: add sslmode=verify-full[\s\S]*NATS_URL has no TLS/,
+      )
+      expect(() => read({ ...plain, ...secure }), process).not.toThrow()
+      const allowed = await renderEnv(process, { ...production, insecure: ['nats', 'database'] })
+      expect(() => read(allowed), process).not.toThrow()
+      expect(allowed.TLS_REQUIRED).toBe('store')
+      expect((await renderEnv(process, {})).TLS_REQUIRED).toBeUndefined()
+    }
+    const { manifests } = await render(production)
+    for (const each of ['setup', 'test']) {
+      const named = (name: string): boolean => name === `matte-${each}` || name.startsWith(`matte-${each}-`)
+      const pods = manifests.filter(({ kind, metadata }) => ['Job', 'Pod'].includes(kind) && named(metadata.name))
+      expect(JSON.stringify(pods), each).toContain('{"name":"TLS_REQUIRED","value":"database,nats,store"}')
+    }
+  })
+
+  it('read the master keys from a file of the Secret or of a driver, in the processes that use them', async () => {
+    const csi = { csi: { driver: 'secrets-store.csi.k8s.io', readOnly: true } }
+    const cases = [
+      [
+        { file: { enabled: true } },
+        'MASTER_KEYS',
+        { secret: { secretName: 'matte-secrets', items: [item('MASTER_KEYS')] } },
+      ],
+      [
+        { existingSecret: { name: 'keys', key: 'list' }, file: { enabled: true } },
+        'MASTER_KEYS',
+        { secret: { secretName: 'keys', items: [item('list')] } },
+      ],
+      [{ file: { enabled: true, volume: csi, name: 'keys.txt' } }, 'keys.txt', csi],
+    ] as const
+    for (const [masterKeys, file, source] of cases) {
+      const { manifests } = await render({ masterKeys })
+      const using = manifests.filter((each) => JSON.stringify(each).includes('/etc/matte/master-keys'))
+      expect(using.map(({ metadata }) => metadata.name).sort()).toEqual(['matte-api', 'matte-dispatcher'])
+      for (const { spec } of using as readonly Manifest[]) {
+        const pod = spec?.template?.spec
+        const path = { name: 'MASTER_KEYS_FILE', value: `/etc/matte/master-keys/${file}` }
+        expect(pod?.containers[0]?.env).toContainEqual(path)
+        expect(pod?.containers[0]?.env?.map(({ name }) => name)).not.toContain('MASTER_KEYS')
+        expect(pod?.containers[0]?.volumeMounts).toContainEqual({
+          ...{ name: 'master-keys', mountPath: '/etc/matte/master-keys', readOnly: true },
+        })
+        expect(pod?.volumes).toContainEqual({ name: 'master-keys', ...source })
+      }
+    }
   })
 })

@@ -77,6 +77,7 @@ describe('with certificates of a private authority', () => {
     const tritonAddress = await front(triton.address, 'grpc')
     env = {
       TRUSTED_CA_FILE: caFile,
+      TLS_REQUIRED: 'database,nats,store',
       DATABASE_URL: database.href,
       NATS_URL: nats.url.replace('nats://', 'tls://'),
       NATS_CERT_FILE: write('client.crt', client.certificate),
@@ -98,9 +99,12 @@ describe('with certificates of a private authority', () => {
 
   it('refuses every server whose authority it does not trust', async () => {
     const logger = pino({ level: 'silent' })
-    const database = openDatabase({ url: env.DATABASE_URL ?? '', poolMax: 1, applicationName: 'test', logger })
-    await expect(sql`select 1`.execute(database.db)).rejects.toThrow(/unable to verify|self-signed/)
-    await database.stop()
+    for (const mode of ['require', 'verify-ca', 'verify-full']) {
+      const url = (env.DATABASE_URL ?? '').replace('verify-full', mode)
+      const database = openDatabase({ url, poolMax: 1, applicationName: 'test', logger })
+      await expect(sql`select 1`.execute(database.db), mode).rejects.toThrow(/unable to verify|self-signed/)
+      await database.stop()
+    }
     const { accessKeyId, secretAccessKey } = sharedStore()
     const bucket = openBucket({
       ...{ internalEndpoint: env.S3_ENDPOINT ?? '', publicEndpoint: env.S3_ENDPOINT ?? '', region: 'us-east-1' },
@@ -116,7 +120,9 @@ describe('with certificates of a private authority', () => {
 
   it('processes a task, with nudges, webhook and mail', async () => {
     await stack.start('api', env)
-    await stack.start('worker', env)
+    const withoutMode = new URL(env.DATABASE_URL ?? '')
+    withoutMode.search = ''
+    await stack.start('worker', { ...env, DATABASE_URL: withoutMode.href, PGSSLMODE: 'verify-full' })
     const keys = `${stack.env('dispatcher').MASTER_KEYS},${masterKeysText}`
     const dispatcher = await stack.start('dispatcher', { ...env, MASTER_KEYS: keys })
     for (const name of ['api', 'worker', 'dispatcher'] as const) await stack.process(name).untilLogged('bus connected')

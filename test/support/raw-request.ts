@@ -16,7 +16,7 @@ export type RawExchange = {
   readonly closed: Promise<string>
   /** Whether a response has begun, or the connection has ended without one. */
   isOver(): boolean
-  /** What has arrived of the response. */
+  /** The received part of the response. */
   read(): string
   write(bytes: string | Buffer): void
   destroy(): void

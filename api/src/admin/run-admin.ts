@@ -3,6 +3,7 @@
 import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { auditSettings } from '@matte/core/retention/settings'
 import { authoritySettings, trustAuthorities } from '@matte/core/runtime/authorities'
 import {
@@ -16,7 +17,7 @@ import {
   parseEnv,
 } from '@matte/core/runtime/env'
 import { createLogger } from '@matte/core/runtime/logger'
-import { type MasterKeys, parseMasterKeys } from '@matte/core/runtime/seal'
+import { findMasterKeys, optionalMasterKeySettings } from '@matte/core/runtime/master-keys'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
 import { accountsSetting, openPayments, paymentSettings } from '@matte/people/payment/settings'
@@ -38,6 +39,7 @@ const roleSettings = {
 const configSchema = {
   ...databaseSettings,
   ...authoritySettings,
+  ...tlsSettings,
   plans: json('PLANS', { description: 'changes to the plans, as the API has them', default: defaultPlans }, parsePlans),
   environment: choice('MATTE_ENV', ['development', 'production'], {
     description: 'production disables features that are for trials only',
@@ -54,7 +56,7 @@ const configSchema = {
     default: 5_000,
   }),
   ...roleSettings,
-  masterKeys: optionalSecret('MASTER_KEYS', { description: 'as the API has them, for secrets reseal' }),
+  ...optionalMasterKeySettings,
   ...auditSettings,
   ...accountsSetting,
   ...paymentSettings,
@@ -84,6 +86,7 @@ async function answer(asked: AskedCommand, env: Env, stderr: Output): Promise<st
 
 async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<Readonly<Record<string, unknown>>> {
   const config = parseEnv(configSchema, env)
+  checkTls(config)
   trustAuthorities(config.trustedCaFile)
   const logger = createLogger('admin', 'warn', { write: (line) => void stderr.write(line) })
   const database = openDatabase({ ...connectionOf(config), poolMax: 2, logger, applicationName: 'matte-admin' })
@@ -94,10 +97,15 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
     if (!withoutDatabase) await schemaAtStart(database, { ...atStart, logger, reachableWithinMs }).start()
     const { plans, environment, accountsEnabled, auditRetentionDays, maxQueueAgeSeconds, publicUrl } = config
     const production = environment === 'production'
-    const servers = { store: storeOf(config), toStore: toStoreOf(config), masterKeys: readMasterKeys(config) }
+    const servers = {
+      store: storeOf(config),
+      toStore: toStoreOf(config),
+      masterKeys: findMasterKeys(config)?.masterKeys,
+    }
     const roleUrls = readRoleUrls(config)
     const payments = async () => {
-      if (servers.masterKeys === undefined) throw new ConfigError('MASTER_KEYS is missing: set it as for the API')
+      if (servers.masterKeys === undefined)
+        throw new ConfigError('MASTER_KEYS or MASTER_KEYS_FILE is missing: set it as for the API')
       const { masterKeys } = servers
       // `subscription end` and `refund` work without accounts too. No command creates a checkout, which needs the URL.
       return openPayments(config, { db, plans, environment, accountsEnabled: true, masterKeys, publicUrl: '' })
@@ -126,14 +134,6 @@ function readRoleUrls(config: Infer<typeof roleSettings>): CommandDeps['roleUrls
     ...(worker && { worker }),
     ...(operator && { operator }),
     ...(dispatcher && { dispatcher }),
-  }
-}
-
-function readMasterKeys({ masterKeys }: { masterKeys: string | undefined }): MasterKeys | undefined {
-  try {
-    return masterKeys === undefined ? undefined : parseMasterKeys(masterKeys)
-  } catch (error) {
-    throw new ConfigError(`MASTER_KEYS ${error instanceof Error ? error.message : ''}`)
   }
 }
 

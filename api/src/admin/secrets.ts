@@ -5,9 +5,10 @@ import { type Command, CommandError } from './command.ts'
 const reseal: Command = {
   name: 'secrets reseal',
   usage: '',
-  summary: 'seal every secret with the first of MASTER_KEYS, so the other keys can be removed',
+  summary: 'seal every secret with the first master key, so the other keys can be removed',
   run: async ({ db, masterKeys }) => {
-    if (masterKeys === undefined) throw new CommandError('MASTER_KEYS is not set: run this in a pod of the API')
+    if (masterKeys === undefined)
+      throw new CommandError('MASTER_KEYS or MASTER_KEYS_FILE is not set: run this in a pod of the API')
     const [sealedBy] = masterKeys.keys()
     const { resealed, kept, reasons } = await resealSecrets(db, masterKeys)
     if (kept > 0) {
@@ -24,7 +25,8 @@ const rotate: Command = {
   usage: '',
   summary: 'sign access tokens with the next key; the previous key verifies until its last token has expired',
   run: async ({ db, masterKeys }) => {
-    if (masterKeys === undefined) throw new CommandError('MASTER_KEYS is not set: run this in a pod of the API')
+    if (masterKeys === undefined)
+      throw new CommandError('MASTER_KEYS or MASTER_KEYS_FILE is not set: run this in a pod of the API')
     const rotated = await rotateSigningKeys(db, masterKeys)
     if (rotated === undefined) {
       throw new CommandError('the next key must be published for 10 minutes before it signs; try again later')

@@ -181,7 +181,7 @@ function lingerForBody(admission: Admission, request: FastifyRequest, reply: Fas
   }
   admission.awaitBody(request, 'openBodies', addressOf(request))
   const timer = setTimeout(() => raw.destroy(), lingerMs).unref()
-  // Node discards the rest only if nobody has begun to read.
+  // Node discards the rest only of a body that no handler has begun to read.
   reply.raw.once('finish', () => raw.resume())
   raw.once('close', () => {
     clearTimeout(timer)

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { connectionOf, databaseSettings } from '@matte/core/database-settings'
+import { checkTls, tlsSettings } from '@matte/core/required-tls'
 import { authoritySettings, trustAuthorities } from '@matte/core/runtime/authorities'
 import { int, optionalSecret, optionalText, parseEnv, text } from '@matte/core/runtime/env'
 import { runMain } from '@matte/core/runtime/main'
@@ -21,6 +22,7 @@ const schema = {
   apiKey: optionalSecret('MATTE_API_KEY', { description: 'key of the workspace; or --key' }),
   ...databaseSettings,
   ...authoritySettings,
+  ...tlsSettings,
   databaseUrl: optionalSecret(databaseSettings.databaseUrl.variable, { description: 'needed with RECEIVER_HOST' }),
   receiverHost: optionalText('RECEIVER_HOST', {
     description: 'host under which the dispatcher reaches this pod: also checks a webhook',
@@ -85,6 +87,7 @@ async function whileImagesAreFound<T>(namespace: string, release: string, work: 
 
 await runMain(async () => {
   const config = parseEnv(schema, process.env)
+  checkTls(config)
   trustAuthorities(config.trustedCaFile)
   const { values } = parseArgs({
     options: {

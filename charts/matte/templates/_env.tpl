@@ -8,6 +8,7 @@
 - { name: MATTE_ENV, value: production }
 - { name: HOST, value: {{ ternary "::" "0.0.0.0" .Values.ipv6 | quote }} }
 {{- include "matte.env.authorities" . }}
+{{- include "matte.env.tls" . }}
 {{- with .Values.plans }}
 - { name: PLANS, value: {{ toJson . | quote }} }
 {{- end }}
@@ -16,6 +17,19 @@
 {{- define "matte.env.authorities" -}}
 {{- if or .Values.trustedAuthorities.configMap .Values.trustedAuthorities.secret }}
 - { name: TRUSTED_CA_FILE, value: /etc/matte/authorities/ca.crt }
+{{- end }}
+{{- end -}}
+
+{{- /* Connections that production requires TLS of. The URLs are in Secrets, so the processes check them. */ -}}
+{{- define "matte.env.tls" -}}
+{{- if eq .Values.mode "production" }}
+{{- $required := list }}
+{{- range list "database" "nats" "store" }}
+{{- if not (has . $.Values.insecure) }}{{ $required = append $required . }}{{ end }}
+{{- end }}
+{{- with $required }}
+- { name: TLS_REQUIRED, value: {{ join "," . | quote }} }
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -65,6 +79,9 @@
 {{- include "matte.fromSecret" (dict "name" "DATABASE_URL" "secret" (include "matte.secretName" .root) "key" (ternary "DATABASE_URL" (printf "DATABASE_URL_%s" (upper $component)) (eq $component "setup"))) }}
 {{- end }}
 - { name: DATABASE_POOL_MAX, value: {{ $database.poolMax | quote }} }
+{{- with $database.sslMode }}
+- { name: PGSSLMODE, value: {{ . }} }
+{{- end }}
 {{- if eq $database.pooler "transaction" }}
 - { name: DATABASE_POOLER, value: transaction }
 {{- end }}
@@ -137,7 +154,12 @@
 
 {{- define "matte.env.masterKeys" -}}
 {{- $own := .Values.masterKeys.existingSecret -}}
+{{- $file := .Values.masterKeys.file -}}
+{{- if $file.enabled -}}
+- { name: MASTER_KEYS_FILE, value: {{ printf "/etc/matte/master-keys/%s" (ternary $file.name "MASTER_KEYS" (ne (len $file.volume) 0)) | quote }} }
+{{- else -}}
 {{- include "matte.fromSecret" (dict "name" "MASTER_KEYS" "secret" ($own.name | default (include "matte.secretName" .)) "key" (ternary $own.key "MASTER_KEYS" (ne $own.name ""))) }}
+{{- end -}}
 {{- end -}}
 
 {{- define "matte.env.operatorToken" -}}

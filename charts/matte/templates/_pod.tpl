@@ -45,7 +45,10 @@ envFrom:
 {{- end }}
 {{- end -}}
 
-{{- /* Files of Secrets and ConfigMaps that a process reads: dict "root" $, "nats" true for a process that uses NATS. */ -}}
+{{- /*
+Files of Secrets and ConfigMaps that a process reads: dict "root" $, "nats" true for a process that uses NATS, "masterKeys" true for
+one that uses the master keys.
+*/ -}}
 {{- define "matte.fileMounts" -}}
 {{- with .root.Values.trustedAuthorities }}
 {{- if or .configMap .secret }}
@@ -57,6 +60,9 @@ envFrom:
 {{- end }}
 {{- if and .nats .root.Values.nats.certificateSecret.name }}
 - { name: nats-certificate, mountPath: /etc/matte/nats-certificate, readOnly: true }
+{{- end }}
+{{- if and .masterKeys .root.Values.masterKeys.file.enabled }}
+- { name: master-keys, mountPath: /etc/matte/master-keys, readOnly: true }
 {{- end }}
 {{- end -}}
 
@@ -84,6 +90,17 @@ envFrom:
     secretName: {{ .name | quote }}
     items: [{ key: {{ .certKey | quote }}, path: tls.crt }, { key: {{ .keyKey | quote }}, path: tls.key }]
 {{- end }}
+{{- end }}
+{{- end }}
+{{- if and .masterKeys .root.Values.masterKeys.file.enabled }}
+{{- $own := .root.Values.masterKeys.existingSecret }}
+- name: master-keys
+{{- if .root.Values.masterKeys.file.volume }}
+  {{- toYaml .root.Values.masterKeys.file.volume | nindent 2 }}
+{{- else }}
+  secret:
+    secretName: {{ $own.name | default (include "matte.secretName" .root) | quote }}
+    items: [{ key: {{ ternary $own.key "MASTER_KEYS" (ne $own.name "") | quote }}, path: MASTER_KEYS }]
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -145,12 +162,13 @@ equals its limit is not evicted under memory pressure.
 {{- /*
 A Deployment of the image: dict "root" $ "component" "api" "values" .Values.api "memory" the request outside production, "env" the
 variables as text, "ports" a map of port names, "healthPort" 8081, "automount" whether to mount the API server's token, optional
-"store" true for a component that uses the object store.
+"store" true for a component that uses the object store, "masterKeys" true for one that uses the master keys.
 */ -}}
 {{- define "matte.deployment" -}}
 {{- $root := .root -}}
 {{- $values := .values -}}
 {{- $pod := .values.pod -}}
+{{- $files := dict "root" $root "nats" true "masterKeys" .masterKeys -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -224,7 +242,7 @@ spec:
             {{- include "matte.containerSecurity" . | nindent 12 }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
-            {{- with include "matte.fileMounts" (dict "root" $root "nats" true) | trim }}
+            {{- with include "matte.fileMounts" $files | trim }}
             {{- . | nindent 12 }}
             {{- end }}
             {{- if and .store (include "matte.projectedIdentity" $root) }}
@@ -238,7 +256,7 @@ spec:
         {{- end }}
       volumes:
         - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
-        {{- with include "matte.fileVolumes" (dict "root" $root "nats" true) | trim }}
+        {{- with include "matte.fileVolumes" $files | trim }}
         {{- . | nindent 8 }}
         {{- end }}
         {{- if and .store (include "matte.projectedIdentity" $root) }}

@@ -10,7 +10,7 @@ import { readLayout } from '@matte/local/paths'
 import type { Row } from '../row.ts'
 
 type AttackOptions = {
-  /** Of the attacks; a quarter of them idle before. */
+  /** Duration of the attacks. The idle reads before and after take a quarter of it. */
   readonly seconds: number
   readonly say: (line: string) => void
 }

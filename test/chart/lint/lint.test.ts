@@ -52,6 +52,8 @@ describe.skipIf(lacks('helm-unittest', ['--help'], 'lint/lint.test.ts by helm-un
   })
 })
 
+type Issued = { readonly spec: { readonly secretName?: string } }
+
 describe('the manifests beside the examples', () => {
   const read = (file: string): readonly unknown[] =>
     parseAllDocuments(readFileSync(join(examplesDir, file), 'utf8')).map((document) => document.toJS() as unknown)
@@ -62,6 +64,13 @@ describe('the manifests beside the examples', () => {
     const [nats] = read('manifests/nats-values.yaml')
     const name = (cluster as { metadata: { name: string } }).metadata.name
     expect(production).toMatchObject({ database: { existingSecret: { name: `${name}-app`, key: 'uri' } } })
+    const issued = read('manifests/certificates.yaml').flatMap((each) => (each as Issued).spec.secretName ?? [])
+    expect(issued).toEqual(['matte-authority', 'matte-db-tls', 'nats-tls'])
+    expect(production).toMatchObject({ trustedAuthorities: { secret: 'matte-authority' } })
+    expect(cluster).toMatchObject({
+      spec: { certificates: { serverTLSSecret: 'matte-db-tls', serverCASecret: 'matte-db-tls' } },
+    })
+    expect(nats).toMatchObject({ config: { nats: { tls: { enabled: true, secretName: 'nats-tls' } } } })
     const { NATS_PASSWORD } = (nats as { container: { env: Record<string, unknown> } }).container.env
     const { name: natsSecret } = (production as { nats: { existingSecret: { name: string } } }).nats.existingSecret
     expect(NATS_PASSWORD).toEqual({ valueFrom: { secretKeyRef: { name: natsSecret, key: 'password' } } })

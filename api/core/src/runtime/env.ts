@@ -11,6 +11,8 @@ export type Setting<T> = {
   readonly kind: Kind
   readonly fallback: T | undefined
   readonly required: boolean
+  /** Another variable: required unless that one is set. */
+  readonly requiredUnless?: string | undefined
   readonly parse: (text: string) => T
 }
 
@@ -70,9 +72,12 @@ export const choice = <const C extends readonly string[]>(
 /** A text parsed by `parse`, whose Error says what to do and contains no secret. */
 export const parsed = <T>(
   variable: string,
-  options: Options<T> & { secret?: boolean },
+  options: Options<T> & { secret?: boolean; requiredUnless?: string },
   parse: (value: string) => T,
-): Setting<T> => setting(options.secret ? 'secret' : 'string', variable, options, parse)
+): Setting<T> => ({
+  ...setting(options.secret ? 'secret' : 'string', variable, options, parse),
+  requiredUnless: options.requiredUnless,
+})
 
 /** A JSON value; `check` validates it or throws an Error that says what to do. */
 export const json = <T>(variable: string, options: Options<T>, check: (value: unknown) => T): Setting<T> =>
@@ -98,10 +103,11 @@ export class ConfigError extends Error {
 export function parseEnv<S extends Schema>(schema: S, env: Env): Infer<S> {
   const errors: string[] = []
   const config: Record<string, unknown> = {}
-  for (const [name, { variable, required, fallback, description, parse }] of Object.entries(schema)) {
+  for (const [name, { variable, required, requiredUnless, fallback, description, parse }] of Object.entries(schema)) {
     const raw = env[variable]
     if (raw === undefined || raw === '') {
-      if (required) errors.push(`${variable} is missing: ${description}`)
+      if (required || (requiredUnless !== undefined && !env[requiredUnless]))
+        errors.push(`${variable} is missing: ${description}`)
       config[name] = fallback
       continue
     }

@@ -4,11 +4,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export type MasterKeys = ReadonlyMap<string, Buffer>
 
-/** Parses `id:base64,id2:base64`; each key has 32 bytes. Errors contain no key. */
+/** Parses `id:base64,id2:base64`, also with line breaks; each key has 32 bytes. Errors contain no key. */
 export function parseMasterKeys(text: string): MasterKeys {
   const keys = new Map<string, Buffer>()
-  for (const part of text.split(',')) {
-    const [id = '', base64 = ''] = part.trim().split(':')
+  for (const part of text.trim().split(/\s*[,\n]\s*/)) {
+    const [id = '', base64 = ''] = part.split(':')
     const key = Buffer.from(base64, 'base64')
     if (!/^[A-Za-z0-9_-]{1,32}$/.test(id) || key.length !== 32) {
       throw new Error('must be id:base64 pairs, joined by commas, each key 32 bytes (openssl rand -base64 32)')
@@ -37,7 +37,8 @@ export class UnsealError extends Error {
 export function unseal(keys: MasterKeys, rowId: string, sealed: string): string {
   const [keyId = '', iv = '', tag = '', body = ''] = sealed.split('.')
   const key = keys.get(keyId)
-  if (key === undefined) throw new UnsealError(`master key ${keyId} is not configured: add it to MASTER_KEYS`)
+  if (key === undefined)
+    throw new UnsealError(`master key ${keyId} is not configured: add it to MASTER_KEYS or its file`)
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'))
       .setAAD(Buffer.from(rowId))

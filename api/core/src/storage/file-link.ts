@@ -13,27 +13,33 @@ type FileLinkSigner = {
 }
 
 export function fileLinkSigner(masterKeys: MasterKeys): FileLinkSigner {
-  const keys = new Map([...masterKeys].map(([id, key]) => [id, derive(key)]))
-  const [[firstId, firstKey] = []] = keys
-  if (firstId === undefined || firstKey === undefined) throw new Error('no master key')
   return {
     sign: (objectKey, expires) => {
+      const [[firstId, firstKey] = []] = masterKeys
+      if (firstId === undefined || firstKey === undefined) throw new Error('no master key')
       const path = objectKey.split('/').map(encodeURIComponent).join('/')
-      const signature = signatureOf(firstKey, objectKey, String(expires)).toString('base64url')
+      const signature = signatureOf(derive(firstKey), objectKey, String(expires)).toString('base64url')
       return `${path}?${new URLSearchParams({ expires: String(expires), key: firstId, signature })}`
     },
     verify: (objectKey, { expires, key, signature }, nowSeconds) => {
-      const known = typeof key === 'string' ? keys.get(key) : undefined
+      const known = typeof key === 'string' ? masterKeys.get(key) : undefined
       if (known === undefined || typeof expires !== 'string' || typeof signature !== 'string') return 'forged'
       const given = Buffer.from(signature, 'base64url')
-      const own = signatureOf(known, objectKey, expires)
+      const own = signatureOf(derive(known), objectKey, expires)
       if (given.length !== own.length || !timingSafeEqual(given, own)) return 'forged'
       return Number(expires) >= nowSeconds ? 'valid' : 'expired'
     },
   }
 }
 
-const derive = (key: Buffer): Buffer => Buffer.from(hkdfSync('sha256', key, '', 'matte file links', 32))
+/** Keys of a file are replaced while the process runs, so derived ones are kept by key and not by id. */
+const derivedKeys = new WeakMap<Buffer, Buffer>()
+
+function derive(key: Buffer): Buffer {
+  const derived = derivedKeys.get(key) ?? Buffer.from(hkdfSync('sha256', key, '', 'matte file links', 32))
+  derivedKeys.set(key, derived)
+  return derived
+}
 
 /** Object keys contain no line break, so the text is unambiguous. */
 const signatureOf = (key: Buffer, objectKey: string, expires: string): Buffer =>

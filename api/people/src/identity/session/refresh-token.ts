@@ -32,7 +32,8 @@ type Derivation = { readonly purpose: string; readonly from: string | Buffer }
 
 function derive(keys: MasterKeys, keyId: string, { purpose, from }: Derivation): string {
   const key = keys.get(keyId)
-  if (key === undefined) throw new UnsealError(`master key ${keyId} is not configured: add it to MASTER_KEYS`)
+  if (key === undefined)
+    throw new UnsealError(`master key ${keyId} is not configured: add it to MASTER_KEYS or its file`)
   const derived = Buffer.from(hkdfSync('sha256', key, '', purpose, 32))
   return toToken(createHmac('sha256', derived).update(from).digest())
 }
