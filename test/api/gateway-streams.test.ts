@@ -274,7 +274,7 @@ describe('without a store', () => {
   })
 })
 
-/** Of a grant; presigning would first notice that the store is down. */
+/** Signed here, because presigning would first notice that the store is down. */
 function uploadLink({ url, config }: TestApi): string {
   const link = { objectKey: 'private-uploads/a.png', contentType: 'image/png', maxBytes: 1_000_000 }
   return `${url}/files/${uploadLinkSigner(config.masterKeys).sign(link, Math.floor(Date.now() / 1_000) + 900)}`

@@ -97,9 +97,9 @@ export async function insertUpload(db: Db, { plan, ...upload }: NewUpload): Prom
 }
 
 /**
- * Bound on unused uploads of a workspace, which it may prepare for free: four of the largest batches of the largest
- * files. Plans with small batches get 1,000 files and the bytes of 500 of the largest, 5 GB on Free: enough for a folder
- * of photos, and little for a store.
+ * Bound on unused uploads of a workspace, which cost it nothing: four of the largest batches of the largest files. Plans
+ * with small batches get 1,000 files and the bytes of 500 of the largest, 5 GB on Free. That suffices for a folder of
+ * photos and is little for a store.
  */
 const unusedUploadsMax = ({ batchLimit, maxFileSizeBytes }: Plan): UnusedMax => ({
   count: Math.max(1_000, 4 * batchLimit),
