@@ -97,8 +97,8 @@ export async function insertUpload(db: Db, { plan, ...upload }: NewUpload): Prom
 }
 
 /**
- * Bound on unused uploads of a workspace: four of the largest batches of the largest files. Plans with small batches get
- * 1,000 files, and the bytes of 500 of the largest: 5 GB on Free. That suffices for a folder of photos.
+ * Bound on unused uploads of a workspace: four of the largest batches of the largest files. Plans with small batches
+ * get 1,000 files, and the bytes of 500 of the largest: 5 GB on Free. That suffices for a folder of photos.
  */
 const unusedUploadsMax = ({ batchLimit, maxFileSizeBytes }: Plan): UnusedMax => ({
   count: Math.max(1_000, 4 * batchLimit),
