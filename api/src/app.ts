@@ -58,6 +58,7 @@ import { createInspectionGate } from './routes/shared/batches.ts'
 import { sharedRoutes } from './routes/shared/shared-routes.ts'
 import { webhookStreamRoutes } from './routes/webhook-stream.ts'
 import { gatewayLinks, presignedLinks } from './schemas/result-links.ts'
+import { uploadLinks } from './schemas/upload-links.ts'
 import { serializersOnDemand } from './serialization.ts'
 import { docsRoutes } from './site/docs-routes.ts'
 import type { TaskStreams } from './stream/task-streams.ts'
@@ -135,11 +136,12 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(docsRoutes, { docsDir: config.docsDir })
   const models = modelCache(db)
   const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config
-  const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config
+  const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys, s3Endpoint } = config
   const links =
     config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
   const inspectionGate = createInspectionGate()
-  const uploads = { signLength, fetchUrls: config.uploadsFetchUrls }
+  const uploadLinkOf = uploadLinks(config.publicUrl, masterKeys)
+  const uploads = { signLength, uploadLinkOf, fetchUrls: config.uploadsFetchUrls }
   const common = { ...deps, ...uploads, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, limiter }
   const routeDeps = { ...common, masterKeys, inspectionGate, egressAddresses }
   await app.register(sharedRoutes, { ...routeDeps, surface: developerSurface })
@@ -157,7 +159,8 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   await app.register(operatorRoutes, { config, operators, ...routeDeps })
   await app.register(doorRoutes, { config, ...routeDeps })
   await app.register(fileRoutes, { bucket, masterKeys })
-  await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
+  const largestBytes = Math.max(...Object.values(plans).map((plan) => plan.maxFileSizeBytes))
+  await app.register(gateway, { bucket, endpoint: s3Endpoint, masterKeys, largestBytes })
   await app.ready()
   return app
 }

@@ -206,8 +206,10 @@ export const configSchema = {
     description: 'session token of temporary credentials; results then go through this process, see RESULTS_DELIVERY',
   }),
   uploadsSignContentLength: flag('UPLOADS_SIGN_CONTENT_LENGTH', {
-    description: 'an upload URL accepts only a file of exactly the given fileSize',
-    default: false,
+    description:
+      'an upload URL of the object store accepts only a file of exactly the given fileSize; false, for a store that ' +
+      'refuses such URLs: every upload passes through this process; docs/operations/stores.md',
+    default: true,
   }),
   uploadsFetchUrls: flag('UPLOADS_FETCH_URLS', {
     description:

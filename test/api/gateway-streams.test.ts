@@ -1,6 +1,7 @@
 // Streaming of the gateway in both directions, observed at a store that the test controls.
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { uploadLinkSigner } from '@matte/core/storage/upload-link'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { useDatabase } from '../support/database.ts'
@@ -74,6 +75,20 @@ describe('a request', () => {
     await send('/matte/a', { ...passed, ...kept })
     expect(seen).toMatchObject(passed)
     for (const name of Object.keys(kept)) expect(seen).not.toHaveProperty(name)
+  })
+
+  it('of an upload link reaches the store under the store’s own name, with its own signature', async () => {
+    let seen: IncomingMessage | undefined
+    play = (incoming, outgoing) => {
+      seen = incoming
+      incoming.resume().on('end', () => outgoing.end())
+    }
+    const answer = await fetch(uploadLink(api), { method: 'PUT', headers: { 'content-type': 'image/png' }, body: 'a' })
+    expect(answer.status).toBe(200)
+    expect(seen?.headers.host).toBe(new URL(api.config.s3Endpoint).host)
+    const { pathname, searchParams } = new URL(seen?.url ?? '', api.config.s3Endpoint)
+    expect(pathname).toBe('/matte/private-uploads/a.png')
+    expect([searchParams.has('X-Amz-Signature'), searchParams.has('maxBytes')]).toEqual([true, false])
   })
 
   it('streams: the store receives the beginning before the client has sent the end', async () => {
@@ -240,8 +255,14 @@ describe('without a store', () => {
   afterAll(() => lonely.stop())
 
   it('the gateway returns 503 in the format of the store', async () => {
-    for (const init of [{}, { method: 'PUT', body: Buffer.from(await smallImage()) }]) {
-      const response = await fetch(`${lonely.url}/matte/a`, init)
+    const body = Buffer.from(await smallImage())
+    const url = `${lonely.url}/matte/a`
+    for (const [target, init] of [
+      [url, {}],
+      [url, { method: 'PUT', body }],
+      [uploadLink(lonely), { method: 'PUT', body, headers: { 'content-type': 'image/png' } }],
+    ] as const) {
+      const response = await fetch(target, init)
       expect(response.status).toBe(503)
       expect(response.headers.get('retry-after')).toBe('5')
       expect(await response.text()).toContain('<Code>ServiceUnavailable</Code>')
@@ -252,6 +273,12 @@ describe('without a store', () => {
     expect((await fetch(`${lonely.url}/readyz`)).status).toBe(200)
   })
 })
+
+/** Signed here, because presigning would first notice that the store is down. */
+function uploadLink({ url, config }: TestApi): string {
+  const link = { objectKey: 'private-uploads/a.png', contentType: 'image/png', maxBytes: 1_000_000 }
+  return `${url}/files/${uploadLinkSigner(config.masterKeys).sign(link, Math.floor(Date.now() / 1_000) + 900)}`
+}
 
 function send(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<IncomingMessage> {
   const { port } = new URL(api.url)

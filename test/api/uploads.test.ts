@@ -1,7 +1,9 @@
 import { releaseUnusedUploads } from '@matte/core/retention/release-uploads'
+import { insertGrant } from '@matte/core/upload/grant-queries'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { put } from '../support/client.ts'
+import { type Grant, put } from '../support/client.ts'
+import { until } from '../support/until.ts'
 import { smallImage, useApi } from './given.ts'
 
 const world = useApi()
@@ -11,27 +13,30 @@ const mb = 1_048_576
 describe('POST /open/developer/uploads/presign', () => {
   it('returns a grant whose URL accepts the file', async () => {
     const { client } = await world.caller()
-    const { status, data } = await client.call('POST', '/uploads/presign', { body: { ...grant, fileSize: 20 * mb } })
+    const image = await smallImage()
+    const body = { ...grant, fileSize: image.length }
+    const { status, data } = await client.call<Grant>('POST', '/uploads/presign', { body })
     expect(status).toBe(200)
     expect(data).toEqual({
       uploadUrl: expect.stringContaining(`${world.api.url}/matte/private-uploads/`),
       objectKey: expect.stringMatching(/^private-uploads\/\d{4}\/\d{2}\/[0-9a-f-]{36}-cat\.png$/),
       method: 'PUT',
-      headers: { 'Content-Type': 'image/png' },
+      headers: { 'Content-Type': 'image/png', 'Content-Length': String(image.length) },
       expiresAt: expect.any(String),
       maxFileSize: 20 * mb,
     })
-    const { expiresAt } = data as { expiresAt: string }
-    expect(Math.abs(Date.parse(expiresAt) - Date.now() - 15 * 60_000)).toBeLessThan(60_000)
-    await put(await client.presign(grant), await smallImage())
+    expect(Math.abs(Date.parse(data.expiresAt) - Date.now() - 15 * 60_000)).toBeLessThan(60_000)
+    await put(data, image)
   })
 
   it('accepts a file only with the content type of the grant', async () => {
     const { client } = await world.caller()
-    const { uploadUrl } = await client.presign(grant)
     const body = Buffer.from(await smallImage())
-    const response = await fetch(uploadUrl, { method: 'PUT', headers: { 'content-type': 'text/html' }, body })
-    expect(response.status).toBe(403)
+    for (const fileSize of [null, body.length]) {
+      const { uploadUrl } = await client.presign({ ...grant, fileSize })
+      const response = await fetch(uploadUrl, { method: 'PUT', headers: { 'content-type': 'text/html' }, body })
+      expect(response.status).toBe(403)
+    }
   })
 
   it('reduces the file name to 100 plain characters', async () => {
@@ -91,12 +96,39 @@ describe('unused uploads', () => {
     await other.client.presign(grant) // of another workspace
   })
 
-  it('are limited in bytes, where an unsigned length counts as the largest file', async () => {
+  it('are limited in bytes, where a file of unknown size counts as the largest one', async () => {
     const { client, workspaceId } = await tight.caller()
     await givenUnused(workspaceId, 1, 498 * mb)
-    for (let n = 0; n < 2; n++) await client.presign({ ...grant, fileSize: 1 })
-    const refused = { status: 429, details: { limit: 'uploads' } }
+    await client.presign({ ...grant, fileSize: mb - 1 })
+    await client.presign(grant)
+    const refused = { status: 429, code: 'RATE_LIMIT_EXCEEDED', details: { limit: 'uploads', bytes: 500 * mb } }
+    await expect(client.presign(grant)).rejects.toMatchObject(refused)
+    await expect(client.presign({ ...grant, fileSize: 2 })).rejects.toMatchObject(refused)
+    await client.presign({ ...grant, fileSize: 1 })
     await expect(client.presign({ ...grant, fileSize: 1 })).rejects.toMatchObject(refused)
+  })
+
+  it('never exceed the limit, even if a grant is asked for while another commits', async () => {
+    const { client, workspaceId } = await tight.caller()
+    await givenUnused(workspaceId, 1, 499 * mb)
+    let asked: Promise<unknown> | undefined
+    await tight.db.transaction().execute(async (tx) => {
+      const unusedMax = { count: 1_000, bytes: 500 * mb }
+      const last = { workspaceId, objectKey: 'last', contentType: 'image/png', expiresInSeconds: 900 }
+      const { expiresAt } = await insertGrant(tx, { ...last, reservedBytes: mb, unusedMax })
+      expect(expiresAt).toEqual(expect.any(Date))
+      let settled = false
+      asked = client.presign(grant).catch((error: unknown) => error)
+      void asked.then(() => {
+        settled = true
+      })
+      await until('the second grant waits or is given', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`.execute(tx)
+        return settled || rows.length > 0
+      })
+    })
+    expect(await asked).toMatchObject({ status: 429, details: { limit: 'uploads' } })
   })
 
   it('are not counted once a task uses them, or they expire', async () => {
@@ -113,28 +145,6 @@ describe('unused uploads', () => {
     await expect(client.presign(grant)).rejects.toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' })
     await releaseUnusedUploads(tight.db, { now: new Date(Date.now() + 23.5 * 3_600_000), limit: 10_000 })
     await client.presign(grant)
-  })
-})
-
-describe('a grant with signed lengths', () => {
-  const strict = useApi({ UPLOADS_SIGN_CONTENT_LENGTH: 'true' })
-
-  it('accepts a file of the given length, and of no other', async () => {
-    const { client } = await strict.caller()
-    const body = Buffer.from(await smallImage())
-    const given = await client.presign({ ...grant, fileSize: body.length })
-    expect(given.headers).toEqual({ 'Content-Type': 'image/png', 'Content-Length': String(body.length) })
-    const shorter = { method: 'PUT', headers: { 'content-type': 'image/png' }, body: body.subarray(1) }
-    expect((await fetch(given.uploadUrl, shorter)).status).toBe(403)
-    const { 'Content-Type': contentType = '' } = given.headers
-    await put({ ...given, headers: { 'Content-Type': contentType } }, body) // every client sends the length by itself
-  })
-
-  it('accepts any length when none was given', async () => {
-    const { client } = await strict.caller()
-    const given = await client.presign(grant)
-    expect(given.headers).toEqual({ 'Content-Type': 'image/png' })
-    await put(given, await smallImage())
   })
 })
 

@@ -108,6 +108,12 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect([readApi(api).uploadsFetchUrls, readDispatcher(dispatcher).uploadsFetchUrls]).toEqual([false, false])
   })
 
+  it('sign the length of uploads by default, and not for a store that refuses it', async () => {
+    expect(readApi(api).uploadsSignContentLength).toBe(true)
+    const given = { ...values, uploads: { signContentLength: false } }
+    expect(readApi(await renderEnv('api', given)).uploadsSignContentLength).toBe(false)
+  })
+
   it('reach the worker', async () => {
     expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
   })

@@ -1,6 +1,7 @@
 // Requirements of the service on an object store, tested with every supported store and, as far as applicable, with the
 // memory bucket.
 import { createHash } from 'node:crypto'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type Bucket, openBucket } from '@matte/core/storage/bucket'
 import { createPresigner } from '@matte/core/storage/signature-v4'
@@ -129,7 +130,7 @@ function itIsABucket(open: () => Bucket): void {
 
 function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
   const putUrl = async (key: string, seconds = 900): Promise<string> =>
-    (await open().presignPut(key, { contentType: 'image/png', expiresInSeconds: seconds })).url
+    (await open().presignPut(key, { ...png, expiresInSeconds: seconds, sizeBytes: bytes.length })).url
   const getUrl = (key: string): string =>
     open().presignGet(key, { contentType: 'image/png', fileName: 'cut-out.png', expiresInSeconds: 604_800 })
   const send = (url: string, body: Buffer, contentType: string, headers: Record<string, string> = {}) =>
@@ -157,6 +158,16 @@ function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
     }
     await expect(open().head('sized', 1)).rejects.toMatchObject({ kind: 'missing' })
     expect((await send(url, bytes.subarray(0, 100), 'image/png')).status).toBe(200)
+  })
+
+  it.each([
+    ['of unknown length', ''],
+    ['that announces the signed length and sends chunks', 'Content-Length: 100\r\n'],
+  ])('no PUT %s beyond the signed length', async (_what, header) => {
+    const sized = { contentType: 'image/png', expiresInSeconds: 900, sizeBytes: 100 }
+    const { url } = await open().presignPut('chunked', sized)
+    expect(await sendChunks(new URL(url), header, bytes)).toBeGreaterThanOrEqual(400)
+    await expect(open().head('chunked', 1)).rejects.toMatchObject({ kind: 'missing' })
   })
 
   it('no PUT to another key, and no other method', async () => {
@@ -205,6 +216,22 @@ function itPresigns(open: () => TestBucket, store: () => StoreAccess): void {
     await open().put('private', bytes, png)
     const { origin, pathname } = new URL(getUrl('private'))
     expect((await fetch(origin + pathname)).status).toBe(403)
+  })
+}
+
+/** Sends the bytes in one chunk, as no HTTP client does with a Content-Length; returns the status, 400 if cut off. */
+function sendChunks({ host, hostname, port, pathname, search }: URL, header: string, body: Buffer): Promise<number> {
+  const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: image/png\r\n${header}`
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    socket.once('data', (answer: Buffer) => {
+      socket.destroy()
+      resolve(Number(answer.toString().split(' ')[1]))
+    })
+    socket.on('error', () => undefined)
+    socket.once('close', () => resolve(400))
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`)
+    socket.write(Buffer.concat([body, Buffer.from('\r\n0\r\n\r\n')]))
   })
 }
 

@@ -97,7 +97,8 @@ export function createClient(origin: string, apiKey: string): Client {
     call,
     presign,
     upload: async (bytes, { contentType = 'image/png', fileName = 'photo.png' } = {}) => {
-      const grant = await presign({ fileName, contentType, fileSize: Math.max(1, bytes.length) })
+      const fileSize = bytes.length || null // an empty file announces no size
+      const grant = await presign({ fileName, contentType, fileSize })
       await put(grant, bytes)
       return grant.objectKey
     },

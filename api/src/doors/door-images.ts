@@ -6,7 +6,7 @@ import { invalidParam } from '@matte/core/invalid-params'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { StorageError } from '@matte/core/storage/storage-error'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
-import { createGrant, formatRefused } from '@matte/core/upload/create-grant'
+import { createGrant, formatRefused, type GrantDeps } from '@matte/core/upload/create-grant'
 import { releaseUpload } from '@matte/core/upload/grant-queries'
 import { sniffFormat } from '@matte/core/upload/inspect-object'
 import { mimeTypes } from '@matte/core/workspace/format'
@@ -21,11 +21,11 @@ export type DoorImage = DoorFile | ImageUrl
 /** The image of a request, and the one that replaces its transparency. */
 export type Images<T> = { readonly image: T; readonly background?: T | undefined }
 
-export type ImageDeps = FetchUploadDeps & {
-  readonly db: Db
-  readonly bucket: Bucket
-  readonly probe: Pick<StoreProbe, 'isDown'>
-}
+export type ImageDeps = FetchUploadDeps &
+  GrantDeps & {
+    readonly bucket: Bucket
+    readonly probe: Pick<StoreProbe, 'isDown'>
+  }
 
 /** An object key, or a URL that is not fetched yet. */
 type Stored = string | ImageUrl
@@ -77,13 +77,14 @@ export async function releaseAll(db: Db, { image, background }: Partial<Images<S
   }
 }
 
-async function storeFile({ db, bucket }: ImageDeps, request: FastifyRequest, { fileName, bytes }: DoorFile) {
+async function storeFile(deps: ImageDeps, request: FastifyRequest, { fileName, bytes }: DoorFile) {
+  const { db, bucket } = deps
   const { workspaceId, planLimits: plan } = request.caller
   const format = sniffFormat(bytes)
   const contentType = format === undefined ? '' : mimeTypes[format]
   if (bytes.length === 0) throw formatRefused(plan) // an empty file has no known format
-  const wanted = { workspaceId, plan, fileName, contentType, fileSize: bytes.length, signLength: true }
-  const { objectKey } = await createGrant(db, bucket, wanted)
+  const wanted = { workspaceId, plan, fileName, contentType, fileSize: bytes.length }
+  const { objectKey } = await createGrant(deps, wanted)
   try {
     await request.awaitStore(() => bucket.put(objectKey, bytes, { contentType }))
   } catch (error) {

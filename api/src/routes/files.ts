@@ -4,7 +4,8 @@ import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
-import { type FileLinkQuery, fileLinkSigner } from '@matte/core/storage/file-link'
+import { fileLinkSigner } from '@matte/core/storage/file-link'
+import type { LinkQuery, LinkVerdict } from '@matte/core/storage/link-signature'
 import { parseResultKey, resultFileName } from '@matte/core/storage/object-key'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { mimeTypes } from '@matte/core/workspace/format'
@@ -26,7 +27,7 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
     config: { access: 'public', envelope: false },
     handler: async (request, reply) => {
       const key = (request.params as { '*': string })['*']
-      requireValidLink(verify(key, request.query as FileLinkQuery, Math.floor(Date.now() / 1_000)))
+      requireValidLink(verify(key, request.query as LinkQuery, Math.floor(Date.now() / 1_000)))
       const result = parseResultKey(key)
       if (result === undefined) throw fileNotFound()
       const object = await openResult(bucket, key, { request, reply })
@@ -46,7 +47,7 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
   })
 }
 
-function requireValidLink(verdict: 'valid' | 'expired' | 'forged'): void {
+function requireValidLink(verdict: LinkVerdict): void {
   if (verdict === 'valid') return
   const words = verdict === 'expired' ? 'This link has expired' : 'This link is not valid'
   throw new MatteError('AUTH_FORBIDDEN', `${words}: read the task again for a new one.`)

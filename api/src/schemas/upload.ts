@@ -12,7 +12,9 @@ export const uploadGrantSchema = named(
       {
         'Content-Type': Type.String(),
         'Content-Length': Type.Optional(
-          Type.String({ description: 'The given `fileSize`, if the service signs lengths.' }),
+          Type.String({
+            description: 'The given `fileSize`, if the URL signs it. HTTP clients send this header by themselves.',
+          }),
         ),
       },
       { description: 'Headers that the PUT must send.' },
@@ -24,7 +26,7 @@ export const uploadGrantSchema = named(
     uploadUrl: 'https://matte.example.com/matte/private-uploads/2026/11/9b2d7a54-cat.jpg?X-Amz-Signature=0f1e2d',
     objectKey: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg',
     method: 'PUT',
-    headers: { 'Content-Type': 'image/jpeg' },
+    headers: { 'Content-Type': 'image/jpeg', 'Content-Length': '482133' },
     expiresAt: '2026-11-21T09:45:00.000Z',
     maxFileSize: 20_971_520,
   },

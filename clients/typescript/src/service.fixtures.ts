@@ -58,9 +58,14 @@ export async function startService(breaks: Breaks = () => false) {
     switch (route) {
       case 'POST /uploads/presign': {
         const objectKey = `private-uploads/${randomUUID()}`
-        const contentType = JSON.parse(String(body)).contentType
+        const { contentType, fileSize } = JSON.parse(String(body))
         const uploadUrl = `${origin}/store/${objectKey}?signature=1`
-        return end(200, { uploadUrl, objectKey, method: 'PUT', headers: { 'Content-Type': contentType } })
+        return end(200, {
+          uploadUrl,
+          objectKey,
+          method: 'PUT',
+          headers: { 'Content-Type': contentType, 'Content-Length': String(fileSize) },
+        })
       }
       case 'POST /tasks':
         return create(JSON.parse(String(body)), String(headers['idempotency-key']), response)

@@ -27,7 +27,8 @@ export type ObjectHead = {
 type PutGrant = {
   readonly contentType: string
   readonly expiresInSeconds: number
-  readonly sizeBytes?: number | undefined
+  /** The URL accepts a body of exactly this length. */
+  readonly sizeBytes: number
 }
 
 export type Bucket = {
@@ -150,8 +151,7 @@ const linkOperations = (
       const at = new Date()
       const leftMs = (keys.expiresAt?.getTime() ?? Infinity) - at.getTime()
       const expiresInSeconds = Math.max(1, Math.min(asked, Math.floor(leftMs / 1_000)))
-      const length = sizeBytes === undefined ? {} : { 'content-length': String(sizeBytes) }
-      const headers = { 'content-type': contentType, ...length }
+      const headers = { 'content-type': contentType, 'content-length': String(sizeBytes) }
       return { url: presignerOf(keys)({ method: 'PUT', key, expiresInSeconds, at, headers }), expiresInSeconds }
     },
     presignGet: (key, { contentType, fileName, expiresInSeconds }) => {

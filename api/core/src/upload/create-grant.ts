@@ -3,6 +3,7 @@ import { MatteError } from '../error.ts'
 import { invalidParam } from '../invalid-params.ts'
 import type { Bucket } from '../storage/bucket.ts'
 import { newUploadKey } from '../storage/object-key.ts'
+import type { UploadLink } from '../storage/upload-link.ts'
 import { type InputFormat, mimeTypes } from '../workspace/format.ts'
 import { type Plan, unusedHours } from '../workspace/plan.ts'
 import { insertGrant, type UnusedMax } from './grant-queries.ts'
@@ -10,14 +11,21 @@ import { insertGrant, type UnusedMax } from './grant-queries.ts'
 /** Lifetime of the presigned PUT in seconds; shorter if the store's keys expire earlier. */
 const grantSeconds = 15 * 60
 
+export type GrantDeps = {
+  readonly db: Db
+  readonly bucket: Pick<Bucket, 'presignPut'>
+  /** URL of the API for one upload, valid for this many seconds. */
+  readonly uploadLinkOf: (link: UploadLink, expiresInSeconds: number) => string
+  /** The store refuses a PUT of another length than its URL signs. */
+  readonly signLength: boolean
+}
+
 type GrantRequest = {
   readonly workspaceId: string
   readonly plan: Plan
   readonly fileName: string
   readonly contentType: string
   readonly fileSize?: number | undefined
-  /** Signs the Content-Length, so the URL accepts only a file of `fileSize`. */
-  readonly signLength?: boolean
 }
 
 type Grant = {
@@ -30,34 +38,53 @@ type Grant = {
 }
 
 /**
- * Creates a presigned PUT and the row that owns its object key.
+ * Creates an upload URL and the row that owns its object key.
  * @throws MatteError INVALID_PARAMS, TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED, RATE_LIMIT_EXCEEDED
  */
-export async function createGrant(db: Db, bucket: Bucket, request: GrantRequest): Promise<Grant> {
-  const { workspaceId, plan, fileSize, signLength = false } = request
+export async function createGrant(deps: GrantDeps, request: GrantRequest): Promise<Grant> {
+  const { workspaceId, plan, fileSize } = request
   if (fileSize !== undefined && fileSize <= 0) throw invalidParam('/body/fileSize', 'must be greater than 0')
   if (fileSize !== undefined && fileSize > plan.maxFileSizeBytes) throw fileTooLarge(plan, fileSize)
   const contentType = request.contentType.toLowerCase().split(';')[0]?.trim() ?? ''
   const format = formatOf(contentType)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
   const objectKey = newUploadKey(request.fileName, new Date())
-  const sizeBytes = signLength ? fileSize : undefined
-  const link = await bucket.presignPut(objectKey, { contentType, expiresInSeconds: grantSeconds, sizeBytes })
-  const headers = {
-    'Content-Type': contentType,
-    ...(sizeBytes !== undefined && { 'Content-Length': String(sizeBytes) }),
-  }
-  const { expiresInSeconds } = link
-  const reservedBytes = sizeBytes ?? plan.maxFileSizeBytes
-  const expiresAt = await insertUpload(db, {
-    workspaceId,
-    plan,
+  const reservedBytes = fileSize ?? plan.maxFileSizeBytes
+  const { url, headers, expiresInSeconds } = await uploadUrlOf(deps, {
     objectKey,
     contentType,
-    expiresInSeconds,
+    fileSize,
     reservedBytes,
   })
-  return { uploadUrl: link.url, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
+  const row = { workspaceId, plan, objectKey, contentType, expiresInSeconds, reservedBytes }
+  const expiresAt = await insertUpload(deps.db, row)
+  return { uploadUrl: url, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
+}
+
+type UploadUrl = Pick<Grant, 'headers'> & { readonly url: string; readonly expiresInSeconds: number }
+
+type NewObject = {
+  readonly objectKey: string
+  readonly contentType: string
+  readonly fileSize: number | undefined
+  readonly reservedBytes: number
+}
+
+/**
+ * A URL of the store signs the length, so it accepts `fileSize` bytes. Any other URL leads through the API, which
+ * accepts at most `reservedBytes` (A200).
+ */
+async function uploadUrlOf(
+  { bucket, uploadLinkOf, signLength }: GrantDeps,
+  { objectKey, contentType, fileSize, reservedBytes: maxBytes }: NewObject,
+): Promise<UploadUrl> {
+  const expiresInSeconds = grantSeconds
+  if (fileSize === undefined || !signLength) {
+    const url = uploadLinkOf({ objectKey, contentType, maxBytes }, expiresInSeconds)
+    return { url, headers: { 'Content-Type': contentType }, expiresInSeconds }
+  }
+  const link = await bucket.presignPut(objectKey, { contentType, expiresInSeconds, sizeBytes: fileSize })
+  return { ...link, headers: { 'Content-Type': contentType, 'Content-Length': String(fileSize) } }
 }
 
 type NewUpload = Omit<Parameters<typeof insertGrant>[1], 'unusedMax'> & { readonly plan: Plan }
@@ -69,7 +96,10 @@ export async function insertUpload(db: Db, { plan, ...upload }: NewUpload): Prom
   return expiresAt
 }
 
-/** Bound on unused uploads of a workspace: four batches of the largest size, or 1,000, at the largest file size. */
+/**
+ * Bound on unused uploads of a workspace: four of the largest batches of the largest files. Plans with small batches
+ * get 1,000 files, and the bytes of 500 of the largest: 5 GB on Free. That suffices for a folder of photos.
+ */
 const unusedUploadsMax = ({ batchLimit, maxFileSizeBytes }: Plan): UnusedMax => ({
   count: Math.max(1_000, 4 * batchLimit),
   bytes: Math.max(500, 4 * batchLimit) * maxFileSizeBytes,
@@ -81,7 +111,8 @@ function tooManyUnused(plan: Plan, oldestAt: Date): MatteError {
   const resetsAt = new Date(oldestAt.getTime() + unusedHours * 3_600_000).toISOString()
   return new MatteError(
     'RATE_LIMIT_EXCEEDED',
-    `Too many uploads are unused: your plan allows ${count}, of ${bytes} bytes in total. Create tasks from them first.`,
+    `Too many uploads are unused: your plan allows ${count}, of ${bytes} bytes in total. Create tasks from them first, ` +
+      'and give fileSize, because an upload without it counts as the largest file of your plan.',
     { details: { limit: 'uploads', count, bytes, resetsAt } },
   )
 }

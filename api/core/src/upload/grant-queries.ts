@@ -24,26 +24,15 @@ type InsertedGrant = {
 const unbounded: UnusedMax = { count: 2_147_483_647, bytes: Number.MAX_SAFE_INTEGER }
 
 /**
- * Records the owner of an object key; the key alone grants nothing (D20). Concurrent grants do not see each other, so a
- * workspace can exceed its bound by its concurrency; a lock would serialise its grants.
+ * Records the owner of an object key; the key alone grants nothing (D20). Grants of one workspace take turns, so
+ * concurrent ones keep the bound exactly (migration 0051).
  */
 export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGrant> {
   const { workspaceId, objectKey, contentType, expiresInSeconds, reservedBytes = 0, unusedMax = unbounded } = input
   const { rows } = await sql<InsertedGrant>`
-    with unused as materialized (
-      select reserved_bytes, created_at from upload
-       where workspace_id = ${workspaceId} and used_at is null and deleted_at is null
-       order by created_at limit ${unusedMax.count}
-    ), total as materialized (
-      select count(*) as count, coalesce(sum(reserved_bytes), 0) as bytes, min(created_at) as oldest_at from unused
-    ), granted as (
-      insert into upload (workspace_id, object_key, content_type, reserved_bytes, expires_at)
-      select ${workspaceId}::uuid, ${objectKey}::text, ${contentType}::text, ${reservedBytes}::bigint,
-             now() + ${expiresInSeconds} * interval '1 s'
-        from total where count < ${unusedMax.count} and bytes + ${reservedBytes}::bigint <= ${unusedMax.bytes}::bigint
-      returning expires_at
-    )
-    select expires_at as "expiresAt", oldest_at as "oldestAt" from total left join granted on true`.execute(db)
+    select granted_until as "expiresAt", oldest_at as "oldestAt"
+      from grant_upload(${workspaceId}::uuid, ${objectKey}::text, ${contentType}::text, ${reservedBytes}::bigint,
+                        ${expiresInSeconds}::int, ${unusedMax.count}::int, ${unusedMax.bytes}::bigint)`.execute(db)
   return rows[0] ?? { expiresAt: null, oldestAt: null }
 }
 

@@ -1,37 +1,36 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import type { Bucket } from '@matte/core/storage/bucket'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
-import { createGrant } from '@matte/core/upload/create-grant'
+import { createGrant, type GrantDeps } from '@matte/core/upload/create-grant'
 import { Type } from 'typebox'
 import { type FetchUploadDeps, fetchUpload, goneSignal } from '../../fetch-upload.ts'
 import { nullable, refer, success } from '../../schemas/schema.ts'
 import { fetchedUploadSchema, uploadGrantSchema } from '../../schemas/upload.ts'
 import type { ApiSurface, Operation, Responses } from './api-surface.ts'
 
-export type UploadDeps = FetchUploadDeps & {
-  readonly surface: ApiSurface
-  readonly db: Db
-  readonly bucket: Bucket
-  readonly probe: Pick<StoreProbe, 'isDown'>
-  /** Signs the length of the file into the upload URL. */
-  readonly signLength: boolean
-}
+export type UploadDeps = FetchUploadDeps &
+  GrantDeps & {
+    readonly surface: ApiSurface
+    readonly bucket: Bucket
+    readonly probe: Pick<StoreProbe, 'isDown'>
+  }
 
 const presignSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
   operationId,
   summary: 'Get a presigned URL for one upload',
   description:
-    'The number of unused uploads is limited. Past the limit this returns RATE_LIMIT_EXCEEDED with `details.limit: ' +
-    '"uploads"`, until tasks use some or until `details.resetsAt`.',
+    'With `fileSize` the URL accepts a file of exactly this size. Without it the URL accepts at most `maxFileSize` bytes, ' +
+    'and the upload always passes through the API. The number and the bytes of unused uploads are limited; an upload ' +
+    'without `fileSize` counts as the largest file of your plan. Past the limit this returns RATE_LIMIT_EXCEEDED with ' +
+    '`details.limit: "uploads"`, until tasks use some or until `details.resetsAt`.',
   tags,
   body: Type.Object(
     {
       fileName: Type.String({ minLength: 1, maxLength: 1_024, description: 'Becomes part of the object key.' }),
       contentType: Type.String({ minLength: 1, description: 'image/png, image/jpeg or image/webp.' }),
       fileSize: Type.Optional(
-        nullable(Type.Integer({ minimum: 1, description: 'Bytes. Checked against your plan when given.' })),
+        nullable(Type.Integer({ minimum: 1, description: 'Bytes of the file. Checked against your plan when given.' })),
       ),
     },
     { examples: [{ fileName: 'cat.jpg', contentType: 'image/jpeg', fileSize: 482_133 }] },
@@ -65,7 +64,7 @@ const fetchSchema = ({ operationId, tags }: Operation, responses: Responses) => 
 })
 
 export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, deps) => {
-  const { db, bucket, probe, signLength } = deps
+  const { probe } = deps
   const { responses, operations } = deps.surface
   const { presignUpload, fetchUpload: byUrl } = operations
 
@@ -74,8 +73,8 @@ export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, d
     const { workspaceId, planLimits } = request.caller
     if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
     const { fileName, contentType, fileSize } = request.body
-    const wanted = { fileName, contentType, fileSize: fileSize ?? undefined, signLength }
-    const grant = await createGrant(db, bucket, { workspaceId, plan: planLimits, ...wanted })
+    const wanted = { fileName, contentType, fileSize: fileSize ?? undefined }
+    const grant = await createGrant(deps, { workspaceId, plan: planLimits, ...wanted })
     return {
       uploadUrl: grant.uploadUrl,
       objectKey: grant.objectKey,

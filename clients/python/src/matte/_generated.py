@@ -880,7 +880,7 @@ class TestWebhookEvent(TypedDict):
 
 class _PresignUploadRequestOptional(TypedDict, total=False):
     fileSize: int | None
-    """Bytes. Checked against your plan when given."""
+    """Bytes of the file. Checked against your plan when given."""
 
 
 class PresignUploadRequest(_PresignUploadRequestOptional):

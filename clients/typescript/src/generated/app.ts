@@ -559,7 +559,7 @@ export interface paths {
         put?: never;
         /**
          * Get a presigned URL for one upload
-         * @description The number of unused uploads is limited. Past the limit this returns RATE_LIMIT_EXCEEDED with `details.limit: "uploads"`, until tasks use some or until `details.resetsAt`.
+         * @description With `fileSize` the URL accepts a file of exactly this size. Without it the URL accepts at most `maxFileSize` bytes, and the upload always passes through the API. The number and the bytes of unused uploads are limited; an upload without `fileSize` counts as the largest file of your plan. Past the limit this returns RATE_LIMIT_EXCEEDED with `details.limit: "uploads"`, until tasks use some or until `details.resetsAt`.
          *
          *     For all members.
          */
@@ -4838,7 +4838,8 @@ export interface components {
          *       "objectKey": "private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg",
          *       "method": "PUT",
          *       "headers": {
-         *         "Content-Type": "image/jpeg"
+         *         "Content-Type": "image/jpeg",
+         *         "Content-Length": "482133"
          *       },
          *       "expiresAt": "2026-11-21T09:45:00.000Z",
          *       "maxFileSize": 20971520
@@ -4857,7 +4858,7 @@ export interface components {
             /** @description Headers that the PUT must send. */
             headers: {
                 "Content-Type": string;
-                /** @description The given `fileSize`, if the service signs lengths. */
+                /** @description The given `fileSize`, if the URL signs it. HTTP clients send this header by themselves. */
                 "Content-Length"?: string;
             };
             /**
@@ -5586,7 +5587,7 @@ export interface components {
             fileName: string;
             /** @description image/png, image/jpeg or image/webp. */
             contentType: string;
-            /** @description Bytes. Checked against your plan when given. */
+            /** @description Bytes of the file. Checked against your plan when given. */
             fileSize?: number | null;
         };
         UploadGrantResponse: {

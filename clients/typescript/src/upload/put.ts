@@ -41,7 +41,7 @@ const sendStream: Send = async ({ grant, source, onLoaded }, { signal, touch }, 
   }
   const cancel = async () => void (await chunks.return(undefined))
   const body = new ReadableStream({ pull, cancel }, { highWaterMark: 0 })
-  const headers = { ...grant.headers, 'content-length': String(source.sizeBytes) }
+  const headers = { ...withoutLength(grant), 'content-length': String(source.sizeBytes) }
   const init = { method: grant.method, headers, body, signal, duplex: 'half' }
   const response = await fetch(grant.uploadUrl, init as RequestInit)
   await response.arrayBuffer()
@@ -86,6 +86,6 @@ const sendXhr =
     })
   }
 
-/** Browsers refuse to have the length set. */
+/** The length is sent once: browsers set it by themselves, and Node would join two spellings of the name. */
 const withoutLength = ({ headers }: UploadGrant): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !/^content-length$/i.test(name)))
