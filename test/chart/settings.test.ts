@@ -40,7 +40,13 @@ const values = {
   },
   referral: { rewardCredits: 25, autoApprove: true },
   audit: { retentionDays: 90 },
-  api: { passwordHashesMax: 4, streamsMax: 200, webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
+  api: {
+    passwordHashesMax: 4,
+    streamsMax: 200,
+    webhookStreamsMax: 40,
+    webhookStreamKeptMinutes: 15,
+    hstsMaxAgeSeconds: 300,
+  },
   console: { enabled: false },
   dispatcher: { egressAddresses: ['203.0.113.7', '2001:db8::/64'] },
 }
@@ -77,7 +83,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   it('reach the API', () => {
     expect(readApi(api)).toMatchObject({
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
-      ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
+      ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15, hstsMaxAgeSeconds: 300 },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       ...{ auditRetentionDays: 90, consoleEnabled: false, operatorToken: 'f'.repeat(64) },
       verificationMailsPerMinute: 30,
