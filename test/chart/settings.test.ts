@@ -144,12 +144,17 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   })
 
   it('reach the operator, without credentials of the object store', async () => {
-    const operator = { concurrentRollouts: 5, podServiceAccounts: ['models-reader', 'other'] }
+    const operator = {
+      concurrentRollouts: 5,
+      podServiceAccounts: ['models-reader', 'other'],
+      podPriorityClasses: ['serving'],
+    }
     const changed = { controller: { podPatch: 'any' }, setUserIds: false, operator }
     const env = await renderEnv('operator', { ...values, ...changed })
     expect(readOperatorConfig(env)).toMatchObject({
       ...{ podPatch: 'any', podUserIds: false, concurrentRollouts: 5, databasePooler: 'transaction' },
       podServiceAccounts: ['models-reader', 'other'],
+      podPriorityClasses: ['serving'],
     })
     const unknown = Object.keys(env).filter((name) => !known(operatorSchema).includes(name))
     expect(unknown).toEqual(['MATTE_ENV'])
