@@ -22,7 +22,7 @@ type Asked = {
   readonly pay: () => Promise<void>
 }
 
-export type PreviewMaker = {
+type PreviewMaker = {
   /**
    * WebP of at most `previewSidePx` a side. Concurrent calls for one result share the work.
    * @throws MatteError CONFLICT for a result too large, NOT_FOUND, TASK_STORAGE_UNAVAILABLE; the signal's reason

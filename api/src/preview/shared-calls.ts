@@ -3,7 +3,7 @@ import { orAborted } from '@matte/core/runtime/race'
 
 type Work<T> = { readonly result: Promise<T>; readonly unwanted: AbortController; callers: number }
 
-export type SharedCalls<T> = {
+type SharedCalls<T> = {
   /** Joins the work of this key, or starts it. @throws the error of the work, or the signal's reason */
   run(key: string, signal: AbortSignal, act: (unwanted: AbortSignal) => Promise<T>): Promise<T>
 }
