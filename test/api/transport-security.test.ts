@@ -7,7 +7,7 @@ import { useApi } from './given.ts'
 
 const name = 'strict-transport-security'
 
-/** An object store that answers with a header of its own, or fails. */
+/** An object store that sends the header too, or fails. */
 const store = createServer((incoming, outgoing) => {
   outgoing.writeHead(incoming.url?.endsWith('/failing') ? 503 : 200, { [name]: 'max-age=1; includeSubDomains' }).end()
 })

@@ -17,7 +17,7 @@ type Settings = {
   readonly trustedProxyHops: number
   /** Origins of web pages that may call; `*` means any. */
   readonly origins: readonly string[]
-  /** Names in lower case by which clients may call, besides addresses and `localhost`. */
+  /** Accepted names in a Host header, in lower case; addresses and `localhost` are always accepted. */
   readonly hosts: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// Previews of results: made on the first request and stored beside the result, so a result that nobody looks at costs
+// Previews of results. The first request makes a preview and stores it beside the result, so an unseen result costs
 // nothing, and a gallery costs once.
 import { MatteError } from '@matte/core/error'
 import { createFairGate } from '@matte/core/runtime/concurrency/fair-gate'

@@ -13,7 +13,7 @@ const redacted = [
   'err.base',
 ]
 
-/** Texts in PostgreSQL's errors that repeat values of rows and statements; `log_error_verbosity = terse` omits them too. */
+/** Fields of PostgreSQL's errors that repeat values of rows; `log_error_verbosity = terse` omits them too. */
 const aboutRows = ['detail', 'hint', 'internalQuery', 'where'] as const
 
 function serializeError(error: unknown): unknown {

@@ -1,13 +1,13 @@
-// Masks values of the owner's headers that a receiver repeats in its response: as they are, escaped in JSON or in a URL,
-// and in base64 together with any text around them, as an echo server encodes bodies and headers. The text is read once
-// for each encoding and searched by `indexOf`: a regular expression of a value takes seconds for a hostile response.
+// Masks values of the owner's headers that a receiver repeats in its response: as they are, escaped in JSON or a URL, and
+// in base64 together with any text around them, as an echo server encodes bodies and headers. The text is read once for
+// each encoding and searched by `indexOf`: a regular expression of a value takes seconds for a hostile response.
 import { maskText, type OwnHeaders } from './own-headers.ts'
 
 /** Shorter values appear in responses by chance. */
 const echoLengthMin = 8
 
 type Encoding = {
-  /** Matches what one character is written as, unless it stands for itself. */
+  /** Matches an escaped character. */
   readonly escapes: RegExp
   readonly read: (written: string) => string
 }
@@ -59,7 +59,7 @@ function find(text: string, encoding: Encoding, needles: readonly string[]): Ran
   return ranges
 }
 
-/** The characters that the text stands for, and where each begins in it. */
+/** The decoded text, and the offset of each of its characters in the original. */
 function readAs(text: string, { escapes, read }: Encoding) {
   const starts: number[] = []
   const chars: string[] = []

@@ -1,4 +1,4 @@
-// Checks the target URL of a webhook after the WHATWG parser has normalised it. Creation uses `checkTargetUrl`; delivery
+// Checks the target URL of a webhook after the WHATWG parser has normalised it. Creation uses `checkTargetUrl`. Delivery
 // applies the same rules, looks the name up, and checks the addresses on connect.
 import { isIP } from 'node:net'
 import { isDialable } from './address.ts'
