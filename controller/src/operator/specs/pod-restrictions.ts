@@ -1,6 +1,7 @@
 // Restrictions of a pool's pods unless the install allows more: Pod Security `restricted`, listed service accounts and
 // PriorityClasses, and no Secret except that of its models. Checks the patched pod template against known fields; new
-// fields of Kubernetes are refused until listed here. The rules of the definition (pool/spec/pod-patch.ts) reject most of it earlier.
+// fields of Kubernetes are refused until listed here. The rules of the definition (pool/spec/pod-patch.ts) reject most
+// of it earlier.
 
 import { judgeLicences, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { KubeError } from '../kube/client.ts'

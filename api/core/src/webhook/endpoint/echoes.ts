@@ -1,6 +1,6 @@
-// Masks values of the owner's headers that a receiver repeats in its response: as they are, escaped in JSON or a URL, and
-// in base64 together with any text around them, as an echo server encodes bodies and headers. The text is read once for
-// each encoding and searched by `indexOf`: a regular expression of a value takes seconds for a hostile response.
+// Masks values of the owner's headers that a receiver repeats in its response: as they are, escaped in JSON or a URL,
+// and in base64 together with any text around them, as an echo server encodes bodies and headers. The text is read once
+// for each encoding and searched by `indexOf`: a regular expression of a value takes seconds for a hostile response.
 import { maskText, type OwnHeaders } from './own-headers.ts'
 
 /** Shorter values appear in responses by chance. */

@@ -1,5 +1,5 @@
-// Checks the target URL of a webhook after the WHATWG parser has normalised it. Creation uses `checkTargetUrl`. Delivery
-// applies the same rules, looks the name up, and checks the addresses on connect.
+// Checks the target URL of a webhook after the WHATWG parser has normalised it. Creation uses `checkTargetUrl`.
+// Delivery applies the same rules, looks the name up, and checks the addresses on connect.
 import { isIP } from 'node:net'
 import { isDialable } from './address.ts'
 
