@@ -36,6 +36,7 @@ import { addIdempotency } from './http/idempotency.ts'
 import { type ApiMetrics, createMetrics, observeRequests } from './http/metrics.ts'
 import { addNotFoundHandler } from './http/not-found.ts'
 import { documentRoutes, serveDocument } from './http/openapi.ts'
+import { secureTransport, transportSecurity } from './http/transport-security.ts'
 import { compileValidator, ignoreUnknownFields } from './http/validation.ts'
 import { refuseOverload } from './limit/capacity.ts'
 import { limitConnections } from './limit/connections.ts'
@@ -96,6 +97,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
 
   if (config.otelEndpoint !== undefined) traceRequests(app)
   observeRequests(app, metrics)
+  secureTransport(app, transportSecurity(config))
   addEnvelope(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
@@ -170,14 +172,18 @@ function networkCallersOf(db: Db, config: Config) {
   const { doorsRembg, doorsRembgNetworks: networks, doorsRembgWorkspace: workspaceId } = config
   if (!doorsRembg || workspaceId === undefined) return undefined
   const { trustedProxyHops, corsAllowedOrigins: origins } = config
-  return networkCallers(db, { networks, workspaceId, trustedProxyHops, origins })
+  const hosts = [new URL(config.publicUrl).hostname, ...config.doorsRembgHosts]
+  return networkCallers(db, { networks, workspaceId, trustedProxyHops, origins, hosts })
 }
 
 /** In milliseconds: a whole request (21 MiB at 73 kB/s), and a socket without traffic. */
 const requestTimeoutMs = 300_000
 const silenceTimeoutMs = 60_000
 
-function newApp({ trustedProxyHops }: Config, logger: Logger, { countError }: ApiMetrics): App {
+function newApp(config: Config, logger: Logger, { countError }: ApiMetrics): App {
+  const { trustedProxyHops } = config
+  const headers = transportSecurity(config)
+  const onError = createErrorHandler(countError)
   const app = fastify({
     loggerInstance: logger,
     // http/metrics.ts writes one line per request.
@@ -191,8 +197,8 @@ function newApp({ trustedProxyHops }: Config, logger: Logger, { countError }: Ap
     return503OnClosing: false, // requests in flight still get their response
     // Routes validate ids; the default of 100 would report a long id as an unknown path.
     routerOptions: { maxParamLength: 16_384 },
-    clientErrorHandler: clientErrorHandler(countError),
-    frameworkErrors: createErrorHandler(countError),
+    clientErrorHandler: clientErrorHandler(countError, headers),
+    frameworkErrors: (error, request, reply) => onError(error, request, reply.headers(headers)),
     schemaController: { compilersFactory: { buildSerializer: serializersOnDemand } },
   })
   app.setValidatorCompiler(compileValidator)

@@ -171,6 +171,14 @@ export const configSchema = {
     { description: 'origin that callers use, such as https://matte.example.com' },
     parseOrigin,
   ),
+  hstsMaxAgeSeconds: int('HSTS_MAX_AGE_SECONDS', {
+    description:
+      'seconds for which browsers call the host of an https PUBLIC_URL, on any port, by HTTPS alone ' +
+      '(Strict-Transport-Security); 0 makes them forget it',
+    default: 31_536_000,
+    min: 0,
+    max: 63_072_000,
+  }),
   ...databaseSettings,
   databasePoolMax: int('DATABASE_POOL_MAX', {
     description: 'maximum database connections of this process; docs/operations/scale.md adds them up',

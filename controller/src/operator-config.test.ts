@@ -11,3 +11,11 @@ describe('POD_SERVICE_ACCOUNTS', () => {
     expect(() => read('Models')).toThrow('"Models" is not a name of a service account')
   })
 })
+
+describe('POD_PRIORITY_CLASSES', () => {
+  it('rejects invalid names', () => {
+    const read = (names: string) => readOperatorConfig({ ...env, POD_PRIORITY_CLASSES: names }).podPriorityClasses
+    expect(read('serving, batch')).toEqual(['serving', 'batch'])
+    expect(() => read('serving;batch')).toThrow('"serving;batch" is not a name of a PriorityClass')
+  })
+})

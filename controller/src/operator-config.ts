@@ -46,6 +46,16 @@ export const operatorSchema = {
     },
     parseServiceAccounts,
   ),
+  podPriorityClasses: parsed<readonly string[]>(
+    'POD_PRIORITY_CLASSES',
+    {
+      default: [],
+      description:
+        'PriorityClasses that podPatch may name, separated by commas, such as serving; default: none, because pods ' +
+        'of a higher class evict others (docs/operator.md)',
+    },
+    parsePriorityClasses,
+  ),
   podUserIds: flag('POD_USER_IDS', {
     default: true,
     description:
@@ -93,11 +103,17 @@ const components = ['api', 'delete-pools', 'dispatcher', 'operator', 'setup', 't
 
 /** Parses comma-separated names. @throws Error if one is not a valid name */
 export function parseServiceAccounts(value: string): readonly string[] {
+  return parseNames(value, { of: 'a service account', such: 'models-reader,other-reader' })
+}
+
+function parsePriorityClasses(value: string): readonly string[] {
+  return parseNames(value, { of: 'a PriorityClass', such: 'serving,batch' })
+}
+
+function parseNames(value: string, { of, such }: { readonly of: string; readonly such: string }): readonly string[] {
   const names = value.split(',').map((name) => name.trim())
   const wrong = names.find((name) => name.length > 253 || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name))
-  if (wrong !== undefined) {
-    throw new Error(`"${wrong}" is not a name of a service account: write names such as models-reader,other-reader`)
-  }
+  if (wrong !== undefined) throw new Error(`"${wrong}" is not a name of ${of}: write names such as ${such}`)
   return [...new Set(names)]
 }
 

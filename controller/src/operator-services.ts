@@ -24,7 +24,11 @@ export async function buildServices(config: OperatorConfig): Promise<{ logger: L
     poolsConfigMap: config.poolsConfigMap,
     Stub: loadTriton(),
     plans: config.plans,
-    podPatch: { form: config.podPatch, serviceAccounts: config.podServiceAccounts },
+    podPatch: {
+      form: config.podPatch,
+      serviceAccounts: config.podServiceAccounts,
+      priorityClasses: config.podPriorityClasses,
+    },
     licences: config.modelsAllowedLicences,
     platform: { userIds: config.podUserIds, ipv6: config.podIpv6 },
     concurrentRollouts: config.concurrentRollouts,

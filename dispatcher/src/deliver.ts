@@ -8,8 +8,9 @@ import { currentTraceparent, inSpan } from '@matte/core/runtime/tracing'
 import { type RetryPolicy, retryDelayMs } from '@matte/core/webhook/backoff'
 import type { ClaimedDelivery } from '@matte/core/webhook/claim-deliveries'
 import { giveBackDelivery, type RecordedStatus, recordAttempt, setAsideDelivery } from '@matte/core/webhook/end-attempt'
+import { echoMask } from '@matte/core/webhook/endpoint/echoes'
 import { readDialledEndpoint } from '@matte/core/webhook/endpoint/endpoint-secret'
-import { maskEchoes, maskHeaders, type OwnHeaders } from '@matte/core/webhook/endpoint/own-headers'
+import { maskHeaders, type OwnHeaders } from '@matte/core/webhook/endpoint/own-headers'
 import { sampleHeader } from '@matte/core/webhook/sample-event'
 import { signatureHeaders } from '@matte/core/webhook/signature'
 import { getCallbackSecrets } from '@matte/core/workspace/callback-secret'
@@ -157,7 +158,7 @@ async function attempt(
 /** A receiver may repeat the owner's headers, as an echo server does; their values are not stored. */
 function maskAnswer(result: PostResult, ownHeaders: OwnHeaders): PostResult {
   const { responseBody, responseHeaders } = result
-  const mask = (text: string): string => maskEchoes(text, ownHeaders)
+  const mask = echoMask(ownHeaders)
   return {
     ...result,
     responseBody: responseBody && mask(responseBody),

@@ -1,3 +1,5 @@
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { startApi, type TestApi } from '../support/api.ts'
 import { givenWorkspace } from '../support/factories.ts'
@@ -75,6 +77,43 @@ describe('/api/remove', () => {
       (await fetch(`${api.url}/api/remove`, { method: 'POST', headers: { origin }, body: formOf({}) })).status
     await withDoor({}, async (api) => expect(await send(api)).toBe(403))
     await withDoor({ env: { CORS_ALLOWED_ORIGINS: origin } }, async (api) => expect(await send(api)).toBe(422))
+  })
+
+  /** Status of a GET with these headers; fetch would not send them. */
+  const statusFor = (api: TestApi, headers: Record<string, string>): Promise<[number, unknown]> =>
+    new Promise((resolve, reject) => {
+      const asking = request(`${api.url}/api/remove`, { headers }, async (answer) => {
+        resolve([answer.statusCode ?? 0, JSON.parse(await text(answer))])
+      })
+      asking.on('error', reject).end()
+    })
+  const refused = (words: string) => [403, { detail: expect.stringContaining(words) }]
+  const passed = [422, { detail: [expect.objectContaining({ loc: ['query', 'url'] })] }]
+
+  it('refuses what a page of another site causes a browser to send, except pages of allowed origins', async () => {
+    const origin = 'https://pages.example.com'
+    await withDoor({ env: { CORS_ALLOWED_ORIGINS: origin } }, async (api) => {
+      for (const site of ['cross-site', 'same-site', 'other'])
+        expect(await statusFor(api, { 'sec-fetch-site': site })).toEqual(refused('other sites'))
+      for (const site of ['none', 'same-origin'])
+        expect(await statusFor(api, { 'sec-fetch-site': site })).toEqual(passed)
+      expect(await statusFor(api, { 'sec-fetch-site': 'cross-site', origin })).toEqual(passed)
+    })
+    await withDoor({ env: { CORS_ALLOWED_ORIGINS: '*' } }, async (api) =>
+      expect(await statusFor(api, { 'sec-fetch-site': 'cross-site' })).toEqual(passed),
+    )
+  })
+
+  it('refuses a name that is not configured, which a page may have pointed at this address', async () => {
+    const env = { PUBLIC_URL: 'https://matte.example.com', DOORS_REMBG_HOSTS: 'matte, Matte.svc' }
+    await withDoor({ env }, async (api) => {
+      for (const host of ['rebound.example.org', 'matte.example.com.example.org:8080', 'a.localhost', ' '])
+        expect(await statusFor(api, { host })).toEqual(refused('DOORS_REMBG_HOSTS'))
+      for (const host of ['Matte.Example.com', 'matte.example.com:8080', 'matte', 'matte.svc:80', 'localhost:8080'])
+        expect(await statusFor(api, { host })).toEqual(passed)
+      for (const host of ['127.0.0.1:1', '[::1]:8080', '10.1.2.3'])
+        expect(await statusFor(api, { host })).toEqual(passed)
+    })
   })
 
   it('answers 422 as FastAPI does for missing and invalid fields', async () => {

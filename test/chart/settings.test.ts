@@ -42,7 +42,13 @@ const values = {
   },
   referral: { rewardCredits: 25, autoApprove: true },
   audit: { retentionDays: 90 },
-  api: { passwordHashesMax: 4, streamsMax: 200, webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
+  api: {
+    passwordHashesMax: 4,
+    streamsMax: 200,
+    webhookStreamsMax: 40,
+    webhookStreamKeptMinutes: 15,
+    hstsMaxAgeSeconds: 300,
+  },
   console: { enabled: false },
   dispatcher: { egressAddresses: ['203.0.113.7', '2001:db8::/64'] },
 }
@@ -81,7 +87,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   it('reach the API', () => {
     expect(readApi(api)).toMatchObject({
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
-      ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15 },
+      ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15, hstsMaxAgeSeconds: 300 },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       ...{ auditRetentionDays: 90, consoleEnabled: false, operatorToken: 'f'.repeat(64) },
       verificationMailsPerMinute: 30,
@@ -148,12 +154,17 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   })
 
   it('reach the operator, without credentials of the object store', async () => {
-    const operator = { concurrentRollouts: 5, podServiceAccounts: ['models-reader', 'other'] }
+    const operator = {
+      concurrentRollouts: 5,
+      podServiceAccounts: ['models-reader', 'other'],
+      podPriorityClasses: ['serving'],
+    }
     const changed = { controller: { podPatch: 'any' }, setUserIds: false, operator }
     const env = await renderEnv('operator', { ...values, ...changed })
     expect(readOperatorConfig(env)).toMatchObject({
       ...{ podPatch: 'any', podUserIds: false, concurrentRollouts: 5, databasePooler: 'transaction' },
       podServiceAccounts: ['models-reader', 'other'],
+      podPriorityClasses: ['serving'],
     })
     const unknown = Object.keys(env).filter((name) => !known(operatorSchema).includes(name))
     expect(unknown).toEqual(['MATTE_ENV'])

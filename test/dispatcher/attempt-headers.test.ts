@@ -101,6 +101,35 @@ describe('headers of the owner', () => {
     expect(JSON.stringify(attempt)).not.toContain('a-secret')
   })
 
+  it('that a receiver repeats in base64 or a URL are masked in the stored response', async () => {
+    const token = `Bearer ${secret}+/="x y"`
+    const receiver = await receiving((response, { headers }) => {
+      const echo = String(headers.authorization)
+      const texts = ['', 'a', 'ab'].map((before) => `${before}${echo} and more`)
+      response
+        .setHeader('x-echo', encodeURIComponent(echo))
+        .end(
+          JSON.stringify([
+            ...texts.flatMap((text) =>
+              (['base64', 'base64url'] as const).map((code) => Buffer.from(text).toString(code)),
+            ),
+            encodeURIComponent(echo),
+            new URLSearchParams({ echo }).toString(),
+          ]),
+        )
+    })
+    const { id } = await given(publicUrl, { Authorization: token })
+    const { attempt } = await attempted(id, onInternet(receiver))
+    expect(attempt.response_headers).toMatchObject({ 'x-echo': '••••' })
+    const echoes = JSON.parse(String(attempt.response_body)) as string[]
+    expect(echoes).toHaveLength(8)
+    for (const echo of echoes) {
+      expect(echo).toContain('••••')
+      const texts = [echo, decodeURIComponent(echo), ...echo.split('••••').map((part) => Buffer.from(part, 'base64'))]
+      for (const text of texts) expect(text.toString()).not.toMatch(/Bearer|secret|token|1234|x y/)
+    }
+  })
+
   it('that cannot be opened are a failed attempt, and nothing is sent', async () => {
     const receiver = await receiving()
     const { id } = await given(receiver.url)

@@ -84,14 +84,14 @@ describe('with an egress proxy', () => {
   })
 
   it.each([
-    ['a name with a private address', 'http://receiver.example/', [first, '10.0.0.7']],
-    ['a private address', 'http://169.254.169.254/latest', [first]],
-    ['a denied network', 'http://receiver.example/', ['198.41.0.4']],
-    ['a denied port', 'http://receiver.example:25/', [first]],
-  ])('never sends CONNECT for %s', async (_what, url, addresses) => {
+    ['a name with a private address', 'http://receiver.example/', [first, '10.0.0.7'], 'DNS_FAILED'],
+    ['a private address', 'http://169.254.169.254/latest', [first], 'TARGET_REFUSED'],
+    ['a name in a denied network', 'http://receiver.example/', ['198.41.0.4'], 'DNS_FAILED'],
+    ['a denied port', 'http://receiver.example:25/', [first], 'TARGET_REFUSED'],
+  ])('never sends CONNECT for %s', async (_what, url, addresses, error) => {
     const proxy = await given(startEgressProxy(() => 'silence'))
     const http = await client(proxy, { resolve: async () => addresses, deniedNetworks: ['198.41.0.0/24'] })
-    expect(await post(http, url)).toMatchObject({ error: 'TARGET_REFUSED', statusCode: null })
+    expect(await post(http, url)).toMatchObject({ error, statusCode: null })
     expect(proxy.asked).toEqual([])
   })
 

@@ -12,6 +12,8 @@ closeAfterEach()
 
 describe('the guard', () => {
   const refused = { error: 'TARGET_REFUSED', statusCode: null, responseBody: null }
+  /** As for a name that does not exist. */
+  const nameRefused = { ...refused, error: 'DNS_FAILED' }
 
   it.each([
     'http://127.0.0.1:PORT/',
@@ -49,7 +51,7 @@ describe('the guard', () => {
     const receiver = await given(startReceiver())
     const internet = internetOf(receiver)
     const http = await client({ ...internet, resolve: answering(answers).resolve })
-    expect(await post(http, 'http://receiver.example/')).toMatchObject(refused)
+    expect(await post(http, 'http://receiver.example/')).toMatchObject(nameRefused)
     expect(internet.dialled).toEqual([])
   })
 
@@ -68,7 +70,7 @@ describe('the guard', () => {
     const http = await client({ ...internetOf(receiver), ...answering([publicAddress], ['127.0.0.1']) })
     expect(await post(http, 'http://receiver.example/')).toMatchObject({ error: null })
     await until('the connection is closed', () => receiver.connections.size === 0)
-    expect(await post(http, 'http://receiver.example/')).toMatchObject(refused)
+    expect(await post(http, 'http://receiver.example/')).toMatchObject(nameRefused)
     expect(receiver.received).toHaveLength(1)
   })
 
@@ -85,7 +87,7 @@ describe('the guard', () => {
     const internet = internetOf(receiver)
     const http = await client({ ...internet, ...answering([publicAddress]), deniedNetworks: ['93.184.0.0/16'] })
     expect(await post(http, `http://${publicAddress}/`)).toMatchObject(refused)
-    expect(await post(http, 'http://receiver.example/')).toMatchObject(refused)
+    expect(await post(http, 'http://receiver.example/')).toMatchObject(nameRefused)
     expect(internet.dialled).toEqual([])
   })
 

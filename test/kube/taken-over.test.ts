@@ -12,6 +12,7 @@ import type { Deployment, KubeObject } from '@matte/controller/operator/kube/obj
 import { type TritonPool, tritonPools, withDefaults } from '@matte/controller/operator/pool/triton-pool'
 import {
   listedAccount,
+  listedPriorityClass,
   refusedByBoth,
   refusedByController,
   taken,
@@ -50,7 +51,9 @@ describe.skipIf(!cluster || findMissing('helm'))('a compromised operator', () =>
     await installPoolDefinition(cluster)
     const secretName = 'triton.pools.demo.models[0].source.s3.secretName=bucket'
     const accountName = `operator.podServiceAccounts={${listedAccount}}`
-    accounts = await createChartAccounts(cluster, namespace.name(), ['--set', secretName, '--set', accountName])
+    const className = `operator.podPriorityClasses={${listedPriorityClass}}`
+    const values = [secretName, accountName, className].flatMap((value) => ['--set', value])
+    accounts = await createChartAccounts(cluster, namespace.name(), values)
     operator = (await openAccounts(namespace, accounts)).operator
     const kube = namespace.kube()
     pool = await kube.create(tritonPools, {

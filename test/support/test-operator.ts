@@ -52,6 +52,8 @@ export type TestOperatorOptions = {
   readonly podPatch?: 'restricted' | 'any'
   /** Accounts that podPatch can name; default none. */
   readonly podServiceAccounts?: readonly string[]
+  /** PriorityClasses that podPatch can name; default none. */
+  readonly podPriorityClasses?: readonly string[]
   /** Release of operator and worker; without it they serve every pool of the namespace. */
   readonly release?: Release
   /** ConfigMap with pools that the operator applies. */
@@ -70,6 +72,7 @@ export async function startOperator({
   logger,
   podPatch = 'restricted',
   podServiceAccounts = [],
+  podPriorityClasses = [],
   release,
   poolsConfigMap,
   concurrentRollouts = 100,
@@ -83,7 +86,7 @@ export async function startOperator({
     operatorMode({
       ...common,
       plans: defaultPlans,
-      podPatch: { form: podPatch, serviceAccounts: podServiceAccounts },
+      podPatch: { form: podPatch, serviceAccounts: podServiceAccounts, priorityClasses: podPriorityClasses },
       poolsConfigMap,
       platform: { userIds: true, ipv6: false },
       concurrentRollouts,

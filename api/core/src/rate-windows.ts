@@ -20,8 +20,8 @@ export type RateWindow = {
 }
 
 /**
- * Counts requests of distinct subjects in one statement; the result order is arbitrary. Rejected requests do not
- * accumulate: the next call continues from the limit. If replicas pass different limits after a plan change, the
+ * Counts units, such as requests, of distinct subjects in one statement; the result order is arbitrary. Rejected ones
+ * do not accumulate: the next call continues from the limit. If replicas pass different limits after a plan change, the
  * greater one counts. Requests that wait for a row lock count in the row's current minute. A row more than a minute
  * ahead of the clock is reset. Rows are locked in subject order to avoid deadlocks.
  */

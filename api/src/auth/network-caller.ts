@@ -1,5 +1,5 @@
 // Callers of the rembg door, which knows no keys: clients in the configured networks act for one workspace.
-import { BlockList } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
@@ -17,6 +17,8 @@ type Settings = {
   readonly trustedProxyHops: number
   /** Origins of web pages that may call; `*` means any. */
   readonly origins: readonly string[]
+  /** Accepted names in a Host header, in lower case; addresses and `localhost` are always accepted. */
+  readonly hosts: readonly string[]
 }
 
 export function networkCallers(db: Db, { networks, workspaceId, ...settings }: Settings): NetworkCallers {
@@ -28,7 +30,8 @@ export function networkCallers(db: Db, { networks, workspaceId, ...settings }: S
   }
   return async ({ ip, headers }) => {
     refuseHidden(headers['x-forwarded-for'], settings.trustedProxyHops)
-    refusePages(headers.origin, settings.origins)
+    refusePages(headers, settings.origins)
+    refuseForeignNames(headers.host, settings.hosts)
     if (!isAllowed(ip)) {
       throw new MatteError('AUTH_FORBIDDEN', 'Your address is not in the networks that may use this path.')
     }
@@ -48,10 +51,29 @@ function refuseHidden(forwardedFor: string | string[] | undefined, trustedProxyH
   )
 }
 
-/** A browser in a network would send what any web page asks for. */
-function refusePages(origin: string | undefined, origins: readonly string[]): void {
-  if (origin === undefined || origins.includes('*') || origins.includes(origin)) return
-  throw new MatteError('AUTH_FORBIDDEN', 'Web pages of this origin may not use this path; see CORS_ALLOWED_ORIGINS.')
+/**
+ * A browser in a network would send what any web page asks for. It names the page's origin, except for a GET without
+ * CORS, such as an image or a link; with HTTPS it then says whether the page is of this origin (`Sec-Fetch-Site`).
+ */
+function refusePages(headers: FastifyRequest['headers'], origins: readonly string[]): void {
+  const { origin, 'sec-fetch-site': site = 'none' } = headers
+  if (origins.includes('*')) return
+  if (origin === undefined ? site === 'none' || site === 'same-origin' : origins.includes(origin)) return
+  const page = origin === undefined ? 'other sites' : 'this origin'
+  throw new MatteError('AUTH_FORBIDDEN', `Web pages of ${page} may not use this path; see CORS_ALLOWED_ORIGINS.`)
+}
+
+/**
+ * A web page whose own name suddenly leads to this address counts as one of this origin (DNS rebinding), so only names
+ * that no stranger can point here are accepted. Addresses and `localhost` are not looked up.
+ */
+function refuseForeignNames(host: string | undefined, hosts: readonly string[]): void {
+  const name = URL.parse(`http://${host}`)?.hostname ?? ''
+  if (name === 'localhost' || isIP(name.replace(/^\[|\]$/g, '')) !== 0 || hosts.includes(name)) return
+  throw new MatteError(
+    'AUTH_FORBIDDEN',
+    'Call this path by the host of PUBLIC_URL, by an address, or by a name in DOORS_REMBG_HOSTS.',
+  )
 }
 
 /** An IPv4 network also matches its addresses in IPv4-mapped IPv6 form. */

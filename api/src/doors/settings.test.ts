@@ -17,7 +17,9 @@ describe('settings of the doors', () => {
   })
 
   it('name networks, workspace and models of the door without keys', () => {
-    expect(read({ ...open, DOORS_REMBG_MODELS: '{"u2net":"matte-u2net"}' })).toMatchObject({
+    const more = { DOORS_REMBG_MODELS: '{"u2net":"matte-u2net"}', DOORS_REMBG_HOSTS: 'Cut.example.com matte' }
+    expect(read({ ...open, ...more })).toMatchObject({
+      doorsRembgHosts: ['cut.example.com', 'matte'],
       doorsRembg: true,
       doorsRembgNetworks: ['10.0.0.0/8', 'fd00::/8'],
       doorsRembgWorkspace: workspace,
@@ -33,6 +35,8 @@ describe('settings of the doors', () => {
   )
 
   it.each([
+    ['DOORS_REMBG_HOSTS', 'matte:8080', 'matte:8080 is none'],
+    ['DOORS_REMBG_HOSTS', 'https://matte', 'without scheme and port'],
     ['DOORS_REMBG_NETWORKS', '', 'name the networks of your clients'],
     ['DOORS_REMBG_NETWORKS', '0.0.0.0/0', 'must not hold 0.0.0.0/0'],
     ['DOORS_REMBG_NETWORKS', '10.0.0.0/8,::/0', 'must not hold ::/0'],

@@ -27,6 +27,16 @@ export const doorSettings = {
     { description: 'id of the workspace that owns and pays the tasks of /api/remove', default: undefined },
     parseWorkspace,
   ),
+  doorsRembgHosts: parsed<readonly string[]>(
+    'DOORS_REMBG_HOSTS',
+    {
+      description:
+        'host names, without port, by which clients call /api/remove, separated by commas or spaces; the host of ' +
+        'PUBLIC_URL, localhost and addresses always count',
+      default: [],
+    },
+    parseHosts,
+  ),
   doorsRembgModels: json<RembgModelTable>(
     'DOORS_REMBG_MODELS',
     {
@@ -60,6 +70,15 @@ function isWide(network: string): boolean {
   if (!address.includes(':')) return Number(length) < prefixMin.ipv4
   if (/^f[cd][0-9a-f]{2}:/.test(address)) return Number(length) < 7 // unique local
   return Number(length) < prefixMin.ipv6 || address.startsWith('::ffff:')
+}
+
+function parseHosts(value: string): readonly string[] {
+  const names = value.split(/[\s,]+/).filter((name) => name !== '')
+  return names.map((name) => {
+    const lower = name.toLowerCase()
+    if (URL.parse(`http://${lower}`)?.hostname === lower) return lower
+    throw new Error(`must hold host names without scheme and port, such as matte.example.com; ${name} is none`)
+  })
 }
 
 function parseWorkspace(value: string): string {

@@ -7,17 +7,17 @@ import { errorPageOf } from '../site/docs-routes.ts'
 
 /** Responds to requests that Node could not parse. They have no reply object, so this writes to the socket. */
 export const clientErrorHandler =
-  (count: (code: ErrorCode) => void) =>
+  (count: (code: ErrorCode) => void, headers: Readonly<Record<string, string>>) =>
   (error: Error & { code?: string }, socket: Socket): void => {
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy()
       return
     }
     count('INVALID_PARAMS')
-    socket.end(answerTo(error))
+    socket.end(answerTo(error, headers))
   }
 
-function answerTo(error: { readonly code?: string }): string {
+function answerTo(error: { readonly code?: string }, headers: Readonly<Record<string, string>>): string {
   const id = randomUUID()
   const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const large = error.code === 'HPE_HEADER_OVERFLOW'
@@ -31,6 +31,7 @@ function answerTo(error: { readonly code?: string }): string {
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${id}`,
     `Link: <${errorPageOf('INVALID_PARAMS')}>; rel="help"`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
   ]
   return `${head.join('\r\n')}\r\n\r\n${body}`

@@ -17,8 +17,8 @@ export type RateVerdict = {
 }
 
 export type RateLimiter = {
-  /** Counts one request with at most one statement, none while the window is full. */
-  take(subject: string, limit: number): Promise<RateVerdict>
+  /** Counts `units`, one by default, with at most one statement, none while the window is full. */
+  take(subject: string, limit: number, units?: number): Promise<RateVerdict>
   /** The refusal from the cache; undefined when the database has to be asked. */
   refusal(subject: string, limit: number): RateVerdict | undefined
 }
@@ -45,10 +45,10 @@ export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>)
 
   return {
     refusal,
-    take: async (subject, limit) => {
+    take: async (subject, limit, units = 1) => {
       const refused = refusal(subject, limit)
       if (refused !== undefined) return refused
-      const { number, window, askedAtMs } = await count({ subject, limit })
+      const { number, window, askedAtMs } = await count({ subject, limit, units })
       const { used, resetsAt, resetsInMs } = window
       if (used >= limit) full.set(subject, { limit, resetsAt, endsAtMs: askedAtMs + resetsInMs })
       const remaining = Math.max(0, limit - number)
@@ -59,14 +59,17 @@ export function rateLimiter(db: Db, { monotonicMs }: Pick<Clock, 'monotonicMs'>)
 
 const toSeconds = (ms: number): number => Math.min(60, Math.max(1, Math.ceil(ms / 1_000)))
 
-type Waiting = { limit: number; readonly answers: PromiseWithResolvers<Counted>[] }
+type Waiting = { limit: number; units: number; readonly answers: Waiter[] }
+/** `number`: its last unit, counted from the first of the statement. */
+type Waiter = { readonly number: number; readonly answer: PromiseWithResolvers<Counted> }
 type Counted = {
+  /** Position of the last unit in the window. */
   readonly number: number
   readonly window: RateWindow
   readonly askedAtMs: number
 }
 
-type Asked = { readonly subject: string; readonly limit: number }
+type Asked = { readonly subject: string; readonly limit: number; readonly units: number }
 
 export function batchedCount(db: Db, monotonicMs: Clock['monotonicMs']): (asked: Asked) => Promise<Counted> {
   let waiting = new Map<string, Waiting>() // bounded by admission.ts
@@ -88,22 +91,22 @@ export function batchedCount(db: Db, monotonicMs: Clock['monotonicMs']): (asked:
     // Taken before the query, so the cached window ends early rather than late.
     const askedAtMs = monotonicMs()
     try {
-      const requests = Array.from(asked, ([subject, { limit, answers }]) => ({ subject, limit, count: answers.length }))
+      const requests = Array.from(asked, ([subject, { limit, units }]) => ({ subject, limit, count: units }))
       for (const window of await countRequests(db, requests)) {
-        const answers = asked.get(window.subject)?.answers ?? []
-        answers.forEach((answer, index) => {
-          answer.resolve({ number: window.used - answers.length + 1 + index, window, askedAtMs })
-        })
+        const { units = 0, answers = [] } = asked.get(window.subject) ?? {}
+        const before = window.used - units
+        for (const { number, answer } of answers) answer.resolve({ number: before + number, window, askedAtMs })
       }
     } catch (error) {
-      for (const { answers } of asked.values()) for (const answer of answers) answer.reject(error)
+      for (const { answers } of asked.values()) for (const { answer } of answers) answer.reject(error)
     }
   }
 
-  return function count({ subject, limit }) {
-    const entry = waiting.get(subject) ?? { limit, answers: [] }
+  return function count({ subject, limit, units }) {
+    const entry = waiting.get(subject) ?? { limit, units: 0, answers: [] }
     const answer = Promise.withResolvers<Counted>()
-    entry.answers.push(answer)
+    entry.units += units
+    entry.answers.push({ number: entry.units, answer })
     entry.limit = Math.max(entry.limit, limit)
     waiting.set(subject, entry)
     if (!asking) void askUntilNoneWaits()

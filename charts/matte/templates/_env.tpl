@@ -204,11 +204,15 @@
 {{- with .Values.doors.removebg }}
 - { name: DOORS_REMOVEBG, value: {{ .enabled | quote }} }
 {{- end }}
+{{- $service := include "matte.fullname" . }}
+{{- $inNamespace := printf "%s.%s" $service .Release.Namespace }}
+{{- $inCluster := list $service $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) }}
 {{- with .Values.doors.rembg }}
 - { name: DOORS_REMBG, value: {{ .enabled | quote }} }
 {{- if .enabled }}
 - { name: DOORS_REMBG_NETWORKS, value: {{ join "," .networks | quote }} }
 - { name: DOORS_REMBG_WORKSPACE, value: {{ .workspace | quote }} }
+- { name: DOORS_REMBG_HOSTS, value: {{ concat $inCluster .hosts | join "," | quote }} }
 {{- with .models }}
 - { name: DOORS_REMBG_MODELS, value: {{ toJson . | quote }} }
 {{- end }}

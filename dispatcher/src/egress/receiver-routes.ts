@@ -44,7 +44,8 @@ export function receiverRoutes(options: RouteOptions): ReceiverRoutes {
   const checkedAddresses = async (host: string): Promise<readonly string[]> => {
     const addresses = isIP(host) === 0 ? await resolved(resolve, host) : [host]
     if (addresses.every(isPublicAddress)) return addresses
-    throw new AttemptFailure('TARGET_REFUSED', new Error(`${host} is ${addresses.slice(0, 8).join(' ')}`))
+    // As if the name did not exist: the record must not tell which names the operator's name server knows.
+    throw new AttemptFailure('DNS_FAILED', new Error(`${host} is ${addresses.slice(0, 8).join(' ')}`))
   }
   const proxied = proxy && { proxy, takes: isPublicAddress }
   const common = { connectTimeoutMs: timeoutMs, dial, ca, proxied }

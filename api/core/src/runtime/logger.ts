@@ -13,6 +13,16 @@ const redacted = [
   'err.base',
 ]
 
+/** Fields of PostgreSQL's errors that repeat values of rows; `log_error_verbosity = terse` omits them too. */
+const aboutRows = ['detail', 'hint', 'internalQuery', 'where'] as const
+
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const shown = pino.stdSerializers.err(error)
+  for (const name of aboutRows) delete shown[name]
+  return shown
+}
+
 /** Logs one JSON object per line: constant messages, variables as fields with fixed names such as `task_id`. */
 export function createLogger(process: string, level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
@@ -20,6 +30,7 @@ export function createLogger(process: string, level: string, destination?: Desti
     base: { process },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: serializeError },
     redact: { paths: redacted, censor: '***' },
     mixin: () => {
       const span = trace.getActiveSpan()?.spanContext()

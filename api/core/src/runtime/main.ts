@@ -14,6 +14,7 @@ type ProcessOptions = {
 const lingerMs = 1_000
 
 export async function runServices({ logger, services, stopWithinMs }: ProcessOptions): Promise<void> {
+  logUnhandled(logger)
   const started: Service[] = []
   let stopping = false
   const signalled = untilSignal().finally(() => {
@@ -60,6 +61,14 @@ export async function runServices({ logger, services, stopWithinMs }: ProcessOpt
   logger.info({ stopped_ms: stoppedMs }, 'process stopped')
   // A socket to a dead machine would keep the event loop alive for 15 minutes.
   setTimeout(() => process.exit(), lingerMs).unref()
+}
+
+/** Node would print the error with all its fields, and PostgreSQL's repeat values of rows. */
+function logUnhandled(logger: Logger): void {
+  process.once('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'process failed')
+    process.exit(1)
+  })
 }
 
 function untilSignal(): Promise<string> {

@@ -39,6 +39,10 @@ export const resultPrefix = ({ id, createdAt }: { id: string; createdAt: Date })
 /** ZIP of colours and matte beside a result, under the same prefix. */
 export const partsKey = (key: string): string => key.replace(/\.\w+$/, '.zip')
 
+/** Preview of a result. Below the prefix of its task, wherever the result is, so retention deletes both. */
+export const previewKey = (task: { id: string; createdAt: Date; resultKey: string }): string =>
+  `${resultPrefix(task)}${task.resultKey.replace(/^.*\//, '').replace(/\.\w+$/, '')}.preview.webp`
+
 export const resultFileName = (taskId: string, format: ResultFormat): string => `${taskId}.${extensions[format]}`
 
 export function parseResultKey(key: string): { taskId: string; format: ResultFormat } | undefined {

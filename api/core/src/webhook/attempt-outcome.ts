@@ -1,7 +1,8 @@
 /** Why an attempt failed; shown to the endpoint's owner. Addresses and resolver messages are only logged. */
 export const attemptErrors = [
-  /** The target is not a public address, uses a denied port, or has an invalid URL. */
+  /** The URL is invalid, or names a denied port or an address that is not public. */
   'TARGET_REFUSED',
+  /** The name has no address, or one that is not public; the two are not distinguished. */
   'DNS_FAILED',
   'CONNECT_FAILED',
   'TLS_FAILED',

@@ -2,14 +2,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
-import type { Bucket } from '@matte/core/storage/bucket'
-import { resultFileName } from '@matte/core/storage/object-key'
+import { previewKey, resultFileName } from '@matte/core/storage/object-key'
 import { listTaskEvents } from '@matte/core/task/list-task-events'
 import { findTask, type TaskRow, taskNotFound } from '@matte/core/task/task-queries'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
-import { previewMaker, previewSidePx } from '../../preview/preview-maker.ts'
+import { limitPreviews, previewMegapixelsPerMinute } from '../../limit/limit-requests.ts'
+import type { RateLimiter } from '../../limit/rate-limiter.ts'
+import { type PreviewedResult, type PreviewStore, previewMaker, previewSidePx } from '../../preview/preview-maker.ts'
 import {
   downloadSchema,
   taskChangeSchema,
@@ -24,7 +25,12 @@ import type { TaskStreams } from '../../stream/task-streams.ts'
 import { isUuid } from '../../uuid.ts'
 import { findTaskIn } from '../shared/tasks.ts'
 
-type ImageDeps = { readonly db: Db; readonly bucket: Pick<Bucket, 'get'>; readonly links: ResultLinks }
+type ImageDeps = {
+  readonly db: Db
+  readonly bucket: PreviewStore
+  readonly links: ResultLinks
+  readonly limiter: RateLimiter
+}
 
 /** A person who scrolls sees some ten tiles a second for a short while. */
 const previewsPerMinute = 600
@@ -71,7 +77,8 @@ const previewSchema = {
   description:
     `A WebP of at most ${previewSidePx} pixels a side, for pages that show many results. Responds CONFLICT while there ` +
     'is no result, and for results of more than 64 MiB. Previews do not count against the requests of the plan: a ' +
-    `workspace may get ${previewsPerMinute} a minute.`,
+    `workspace may get ${previewsPerMinute} a minute. The first preview of a result is made from it and then stored; ` +
+    `a workspace may have previews made of results of ${previewMegapixelsPerMinute} megapixels a minute.`,
   tags,
   params,
   response: {
@@ -83,9 +90,11 @@ const previewSchema = {
   },
 }
 
-export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { db, bucket, links }) => {
+export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, deps) => {
+  const { db, bucket, links, limiter } = deps
   const { exists } = findTaskIn(db)
-  const previews = previewMaker(bucket)
+  const onNotStored = (err: unknown, object_key: string) => app.log.warn({ err, object_key }, 'preview not stored')
+  const previews = previewMaker({ bucket, onNotStored })
   const config = { access: { roles }, exists }
 
   app.get(
@@ -129,17 +138,25 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { d
     { schema: previewSchema, config: previewConfig },
     async (request, reply) => {
       const { taskId } = request.params
-      const task = isUuid(taskId) ? await findTask(db, request.caller.workspaceId, taskId) : undefined
+      const { workspaceId } = request.caller
+      const task = isUuid(taskId) ? await findTask(db, workspaceId, taskId) : undefined
       if (task === undefined) throw taskNotFound()
-      const { result_key: key, result_size_bytes: size, status } = task
-      if (key === null || size === null) throw noResult(status)
+      const result = toPreviewed(task)
+      const pay = (): Promise<void> => limitPreviews(limiter, workspaceId, (task.width ?? 0) * (task.height ?? 0))
       const gone = new AbortController()
       reply.raw.once('close', () => gone.abort())
-      const preview = await request.awaitStore(() => previews.make({ key, sizeBytes: Number(size) }, gone.signal))
+      const preview = await request.awaitStore(() => previews.read(result, { signal: gone.signal, pay }))
       // A result never changes.
       return reply.headers({ 'content-type': 'image/webp', 'cache-control': previewCaching }).send(preview)
     },
   )
+}
+
+/** @throws MatteError CONFLICT while there is no result */
+function toPreviewed(task: TaskRow): PreviewedResult {
+  const { id, workspace_id: workspaceId, created_at: createdAt, result_key: key, result_size_bytes: size } = task
+  if (key === null || size === null) throw noResult(task.status)
+  return { workspaceId, key, sizeBytes: Number(size), previewKey: previewKey({ id, createdAt, resultKey: key }) }
 }
 
 const previewCaching = 'private, max-age=86400, immutable'

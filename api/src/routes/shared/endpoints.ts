@@ -132,7 +132,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
       workspaceId: request.caller.workspaceId,
       maker: makerOf(request as FastifyRequest),
       targetUrl,
-      url: await readTarget(targetUrl, deps),
+      url: readTarget(targetUrl, deps),
       eventTypes,
       description: description || null,
       headers,
@@ -162,7 +162,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
       db,
       { workspaceId: caller.workspaceId, id: params.webhookId },
       {
-        target: targetUrl == null ? undefined : { targetUrl, url: await readTarget(targetUrl, deps) },
+        target: targetUrl == null ? undefined : { targetUrl, url: readTarget(targetUrl, deps) },
         eventTypes: eventTypes ?? undefined,
         status: status ?? undefined,
         description: description === '' ? null : (description ?? undefined),
@@ -222,9 +222,9 @@ async function findOwn(db: Db, workspaceId: string, id: string): Promise<Endpoin
 }
 
 /** @throws MatteError INVALID_PARAMS when the target must not be called */
-async function readTarget(targetUrl: string, { settings, deniedNetworks }: EndpointDeps): Promise<URL> {
+function readTarget(targetUrl: string, { settings, deniedNetworks }: EndpointDeps): URL {
   const { allowedTargets } = settings.current()
-  const issue = await findTargetIssue('/body/targetUrl', targetUrl, { allowedTargets, deniedNetworks })
+  const issue = findTargetIssue('/body/targetUrl', targetUrl, { allowedTargets, deniedNetworks })
   if (issue === undefined) return new URL(targetUrl)
   throw invalidParams([issue])
 }

@@ -161,12 +161,11 @@ async function findIssues(
   { models, settings, deniedNetworks }: TaskRequestDeps,
 ): Promise<Issue[]> {
   const { allowedTargets } = settings.current()
-  const valid = models.validNames()
-  const target =
+  const names = await models.validNames()
+  const targetIssue =
     callbackUrl === null
       ? undefined
       : findTargetIssue('/body/callbackUrl', callbackUrl, { allowedTargets, deniedNetworks })
-  const [names, targetIssue] = await Promise.all([valid, target])
   const modelIssue = names.includes(modelVersion)
     ? undefined
     : { path: '/body/modelVersion', message: `must be one of ${names.join(', ')}` }
@@ -180,10 +179,10 @@ function findRegionIssue(output: RequestedOutput | null): Issue | undefined {
 }
 
 /** Checks a webhook target; `path` locates it in the request. */
-export async function findTargetIssue(path: string, url: string, policy: TargetPolicy): Promise<Issue | undefined> {
+export function findTargetIssue(path: string, url: string, policy: TargetPolicy): Issue | undefined {
   // The URL parser would drop or encode these, but the text is stored and returned unchanged.
   if (/[\p{Cc}\s]/u.test(url)) return { path, message: 'must not hold spaces or control characters' }
-  const verdict = await checkTargetUrl(url, policy)
+  const verdict = checkTargetUrl(url, policy)
   return 'refusal' in verdict ? { path, message: verdict.refusal } : undefined
 }
 

@@ -1171,7 +1171,7 @@ export interface paths {
         };
         /**
          * Get a small picture of the result
-         * @description A WebP of at most 320 pixels a side, for pages that show many results. Responds CONFLICT while there is no result, and for results of more than 64 MiB. Previews do not count against the requests of the plan: a workspace may get 600 a minute.
+         * @description A WebP of at most 320 pixels a side, for pages that show many results. Responds CONFLICT while there is no result, and for results of more than 64 MiB. Previews do not count against the requests of the plan: a workspace may get 600 a minute. The first preview of a result is made from it and then stored; a workspace may have previews made of results of 2000 megapixels a minute.
          *
          *     For all members.
          */

@@ -57,11 +57,11 @@ export const reasons = {
   },
   PodPatchRefused: {
     means:
-      'The podPatch asks for more than this install allows: a service account that is not listed, a Secret, ' +
-      'the node, or rights beyond Pod Security restricted.',
+      'The podPatch asks for more than this install allows: a service account or PriorityClass that is not ' +
+      'listed, a Secret, the node, or rights beyond Pod Security restricted.',
     act:
-      'Remove the fields from spec.podPatch, or ask the administrator of the operator to add the account to ' +
-      'operator.podServiceAccounts or to set POD_PATCH=any.',
+      'Remove the fields from spec.podPatch, or ask the administrator of the operator to add the name to ' +
+      'operator.podServiceAccounts or operator.podPriorityClasses, or to set POD_PATCH=any.',
   },
   ChangeRefused: {
     means:

@@ -58,7 +58,7 @@ describe('a refused step', () => {
     written = []
     memory = newMemory(pool)
     calls = []
-    podPatch = { form: 'restricted', serviceAccounts: [] }
+    podPatch = { form: 'restricted', serviceAccounts: [], priorityClasses: [] }
     Object.assign(pool.spec, { models: [] })
     refused = new Map()
     slow = new Map()
@@ -172,14 +172,15 @@ describe('a refused step', () => {
       { reason: 'PodPatchRefused', message: expect.stringContaining('spec.hostNetwork') },
     ])
     expect(calls).toEqual(['apply status'])
-    podPatch = { form: 'any', serviceAccounts: [] }
+    podPatch = { form: 'any', serviceAccounts: [], priorityClasses: [] }
     await carryOut(['createDeployment', 'status'], 10_000)
     expect(memory.refusals.size).toBe(0)
     expect(calls).toEqual(['create Deployment', 'apply status'])
   })
 
-  it('refuses pods with a service account until the install lists it', async () => {
-    const spec = { serviceAccountName: 'models-reader', automountServiceAccountToken: false, hostNetwork: true }
+  it('refuses pods with a service account or PriorityClass until the install lists it', async () => {
+    const names = { serviceAccountName: 'models-reader', priorityClassName: 'serving' }
+    const spec = { ...names, automountServiceAccountToken: false, hostNetwork: true }
     const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
     deployment.spec.template = { metadata: {}, spec: { ...spec, securityContext, containers: [] } }
     await carryOut(['createDeployment', 'status'])
@@ -188,15 +189,16 @@ describe('a refused step', () => {
         reason: 'PodPatchRefused',
         message:
           'podPatch sets spec.hostNetwork; the service account "models-reader" is not allowed: add it to ' +
-          'operator.podServiceAccounts',
+          'operator.podServiceAccounts; the PriorityClass "serving" is not allowed: add it to ' +
+          'operator.podPriorityClasses',
       },
     ])
-    podPatch = { form: 'restricted', serviceAccounts: ['models-reader'] }
+    podPatch = { form: 'restricted', serviceAccounts: ['models-reader'], priorityClasses: ['serving'] }
     deployment.spec.template.spec = { ...spec, hostNetwork: false, securityContext, containers: [] }
     await carryOut(['createDeployment', 'status'], 10_000)
     expect(memory.refusals.size).toBe(0)
     expect(calls).toEqual(['create Deployment', 'apply status'])
-    podPatch = { form: 'restricted', serviceAccounts: [] }
+    podPatch = { form: 'restricted', serviceAccounts: [], priorityClasses: [] }
     await carryOut(['up', 'createDeployment', 'status'], 20_000)
     expect(calls).toEqual(['apply scale', 'apply status'])
   })

@@ -95,7 +95,7 @@ function given(seen: Seen, gone: readonly string[] = []) {
     events: { record: () => undefined },
     metrics: createScaleMetrics(new Registry()),
     records: noRecords,
-    podPatch: { form: 'any', serviceAccounts: [] },
+    podPatch: { form: 'any', serviceAccounts: [], priorityClasses: [] },
     logger: pino({ level: 'silent' }),
     memories: new Map(),
     term: () => term,

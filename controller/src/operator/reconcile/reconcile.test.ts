@@ -65,7 +65,7 @@ function given({ writing = () => undefined, refused = [], concurrentRollouts = 2
       events: { record: () => undefined },
       metrics,
       records,
-      podPatch: { form: 'restricted', serviceAccounts: [] },
+      podPatch: { form: 'restricted', serviceAccounts: [], priorityClasses: [] },
       logger: pino({ level: 'silent' }),
       memories,
       turns,

@@ -10,8 +10,9 @@ const ofVolume = (source: Patch): Patch => ofSpec({ volumes: [{ name: 'v', ...so
 const secured = (securityContext: Patch): Patch => ofContainer({ securityContext })
 const env = (valueFrom: Patch): Patch => ofContainer({ env: [{ name: 'A', valueFrom }] })
 
-/** An allowed service account. */
+/** An allowed service account, and an allowed PriorityClass. */
 export const listedAccount = 'models-reader'
+export const listedPriorityClass = 'serving'
 
 /** Name, patch, and the path that the operator reports. */
 export const refusedByBoth: readonly Row[] = [
@@ -88,6 +89,8 @@ export const refusedByController: readonly Row[] = [
   ['the service account of the API', ofSpec({ serviceAccountName: 'matte-api' }), 'spec.serviceAccountName'],
   ['the service account of the operator', ofSpec({ serviceAccountName: 'matte-operator' }), 'spec.serviceAccountName'],
   ['a part of a listed name', ofSpec({ serviceAccountName: 'models' }), 'spec.serviceAccountName'],
+  ['a PriorityClass of the system', ofSpec({ priorityClassName: 'system-node-critical' }), 'spec.priorityClassName'],
+  ['a PriorityClass that is not listed', ofSpec({ priorityClassName: 'serving-first' }), 'spec.priorityClassName'],
   // The definition drops a null of a declared field; an older one keeps it.
   ['its token by default', ofSpec({ automountServiceAccountToken: null }), 'spec.automountServiceAccountToken'],
   [
@@ -154,7 +157,7 @@ export const taken: readonly (readonly [what: string, patch: Patch])[] = [
   [
     'scheduling',
     ofSpec({
-      priorityClassName: 'high',
+      priorityClassName: listedPriorityClass,
       runtimeClassName: 'nvidia',
       schedulerName: 'batch',
       nodeSelector: { a: 'b' },

@@ -23,7 +23,7 @@ describe('a platform that assigns user ids', () => {
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     })
-    const allowed = { ownSecret: secretOf(pool.spec), serviceAccounts: [] }
+    const allowed = { ownSecret: secretOf(pool.spec), serviceAccounts: [], priorityClasses: [] }
     expect(findRefusedFields(buildPodTemplate(pool) as unknown as JsonObject, allowed)).toEqual([])
   })
 

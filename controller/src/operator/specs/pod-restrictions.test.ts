@@ -1,19 +1,29 @@
 import { describe, expect, it } from 'vitest'
 import { type PoolSpecInput, type TritonPool, withDefaults } from '../pool/triton-pool.ts'
-import { listedAccount, refusedByBoth, refusedByController, taken } from './bad-patches.fixtures.ts'
+import {
+  listedAccount,
+  listedPriorityClass,
+  refusedByBoth,
+  refusedByController,
+  taken,
+} from './bad-patches.fixtures.ts'
 import type { JsonObject } from './json.ts'
 import { findRefusedFields } from './pod-restrictions.ts'
 import { buildPodTemplate, secretOf } from './pod-template.ts'
 
+type Lists = Readonly<Record<'serviceAccounts' | 'priorityClasses', readonly string[]>>
+
 const model = { name: 'u2netp', modelVersion: 'u2netp', source: { imagePath: '/models' } }
 const fromS3 = { ...model, source: { s3: { prefix: 's3://models/all', secretName: 'bucket' } } }
 
-function refusedIn(more: Partial<PoolSpecInput>, serviceAccounts = [listedAccount]): readonly string[] {
+const lists: Lists = { serviceAccounts: [listedAccount], priorityClasses: [listedPriorityClass] }
+
+function refusedIn(more: Partial<PoolSpecInput>, allowed = lists): readonly string[] {
   const spec = withDefaults({ models: [model], ...more })
   const pool = { apiVersion: 'matte.dev/v1alpha1', kind: 'TritonPool', metadata: { name: 'p' }, spec } as TritonPool
   return findRefusedFields(buildPodTemplate(pool) as unknown as JsonObject, {
     ownSecret: secretOf(spec),
-    serviceAccounts,
+    ...allowed,
   })
 }
 
@@ -51,8 +61,15 @@ describe('the pods of a pool', () => {
 
   it('may name no service account by default, not even default', () => {
     for (const serviceAccountName of [listedAccount, 'default']) {
-      expect(refusedIn({ podPatch: { spec: { serviceAccountName } } }, [])).toEqual(['spec.serviceAccountName'])
+      const none = { ...lists, serviceAccounts: [] }
+      expect(refusedIn({ podPatch: { spec: { serviceAccountName } } }, none)).toEqual(['spec.serviceAccountName'])
     }
+  })
+
+  it('may name no PriorityClass by default', () => {
+    const none = { ...lists, priorityClasses: [] }
+    const podPatch = { spec: { priorityClassName: listedPriorityClass } }
+    expect(refusedIn({ podPatch }, none)).toEqual(['spec.priorityClassName'])
   })
 
   it('may name the Secret of their models and no other', () => {

@@ -1,6 +1,7 @@
-// Restrictions of a pool's pods unless the install allows more: Pod Security `restricted`, listed service accounts, and
-// no Secret except that of its models. Checks the patched pod template against known fields; new fields of Kubernetes
-// are refused until listed here. The rules of the definition (pool/spec/pod-patch.ts) reject most of it earlier.
+// Restrictions of a pool's pods unless the install allows more: Pod Security `restricted`, listed service accounts and
+// PriorityClasses, and no Secret except that of its models. Checks the patched pod template against known fields; new
+// fields of Kubernetes are refused until listed here. The rules of the definition (pool/spec/pod-patch.ts) reject most
+// of it earlier.
 
 import { judgeLicences, type LicencePolicy } from '@matte/core/model/licence-policy'
 import { KubeError } from '../kube/client.ts'
@@ -145,15 +146,16 @@ const podSecurity = both(
   required('runAsNonRoot', 'seccompProfile'),
 )
 
-const podSpec = ({ ownSecret, serviceAccounts }: Allowed): Judge =>
+const podSpec = ({ ownSecret, serviceAccounts, priorityClasses }: Allowed): Judge =>
   both(
     members({
       ...named('activeDeadlineSeconds affinity dnsConfig dnsPolicy enableServiceLinks hostAliases hostname'),
-      ...named('hostnameOverride imagePullSecrets nodeSelector os preemptionPolicy priorityClassName readinessGates'),
+      ...named('hostnameOverride imagePullSecrets nodeSelector os preemptionPolicy readinessGates'),
       ...named('resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates'),
       ...named('setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations'),
       ...named('topologySpreadConstraints'),
       serviceAccountName: only(...serviceAccounts),
+      priorityClassName: only(...priorityClasses),
       automountServiceAccountToken: only(false),
       hostNetwork: only(false),
       hostPID: only(false),
@@ -173,9 +175,14 @@ const annotations: Judge = (value, path) =>
 type Allowed = {
   readonly ownSecret: string | undefined
   readonly serviceAccounts: readonly string[]
+  readonly priorityClasses: readonly string[]
 }
 
-export const serviceAccountPath = 'spec.serviceAccountName'
+/** Fields whose values the install lists. */
+const listed = {
+  serviceAccountName: { what: 'service account', setting: 'operator.podServiceAccounts' },
+  priorityClassName: { what: 'PriorityClass', setting: 'operator.podPriorityClasses' },
+} as const
 
 export function findRefusedFields(template: JsonObject, allowed: Allowed): readonly string[] {
   const { metadata = null, spec = null } = template
@@ -192,19 +199,21 @@ export function refusePods({ podPatch, licences }: Limits, pool: TritonPool, obj
   const { spec } = object as KubeObject & { readonly spec?: { readonly template?: Json } }
   const template = spec?.template ?? null
   if (!isObject(template)) return
-  const { serviceAccounts } = podPatch
-  const fields = findRefusedFields(template, { ownSecret: secretOf(pool.spec), serviceAccounts })
+  const { serviceAccounts, priorityClasses } = podPatch
+  const fields = findRefusedFields(template, { ownSecret: secretOf(pool.spec), serviceAccounts, priorityClasses })
   if (fields.length > 0) throw new KubeError(422, 'PodPatchRefused', messageOf(fields, template))
 }
 
 function messageOf(fields: readonly string[], { spec = null }: JsonObject): string {
-  const others = fields.filter((field) => field !== serviceAccountPath)
-  const said = others.length > 0 ? [`podPatch sets ${others.join(', ')}`] : []
-  if (others.length < fields.length) {
-    const name = JSON.stringify(isObject(spec) ? spec.serviceAccountName : null)
-    said.push(`the service account ${name} is not allowed: add it to operator.podServiceAccounts`)
-  }
-  return said.join('; ')
+  const byList = Object.entries(listed).filter(([name]) => fields.includes(`spec.${name}`))
+  const others = fields.filter((field) => !byList.some(([name]) => field === `spec.${name}`))
+  return [
+    ...(others.length > 0 ? [`podPatch sets ${others.join(', ')}`] : []),
+    ...byList.map(([name, { what, setting }]) => {
+      const value = JSON.stringify(isObject(spec) ? spec[name] : null)
+      return `the ${what} ${value} is not allowed: add it to ${setting}`
+    }),
+  ].join('; ')
 }
 
 function refuseLicences(policy: LicencePolicy, { spec }: TritonPool): void {

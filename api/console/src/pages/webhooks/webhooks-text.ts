@@ -100,7 +100,7 @@ export const webhooksText = defineText({
     redelivering: 'The delivery is on its way.',
     attemptErrors: {
       TARGET_REFUSED: 'the address is private or denied',
-      DNS_FAILED: 'the host name was not found',
+      DNS_FAILED: 'the host name has no public address',
       CONNECT_FAILED: 'no connection',
       TLS_FAILED: 'the TLS handshake failed',
       TIMEOUT: 'no answer in time',
@@ -212,7 +212,7 @@ export const webhooksText = defineText({
     redelivering: 'Die Zustellung ist unterwegs.',
     attemptErrors: {
       TARGET_REFUSED: 'Die Adresse ist privat oder gesperrt',
-      DNS_FAILED: 'Der Hostname wurde nicht gefunden',
+      DNS_FAILED: 'Der Hostname hat keine öffentliche Adresse',
       CONNECT_FAILED: 'Keine Verbindung',
       TLS_FAILED: 'Der TLS-Handshake ist fehlgeschlagen',
       TIMEOUT: 'Keine Antwort in der Zeit',

@@ -10,8 +10,6 @@ export const headerNameLengthMax = 64
 export const headerValueLengthMax = 1_024
 /** Shorter values are masked completely: four of their characters would be too many. */
 const shownFromLength = 16
-/** Shorter values appear in responses by chance. */
-const echoLengthMin = 8
 
 export type OwnHeaders = Readonly<Record<string, string>>
 /** Null removes a header. */
@@ -57,20 +55,12 @@ export function mergeHeaders(current: OwnHeaders, changes: HeaderChanges): OwnHe
   return Object.fromEntries(merged.values())
 }
 
-const maskText = '••••'
+export const maskText = '••••'
 const maskValue = (value: string): string =>
   value.length < shownFromLength ? maskText : `${maskText}${value.slice(-4)}`
 
 export const maskHeaders = (headers: OwnHeaders): OwnHeaders =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, maskValue(value)]))
-
-/** Masks values that a receiver repeats in its response, as they are or within JSON. A longer one may hold another. */
-export const maskEchoes = (text: string, headers: OwnHeaders): string =>
-  Object.values(headers)
-    .filter((value) => value.length >= echoLengthMin)
-    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
-    .toSorted((one, other) => other.length - one.length)
-    .reduce((masked, value) => masked.replaceAll(value, maskText), text)
 
 /** Columns of `webhook_endpoint`. */
 export type StoredHeaders = { readonly sealed: string | null; readonly masked: OwnHeaders | null }

@@ -1,8 +1,7 @@
-// Checks the target URL of a webhook after the WHATWG parser has normalised it. Creation uses
-// `checkTargetUrl`; delivery applies the same rules, and the addresses are checked again on connect.
+// Checks the target URL of a webhook after the WHATWG parser has normalised it. Creation uses `checkTargetUrl`.
+// Delivery applies the same rules, looks the name up, and checks the addresses on connect.
 import { isIP } from 'node:net'
 import { isDialable } from './address.ts'
-import { type Resolve, resolveName } from './resolve-name.ts'
 
 export type TargetPolicy = {
   /** The operator's exceptions, `host:port` or `host:*`. */
@@ -11,13 +10,11 @@ export type TargetPolicy = {
   readonly deniedNetworks: readonly string[]
 }
 
-/** A usable URL, or a refusal for the caller that reveals nothing about the resolver. */
+/** A usable URL, or a refusal for the caller. */
 type TargetVerdict = { readonly url: URL } | { readonly refusal: string }
 
 /** Many receivers and proxies reject longer URLs. */
 const urlLengthMax = 2_048
-/** A name that does not resolve in this time is accepted; delivery checks it again. */
-const resolveTimeoutMs = 1_000
 
 const notPublic = 'must have a public internet address as its host'
 
@@ -27,21 +24,15 @@ const deniedPorts: ReadonlySet<number> = new Set([
   27017,
 ])
 
-/** Checks a target before it is stored; at most 1 s. A name is rejected if any of its addresses is not public. */
-export async function checkTargetUrl(
-  text: string,
-  policy: TargetPolicy,
-  resolve: Resolve = resolveName,
-): Promise<TargetVerdict> {
+/**
+ * Checks a target before it is stored. Names are not looked up: the answer would tell which names the operator's name
+ * server knows. Delivery looks them up and checks the addresses.
+ */
+export function checkTargetUrl(text: string, policy: TargetPolicy): TargetVerdict {
   const target = parseTarget(text)
   if ('refusal' in target || isAllowedTarget(target.url, policy.allowedTargets)) return target
   const refusal = refusePublicTarget(target.url, policy.deniedNetworks)
-  if (refusal !== undefined) return { refusal }
-  const host = hostOf(target.url)
-  if (isIP(host) !== 0) return target
-  const addresses = await resolve(host, resolveTimeoutMs).catch(() => [])
-  const isPublic = addresses.every((address) => isDialable(address, policy.deniedNetworks))
-  return isPublic ? target : { refusal: notPublic }
+  return refusal === undefined ? target : { refusal }
 }
 
 /** Checks that no setting waives: http or https, no credentials, bounded length. */

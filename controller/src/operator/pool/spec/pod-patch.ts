@@ -8,6 +8,7 @@ export type PodPatchForm = 'restricted' | 'any'
 export type PodPatchPolicy = {
   readonly form: PodPatchForm
   readonly serviceAccounts: readonly string[]
+  readonly priorityClasses: readonly string[]
 }
 
 type Rule = { readonly rule: string; readonly message: string }
@@ -135,9 +136,14 @@ const volume = open(
 const podSpec = open(
   'Patch of the pod spec.',
   {
-    // CEL cannot read settings, so the operator and the chart's admission policy check the name.
+    // CEL cannot read settings, so the operator and the chart's admission policy check the names.
     serviceAccountName: Type.String({
       description: 'A name that operator.podServiceAccounts of the chart (POD_SERVICE_ACCOUNTS) lists.',
+      maxLength: 253,
+      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    }),
+    priorityClassName: Type.String({
+      description: 'A name that operator.podPriorityClasses of the chart (POD_PRIORITY_CLASSES) lists.',
       maxLength: 253,
       pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
     }),
