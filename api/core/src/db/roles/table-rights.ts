@@ -31,7 +31,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   account_request: { api: all },
   api_key: { api: change },
   app_user: {
-    api: change,
+    api: all,
     dispatcher: {
       select: [
         ...([
