@@ -47,6 +47,7 @@ import { up as growth } from './0047-growth.ts'
 import { up as growthIndexes } from './0048-growth-indexes.ts'
 import { up as countTasks } from './0049-count-tasks.ts'
 import { up as functions } from './0050-functions.ts'
+import { up as disputes } from './0054-disputes.ts'
 import { up as unverifiedAccounts } from './0055-unverified-accounts.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
@@ -99,5 +100,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0048-growth-indexes': { up: growthIndexes },
   '0049-count-tasks': { up: countTasks },
   '0050-functions': { up: functions },
+  '0054-disputes': { up: disputes },
   '0055-unverified-accounts': { up: unverifiedAccounts },
 }
