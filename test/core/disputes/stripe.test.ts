@@ -18,7 +18,13 @@ let payments = 0
 
 const dispute = (status: string, more: object = {}) => ({
   ...{ id: `du_${payments}`, object: 'dispute', charge: 'ch_1', payment_intent: `pi_${payments}`, status },
-  ...{ reason: 'fraudulent', amount: 900, currency: 'usd', is_charge_refundable: status.startsWith('warning_'), ...more },
+  ...{
+    reason: 'fraudulent',
+    amount: 900,
+    currency: 'usd',
+    is_charge_refundable: status.startsWith('warning_'),
+    ...more,
+  },
 })
 
 /** A paid pack at Stripe, whose dispute has the status that `bank` sets. */

@@ -466,7 +466,7 @@ class UsageCredits(TypedDict):
     available: int
     """Can be spent now."""
     held: int
-    """Held for open tasks."""
+    """Held for open tasks and disputed payments."""
 
 
 class UsageModel(TypedDict):

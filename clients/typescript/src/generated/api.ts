@@ -1194,7 +1194,7 @@ export interface components {
             credits: {
                 /** @description Can be spent now. */
                 available: number;
-                /** @description Held for open tasks. */
+                /** @description Held for open tasks and disputed payments. */
                 held: number;
             } | null;
             /** @description This month by model, most tasks first. Tasks from before an upgrade to this field are missing. */

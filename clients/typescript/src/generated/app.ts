@@ -2678,7 +2678,7 @@ export interface components {
         CreditBalance: {
             /** @description Can be spent now. */
             available: number;
-            /** @description Held for open tasks. */
+            /** @description Held for open tasks and disputed payments. */
             held: number;
             /** @description Available and held. */
             total: number;
@@ -2785,7 +2785,7 @@ export interface components {
             granted: number;
             /** @description Can be spent until the lot ends. */
             available: number;
-            /** @description Held for open tasks. */
+            /** @description Held for open tasks and disputed payments. */
             held: number;
             /** @description Captured by tasks that succeeded. */
             spent: number;
@@ -3568,7 +3568,7 @@ export interface components {
         TeamCredits: {
             /** @description Can be spent now. */
             available: number;
-            /** @description Held for open tasks. */
+            /** @description Held for open tasks and disputed payments. */
             held: number;
             /** @description Available and held. */
             total: number;
@@ -5101,7 +5101,7 @@ export interface components {
             credits: {
                 /** @description Can be spent now. */
                 available: number;
-                /** @description Held for open tasks. */
+                /** @description Held for open tasks and disputed payments. */
                 held: number;
             } | null;
             /** @description This month by model, most tasks first. Tasks from before an upgrade to this field are missing. */
