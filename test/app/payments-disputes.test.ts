@@ -1,4 +1,4 @@
-// Disputes as people meet them: the sandbox's bank, what members see and are told, and what a webhook says.
+// Disputes by the sandbox's bank: views, notifications and webhooks.
 import { sweepParts } from '@matte/core/db/sweep'
 import { createEndpoint } from '@matte/core/webhook/endpoint/endpoint'
 import { notifyEvents } from '@matte/people/notification/make-notifications'

@@ -1,5 +1,6 @@
 // Chargebacks: what a disputed payment holds, a won dispute gives back, and a lost one takes, in any order of events.
 import { randomUUID } from 'node:crypto'
+import { readBalance } from '@matte/core/credit/balance'
 import { expireCredits } from '@matte/core/credit/expire-credits'
 import { settleHolds } from '@matte/core/credit/hold'
 import { findViolations } from '@matte/core/sample/invariants'
@@ -116,6 +117,7 @@ describe('the credits of a pack', () => {
     expect(await paid.lot()).toMatchObject({ available: 0, held: 100, disputed: 98 })
     await cancelTask(paid.db, paid.workspaceId, one.id)
     expect(await paid.lot()).toMatchObject({ available: 1, held: 99, disputed: 98 })
+    expect(await readBalance(paid.db, paid.workspaceId)).toMatchObject({ available: 0, held: 99 })
     await expect(newTask(paid)).rejects.toMatchObject({
       code: 'CREDITS_INSUFFICIENT',
     })
@@ -148,7 +150,7 @@ describe('the credits of a pack', () => {
     await expectBalanced(paid)
   })
 
-  it('of a workspace that was closed meanwhile come back to nobody', async () => {
+  it('of a workspace that was closed meanwhile are written off', async () => {
     const paid = await givenPaid(database.db)
     await paid.deliver(await paid.bank('open'))
     await paid.db.updateTable('workspace').set({ deleted_at: new Date() }).where('id', '=', paid.workspaceId).execute()

@@ -1,5 +1,5 @@
-// Credits of a disputed payment. While a dispute is open, the lot cannot be spent: what is available moves to `held`, and
-// credits that a task releases meanwhile follow. A won dispute releases them, a lost one moves them to `refunded`.
+// Credits of a disputed payment. While a dispute is open, the lot cannot be spent: available credits move to `held`,
+// and credits that a task releases meanwhile follow. A won dispute releases them, a lost one moves them to `refunded`.
 // The caller's transaction holds the workspace's lock.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
@@ -29,8 +29,8 @@ export async function holdDisputed(tx: Db, { workspaceId, lotId }: Lot): Promise
 }
 
 /**
- * Gives the held credits back. If the lot has expired meanwhile, they can be spent for a grace period, like credits that
- * a task releases.
+ * Gives the held credits back. If the lot has expired meanwhile, they can be spent for a grace period, like credits
+ * that a task releases.
  */
 export async function releaseDisputed(tx: Db, { workspaceId, lotId }: Lot): Promise<void> {
   const { disputed } = await tx

@@ -102,7 +102,7 @@ export async function isChanging(tx: Db, subscriptionId: string): Promise<boolea
 }
 
 /**
- * Why the latest period is paid for no more: its payment was fully refunded, or lost in a dispute. Undefined also if the
+ * How the payment of the latest period was returned: by a full refund, or by a lost dispute. Undefined also if the
  * provider has started a newer period.
  */
 export async function findPaidBack(

@@ -4,7 +4,7 @@ const spendable = '(l.expires_at is null or greatest(l.expires_at, l.grace_until
 const month = `date_trunc('month', now() at time zone 'utc')::date`
 
 const statements = [
-  // Chargebacks, one row per dispute at the provider. Of readings, the newest counts.
+  // Chargebacks, one row per dispute at the provider. The newest reading counts.
   `create table payment_dispute (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid not null references workspace (id),
@@ -27,7 +27,7 @@ const statements = [
   `create index payment_dispute_order on payment_dispute (order_id)`,
   `create index payment_dispute_check on payment_dispute (check_at) where check_at is not null`,
 
-  // What the disputes of an order amount to; see apply/settle-disputes.ts.
+  // Result of all disputes of an order; see apply/settle-disputes.ts.
   `alter table payment_order
      add column dispute text,
      add column dispute_credits integer not null default 0,
@@ -35,7 +35,7 @@ const statements = [
        check (dispute in ('open', 'won', 'lost') and dispute_credits >= 0) not valid`,
   `alter table subscription add column stopped_by_dispute boolean not null default false`,
 
-  // Part of held that a dispute holds. The lot cannot be spent unless it is null. Not validated: older rows are null.
+  // Part of held that a dispute holds. The lot cannot be spent unless it is null. Older rows pass the check.
   `alter table credit_lot
      add column disputed integer,
      add constraint credit_lot_disputed check (disputed between 0 and held) not valid`,

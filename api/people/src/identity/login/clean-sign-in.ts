@@ -1,4 +1,5 @@
-// Deletes expired rows of logins, sessions and tokens, and accounts that were never verified. Every replica runs it; each pass is bounded.
+// Deletes expired rows of logins, sessions and tokens, and accounts that were never verified. Every replica runs it;
+// each pass is bounded.
 import type { Db } from '@matte/core/db/database'
 import { type RawBuilder, sql } from 'kysely'
 import { deleteUnverified } from '../account/delete-unverified.ts'

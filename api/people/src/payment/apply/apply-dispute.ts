@@ -10,8 +10,10 @@ type DisputeRow = Selectable<Tables['payment_dispute']>
 
 type Reading = { readonly facts: DisputeFacts; readonly reading: number }
 
-/** Pause in hours between checks with the provider, in case the event of the decision is lost. A lost dispute is checked
- * again while tasks may release credits of the payment. */
+/**
+ * Pause in hours between checks with the provider, because the event of a decision may be lost. A lost dispute is
+ * checked again while tasks may release credits of the payment.
+ */
 const checkHours = 6
 
 /** An older reading changes nothing. The last event's reading starts after the last change, so the row converges. */

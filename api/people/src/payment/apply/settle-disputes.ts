@@ -1,5 +1,5 @@
-// Derives an order's dispute from all disputes of its payment, and moves the credits accordingly. Idempotent; the result
-// depends only on the disputes, not on the order in which they became known.
+// Derives an order's dispute from all disputes of its payment, and moves the credits accordingly. Idempotent: the
+// result depends on the disputes, and not on the order in which they became known.
 import { holdDisputed, releaseDisputed, returnTaken, takeDisputed } from '@matte/core/credit/disputed-credits'
 import { forfeitCredits } from '@matte/core/credit/expire-credits'
 import type { Db } from '@matte/core/db/database'
