@@ -300,10 +300,9 @@ export const sandboxDisputeRequest = Type.Object(
         '`open`: the bank withdraws the payment. `inquire`: it only asks, and can `open` later. `win`: the dispute or ' +
         'inquiry ends for the payment. `lose`: the payment is returned.',
     }),
-    outcome: Type.Optional(
-      nullableOneOf(['succeed', 'delay', 'duplicate', 'reorder'], {
-        description: 'Delivery of the events, as for payments; `succeed` by default.',
-      }),
+    outcome: withDefault(
+      nullableOneOf(['succeed', 'delay', 'duplicate', 'reorder'], { description: 'Delivery of the events.' }),
+      'succeed',
     ),
   },
   { examples: [{ action: 'open' }] },

@@ -6198,7 +6198,8 @@ export interface components {
              */
             action: "open" | "inquire" | "win" | "lose";
             /**
-             * @description Delivery of the events, as for payments; `succeed` by default.
+             * @description Delivery of the events.
+             * @default succeed
              * @enum {string|null}
              */
             outcome?: "succeed" | "delay" | "duplicate" | "reorder" | null;

@@ -135,7 +135,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   app.post('/api/v1/app/payments/sandbox/disputes/:orderId', disputeOptions, async (request) => {
     const order = await find(request)
     const { action, outcome } = request.body
-    await disputeSandbox(payments, { order, action, outcome: outcome ?? 'succeed' })
+    await disputeSandbox(payments, { order, action, outcome })
     nudge.delivery(order.id)
     return toOrderView(await find(request))
   })
