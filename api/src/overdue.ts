@@ -10,7 +10,7 @@ import { readMailAgeMs } from '@matte/people/mail/mail-queue'
 
 export const dueKinds = [
   ...(['tasks', 'claims', 'deliveries', 'mails', 'uploadRetention', 'objectRetention'] as const),
-  ...(['creditExpiry', 'taskRetention', 'orderChecks', 'subscriptionChecks', 'refunds'] as const),
+  ...(['creditExpiry', 'taskRetention', 'orderChecks', 'subscriptionChecks', 'refunds', 'disputeChecks'] as const),
 ] as const
 
 type DueKind = (typeof dueKinds)[number]
@@ -29,6 +29,7 @@ const limits: Readonly<Record<DueKind, { readonly lateAfterSeconds: number; read
   orderChecks: { lateAfterSeconds: 86_400, runbook: 'MattePaymentsOverdue' },
   subscriptionChecks: { lateAfterSeconds: 86_400, runbook: 'MattePaymentsOverdue' },
   refunds: { lateAfterSeconds: 86_400, runbook: 'MattePaymentsOverdue' },
+  disputeChecks: { lateAfterSeconds: 86_400, runbook: 'MattePaymentsOverdue' },
 }
 
 export type DueItem = {
@@ -49,7 +50,12 @@ const retentionKinds = {
   credits: 'creditExpiry',
   tasks: 'taskRetention',
 } as const
-const paymentKinds = { order: 'orderChecks', subscription: 'subscriptionChecks', refund: 'refunds' } as const
+const paymentKinds = {
+  order: 'orderChecks',
+  subscription: 'subscriptionChecks',
+  refund: 'refunds',
+  dispute: 'disputeChecks',
+} as const
 
 /** Every kind, also those with nothing due. */
 export async function readDueItems(db: Db, plans: Plans): Promise<DueItem[]> {

@@ -31,7 +31,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['POST /orders/{orderId}/cancel', 'POST /refunds', 'GET /refunds', 'GET /refunds/{refundId}'],
     ...['GET /invoices', 'GET /invoices/{invoiceId}', 'GET /invoices/{invoiceId}/pdf'],
     ...['GET /subscription', 'POST /subscription/change', 'POST /subscription/cancel', 'POST /subscription/resume'],
-    ...['POST /providers/{provider}/events', 'POST /sandbox/checkout/{orderId}'],
+    ...['POST /providers/{provider}/events', 'POST /sandbox/checkout/{orderId}', 'POST /sandbox/disputes/{orderId}'],
   ],
   notifications: [
     ...['GET /', 'GET /unread-count', 'POST /{notificationId}/read', 'POST /read-all'],

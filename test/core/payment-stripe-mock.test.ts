@@ -37,6 +37,7 @@ describe.skipIf(!hasMock)('stripe-mock accepts', () => {
     ['a question for a checkout', () => mocked().getOrder('cs_1')],
     ['a question for an invoice', () => mocked().read({ kind: 'invoice', id: 'in_1' })],
     ['a question for a refund', () => mocked().read({ kind: 'refund', id: 're_1' })],
+    ['a question for a dispute', () => mocked().read({ kind: 'dispute', id: 'du_1' })],
     ['a refund', () => mocked().refund({ refundId: 'r', paymentId: 'pi_1', amount: 1, currency: 'USD' })],
     // Its subscription has a third price, as during a planned downgrade.
     ['a change', () => mocked().changeSubscription({ subscriptionId: 'sub_1', from: pro, to: business, when: 'now' })],

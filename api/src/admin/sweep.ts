@@ -3,6 +3,7 @@ import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { openBucket } from '@matte/core/storage/bucket'
 import { setFaultAttempts } from '@matte/core/task/run/fault-injection'
 import { sweepTasks } from '@matte/core/task/run/sweep-tasks'
+import { deleteUnverified } from '@matte/people/identity/account/delete-unverified'
 import { type Command, type CommandDeps, CommandError, type Given, UsageError } from './command.ts'
 import { instant, required, requiredUuid, wholeNumber } from './options.ts'
 
@@ -11,14 +12,15 @@ const sweep: Command = {
   usage: '[--now TIME [--yes]]',
   summary:
     'process everything due by a time, now by default: unclaimed tasks, credits, unused uploads, old tasks, ' +
-    'notifications, mails, audit entries and records of pools, and objects if S3_* is set; a future time needs --yes in ' +
-    'production',
+    'notifications, mails, audit entries, records of pools, accounts never verified, and objects if S3_* is set; a ' +
+    'future time needs --yes in production',
   run: async (deps, given) => {
     const now = timeOf(given, deps)
     const { db, plans, store, maxQueueAgeMs, auditRetentionDays } = deps
     const bucket = store && openBucket({ ...store, internalEndpoint: store.endpoint, publicEndpoint: store.endpoint })
     try {
       const sweptTasks = await sweepParts({ ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }) }, { now })
+      const accounts = await sweepParts({ deleted: (pass) => deleteUnverified(db, pass) }, { now })
       const counts = countsOrThrow(await sweepRetention({ db, plans, bucket, auditRetentionDays }, { now }))
       return {
         now: now?.toISOString() ?? null,
@@ -30,6 +32,7 @@ const sweep: Command = {
         deletedNotifications: counts.notifications_deleted,
         deletedMails: counts.mails_deleted,
         deletedAuditEntries: counts.audit_entries_deleted,
+        deletedAccounts: countsOrThrow(accounts).deleted,
         deletedPoolRecords: counts.pool_records_deleted,
         deletedObjects: bucket === undefined ? null : counts.objects_deleted,
       }

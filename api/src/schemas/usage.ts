@@ -47,7 +47,7 @@ export const usageSchema = named(
     }),
     credits: nullable(
       Type.Object(
-        { available: count('Can be spent now.'), held: count('Held for open tasks.') },
+        { available: count('Can be spent now.'), held: count('Held for open tasks and disputed payments.') },
         { description: 'Null: the plan is not charged.' },
       ),
     ),

@@ -24,6 +24,12 @@ const eventFields: Samples = {
   'credits.expiration_warning': { credits: 40, expiry_date: later, message },
   'payment.succeeded': { order_id: 'o', amount: 1_999, currency: 'EUR', message },
   'payment.failed': { order_id: 'o', message: 'Your card was declined.' },
+  'payment.disputed': {
+    ...{ dispute_id: 'd', order_id: 'o', amount: 1_999, currency: 'EUR', credits: 80, reason: 'fraudulent', message },
+  },
+  'payment.dispute_closed': {
+    ...{ dispute_id: 'd', order_id: 'o', amount: 1_999, currency: 'EUR', credits: 80, outcome: 'lost', message },
+  },
   'refund.succeeded': { refund_id: 'r', order_id: 'o', amount: 1_500, currency: 'JPY', message },
   'subscription.updated': { plan: 'business', message },
   'subscription.canceled': { period_end: later, message },

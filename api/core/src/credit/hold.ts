@@ -68,8 +68,8 @@ const hasLimit = (workspaceId: string, userId: string | null) =>
 export const isHoldRefused = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'MT001'
 
-/** Grace period in hours for credits held before the lot's expiry and released after it. */
-const graceHours = 72
+/** Grace period in hours for credits held before the lot's expiry and released after it, by a task or a dispute. */
+export const graceHours = 72
 
 /** Settles the open holds of these runs of one workspace, each once; returns the number of credits. */
 export async function settleHolds(db: Db, runs: readonly TaskRun[], outcome: Settled): Promise<number> {

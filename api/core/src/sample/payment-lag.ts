@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-export const checkedPayments = ['order', 'subscription', 'refund'] as const
+export const checkedPayments = ['order', 'subscription', 'refund', 'dispute'] as const
 
 type Lag = { readonly what: (typeof checkedPayments)[number]; readonly seconds: number }
 
@@ -15,6 +15,7 @@ export async function readPaymentLag(db: Db): Promise<Lag[]> {
       from (values
         ('order', (select check_at from payment_order where check_at is not null order by check_at limit 1)),
         ('subscription', (select check_at from subscription where check_at is not null order by check_at limit 1)),
+        ('dispute', (select check_at from payment_dispute where check_at is not null order by check_at limit 1)),
         ('refund', (select min(created_at) from (
            select created_at from refund where check_at is not null order by check_at limit ${refundsMax}) r))
       ) as oldest (what, since)`.execute(db)

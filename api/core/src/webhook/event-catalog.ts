@@ -90,6 +90,34 @@ export const eventCatalog = {
     description: 'A payment has failed.',
     fields: { order_id: id('The order.'), message: message('Your payment has failed.') },
   },
+  'payment.disputed': {
+    description:
+      'The payer’s bank disputes a payment (a chargeback). The unspent credits of the payment are held, and a ' +
+      'subscription that it paid for does not renew until the dispute is decided.',
+    fields: {
+      dispute_id: id('The dispute.'),
+      order_id: id('The order that was paid.'),
+      amount,
+      currency,
+      credits: count('Credits that are held.', 100),
+      reason: text('The reason that the bank gives.', 'fraudulent'),
+      message: message('The payment is disputed.'),
+    },
+  },
+  'payment.dispute_closed': {
+    description:
+      'A dispute was decided. `won`: the held credits can be spent again. `lost`: the bank has returned the payment, ' +
+      'and the unspent credits were taken back.',
+    fields: {
+      dispute_id: id('The dispute.'),
+      order_id: id('The order that was paid.'),
+      amount,
+      currency,
+      credits: count('Credits that were taken back; 0 if won.', 0),
+      outcome: text('`won` or `lost`.', 'won'),
+      message: message('The dispute was decided for the payment.'),
+    },
+  },
   'refund.succeeded': {
     description: 'Money was returned.',
     fields: {

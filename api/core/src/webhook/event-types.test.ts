@@ -7,7 +7,7 @@ it('there is a pattern for each first word of an event', () => {
     ...['task.*', 'batch.*', 'credits.*', 'payment.*', 'refund.*', 'subscription.*', 'referral.*', 'team.*'],
     'security.*',
   ])
-  expect(eventTypes).toHaveLength(29)
+  expect(eventTypes).toHaveLength(31)
 })
 
 it.each([
@@ -30,6 +30,13 @@ it('names without a pattern are stored and shown as they are', () => {
 
 it('types select events by name and by pattern', () => {
   expect(eventsOf(['welcome', 'refund.*', 'payment.*'])).toEqual([
-    ...['payment.succeeded', 'payment.failed', 'refund.succeeded', 'welcome'],
+    ...[
+      'payment.succeeded',
+      'payment.failed',
+      'payment.disputed',
+      'payment.dispute_closed',
+      'refund.succeeded',
+      'welcome',
+    ],
   ])
 })

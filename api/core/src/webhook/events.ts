@@ -10,6 +10,8 @@ export const webhookEvents = [
   'credits.expiration_warning',
   'payment.succeeded',
   'payment.failed',
+  'payment.disputed',
+  'payment.dispute_closed',
   'refund.succeeded',
   'subscription.updated',
   'subscription.canceled',

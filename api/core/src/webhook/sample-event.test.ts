@@ -11,7 +11,7 @@ it('has the fields of each event in their order, with nil ids and example values
     const sample: Record<string, unknown> = JSON.parse(buildSampleEvent(event))
     expect(Object.keys(sample)).toEqual(bodySchemaOf(event).required)
     for (const [name, { example }] of Object.entries(eventCatalog[event].fields)) {
-      const isId = name === 'batch_job_id' || /^(task|order|refund)_id$/.test(name)
+      const isId = name === 'batch_job_id' || /^(task|order|refund|dispute)_id$/.test(name)
       expect([event, name, sample[name]]).toEqual([event, name, isId ? nilId : example])
     }
   }

@@ -46,6 +46,22 @@ export const englishEvents: EventTexts = {
     title: 'A payment failed',
     body: `${text(message)} Check your payment method, then try again.`.trim(),
   }),
+  'payment.disputed': ({ amount, currency, credits }, { money, counted }) => ({
+    title: 'A payment is disputed',
+    body:
+      `Your bank disputes a payment of ${money(amount, currency)}. Until it decides, ` +
+      `${counted(credits, 'unspent credit of the payment is', 'unspent credits of the payment are')} held and ` +
+      'subscriptions that it paid for do not renew. If you did not mean to dispute it, tell your bank.',
+  }),
+  'payment.dispute_closed': ({ amount, currency, credits, outcome }, { money, counted }) => ({
+    title: outcome === 'won' ? 'The dispute of a payment has ended' : 'A disputed payment was returned',
+    body:
+      outcome === 'won'
+        ? `The payment of ${money(amount, currency)} stands. Its credits can be spent again.`
+        : `Your bank has returned ${money(amount, currency)}. ` +
+          `${counted(credits, 'unspent credit of the payment was', 'unspent credits of the payment were')} taken back, ` +
+          'and a plan that the payment was for has ended.',
+  }),
   'refund.succeeded': ({ amount, currency }, { money }) => ({
     title: 'Your refund is on its way',
     body: `${money(amount, currency)} go back to your payment method. This can take some days.`,

@@ -70,6 +70,23 @@ export const germanEvents: EventTexts = {
       `${text(message) && `Der Zahlungsanbieter meldet: „${text(message)}“ `}Prüfen Sie Ihre Zahlungsart und versuchen ` +
       'Sie es dann erneut.',
   }),
+  'payment.disputed': ({ amount, currency, credits }, { money, counted }) => ({
+    title: 'Eine Zahlung wird angefochten',
+    body:
+      `Ihre Bank ficht eine Zahlung von ${money(amount, currency)} an. Gesperrt bis zur Entscheidung: ` +
+      `${counted(credits, 'nicht verbrauchter Credit', 'nicht verbrauchte Credits')} der Zahlung. ` +
+      'Ein damit bezahltes Abonnement verlängert sich nicht. War das ein Versehen, wenden Sie sich an Ihre Bank.',
+  }),
+  'payment.dispute_closed': ({ amount, currency, credits, outcome }, { money, counted }) => ({
+    title:
+      outcome === 'won' ? 'Die Anfechtung einer Zahlung ist beendet' : 'Eine angefochtene Zahlung wurde zurückgebucht',
+    body:
+      outcome === 'won'
+        ? `Die Zahlung von ${money(amount, currency)} bleibt bestehen. Ihre Credits sind wieder verfügbar.`
+        : `Ihre Bank hat ${money(amount, currency)} zurückgebucht. Abgezogen: ` +
+          `${counted(credits, 'nicht verbrauchter Credit', 'nicht verbrauchte Credits')} der Zahlung. Ein damit ` +
+          'bezahlter Tarif ist beendet.',
+  }),
   'refund.succeeded': ({ amount, currency }, { money }) => ({
     title: 'Ihre Erstattung ist unterwegs',
     body: `${money(amount, currency)} gehen zurück an Ihre Zahlungsart. Das kann einige Tage dauern.`,

@@ -35,6 +35,8 @@ export const eventRules: Readonly<Record<WebhookEvent, EventRule>> = {
   'credits.expiration_warning': money,
   'payment.succeeded': money,
   'payment.failed': money,
+  'payment.disputed': money,
+  'payment.dispute_closed': money,
   'refund.succeeded': money,
   'subscription.updated': money,
   'subscription.canceled': money,

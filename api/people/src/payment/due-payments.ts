@@ -4,18 +4,20 @@ import type { Db } from '@matte/core/db/database'
 import { idsAside, type SweepPass, sumEach } from '@matte/core/db/sweep'
 import { sql } from 'kysely'
 import { type ApplyContext, lockForApply, nextReading, timeOf } from './apply/apply-context.ts'
+import { nextCheck } from './apply/apply-dispute.ts'
 import { applyFacts } from './apply/apply-facts.ts'
 import { closeOrder, isOpen } from './apply/apply-order.ts'
 import { refundCheckSeconds } from './apply/insert-refund.ts'
 import { dayMs, graceDays, grantMonths, refreshPlan } from './apply/plan-in-force.ts'
+import { settleDisputes } from './apply/settle-disputes.ts'
 import { endDuplicateSubscription } from './duplicate-subscription.ts'
-import { findOwn } from './order-queries.ts'
+import { findOwn, type OrderRow } from './order-queries.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { Subject } from './provider/provider.ts'
 import { payRefund } from './refunds.ts'
 import { advanceSandboxPeriods, deliverSandboxEvents } from './sandbox.ts'
 import { findSubscriptionBy } from './subscription-queries.ts'
-import { endRefunded } from './subscriptions.ts'
+import { endRefunded, settleRenewals } from './subscriptions.ts'
 
 /** Retention of raw events; a later repetition is applied again, which changes nothing. */
 const keepEventsDays = 90
@@ -27,6 +29,7 @@ export const paymentParts = (deps: PaymentDeps) => ({
   subscriptions_checked: (pass: SweepPass) => checkSubscriptions(deps, pass),
   orders_checked: (pass: SweepPass) => checkOrders(deps, pass),
   refunds_checked: (pass: SweepPass) => checkRefunds(deps, pass),
+  disputes_checked: (pass: SweepPass) => checkDisputes(deps, pass),
   events_deleted: () => deleteOldEvents(deps),
 })
 
@@ -35,8 +38,11 @@ async function grantDueMonths(deps: PaymentDeps, pass: SweepPass): Promise<numbe
   const due = await deps.db
     .selectFrom('subscription_period as p')
     .innerJoin('subscription as s', 's.id', 'p.subscription_id')
+    .innerJoin('payment_order as o', 'o.id', 'p.order_id')
     .select(['p.order_id as id', 's.workspace_id as workspaceId'])
     .where('p.grant_at', '<=', now)
+    // A disputed payment grants its months once the dispute is won.
+    .where(sql<boolean>`coalesce(o.dispute, 'won') = 'won'`)
     .where(sql<boolean>`p.order_id <> all(${idsAside(pass)}::uuid[])`)
     .orderBy('p.grant_at')
     .limit(pass.limit ?? limitDefault)
@@ -73,7 +79,7 @@ const emptyIgnored = (db: Db) =>
 export const limitDefault = 50
 
 type Due = { readonly id: string; readonly workspaceId: string; readonly askedAt: Date | null }
-type Checked = 'subscription' | 'payment_order' | 'refund'
+type Checked = 'subscription' | 'payment_order' | 'refund' | 'payment_dispute'
 
 /** Pause before a row is checked again if `check_at` did not change. */
 const againSeconds = 60
@@ -102,8 +108,11 @@ export async function claimDue({ db, ...deps }: PaymentDeps, table: Checked, { i
   return numAffectedRows === 1n
 }
 
-export const setCheck = (db: Db, { table, id }: { table: 'payment_order' | 'refund'; id: string }, at: Date | null) =>
-  sql`update ${sql.table(table)} set check_at = ${at} where id = ${id}`.execute(db)
+export const setCheck = (
+  db: Db,
+  { table, id }: { table: Exclude<Checked, 'subscription'>; id: string },
+  at: Date | null,
+) => sql`update ${sql.table(table)} set check_at = ${at} where id = ${id}`.execute(db)
 
 export async function refreshFromProvider(deps: PaymentDeps, subject: Subject): Promise<void> {
   const reading = await nextReading(deps.db)
@@ -151,6 +160,39 @@ export async function checkRefunds(deps: PaymentDeps, pass: SweepPass): Promise<
   })
 }
 
+/** Asks about open disputes, and holds or takes credits that tasks have released since the last check. */
+export async function checkDisputes(deps: PaymentDeps, pass: SweepPass): Promise<number> {
+  const { db } = deps
+  return sumEach(await listDue(deps, 'payment_dispute', pass), pass, async (due) => {
+    if (!(await claimDue(deps, 'payment_dispute', due))) return 0
+    const { id, workspaceId } = due
+    const dispute = await db.selectFrom('payment_dispute').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    if (dispute.provider === deps.provider.name) {
+      await refreshFromProvider(deps, { kind: 'dispute', id: dispute.provider_id })
+    }
+    await db.transaction().execute(async (tx) => {
+      const context = await lockForApply(tx, deps, workspaceId)
+      const order = await findOwn(tx, 'payment_order', { workspaceId, id: dispute.order_id })
+      if (order === undefined) return
+      await settleDisputes(context, order)
+      const at = (await hasTasksInFlight(tx, order)) || order.dispute === 'open' ? nextCheck(context.now) : null
+      await setCheck(tx, { table: 'payment_dispute', id }, at)
+    })
+    return 1
+  })
+}
+
+/** Whether tasks hold credits of the order, which they may release. */
+async function hasTasksInFlight(tx: Db, { lot_id: lotId }: OrderRow): Promise<boolean> {
+  if (lotId === null) return false
+  const { held, disputed } = await tx
+    .selectFrom('credit_lot')
+    .select(['held', 'disputed'])
+    .where('id', '=', lotId)
+    .executeTakeFirstOrThrow()
+  return held > (disputed ?? 0)
+}
+
 export async function checkSubscriptions(deps: PaymentDeps, pass: SweepPass): Promise<number> {
   return sumEach(await listDue(deps, 'subscription', pass), pass, async (due) => {
     if (!(await claimDue(deps, 'subscription', due))) return 0
@@ -167,6 +209,7 @@ export async function checkSubscriptions(deps: PaymentDeps, pass: SweepPass): Pr
     })
     await endDuplicateSubscription(deps, { id, workspaceId })
     await endRefunded(deps, id)
+    await settleRenewals(deps, id)
     return 1
   })
 }

@@ -27,10 +27,14 @@ const subjects = [
   'subscription',
   'invoice',
   'refund',
+  'dispute',
   'order',
 ] as const satisfies readonly Subject['kind'][]
 const eventOutcomes = ['applied', 'ignored', 'repeated', 'refused', 'failed'] as const
-const outcomes = ['ordered', 'paid', 'declined', 'refunded', 'refund_failed'] as const
+const outcomes = [
+  ...(['ordered', 'paid', 'declined', 'refunded', 'refund_failed'] as const),
+  ...(['disputed', 'dispute_won', 'dispute_lost'] as const),
+] as const
 
 export const paymentMetrics = {
   events: counter({
@@ -44,7 +48,7 @@ export const paymentMetrics = {
   outcomes: counter({
     name: 'matte_payments_total',
     help:
-      'Orders created and paid, declined charges, and refunds paid or failed. An outcome counts twice if its ' +
+      'Orders created and paid, declined charges, refunds paid or failed, and disputes opened, won or lost. An outcome counts twice if its ' +
       'transaction is rolled back and repeated; invoices are the authoritative record.',
     labels: { outcome: outcomes },
     reader: 'product',

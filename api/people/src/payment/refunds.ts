@@ -7,6 +7,7 @@ import { applyFacts } from './apply/apply-facts.ts'
 import { failRefund } from './apply/apply-refund.ts'
 import { findAvailable, insertRefund, type RefundRow, refundableOf } from './apply/insert-refund.ts'
 import { creditsForRefund, refundableAmount } from './apply/refund-share.ts'
+import { refuseDisputed } from './dispute-queries.ts'
 import { findOwn, type OrderRow } from './order-queries.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import type { Facts } from './provider/provider.ts'
@@ -36,6 +37,7 @@ export async function createRefund(deps: PaymentDeps, refund: NewRefund): Promis
     const order = await findOwn(tx, 'payment_order', { workspaceId, id: orderId })
     if (order === undefined) throw new MatteError('NOT_FOUND', 'There is no such order.')
     refuseUnrefundable(deps, order)
+    refuseDisputed(order)
     if (refund.userId !== null) refuseLate(deps, order, context.now)
     await refuseChanging(tx, order)
     const left = await findAvailable(context, order)

@@ -5,8 +5,9 @@ import { type SweepPass, sumEach } from '@matte/core/db/sweep'
 import { MatteError } from '@matte/core/error'
 import { sql } from 'kysely'
 import { timeOf } from './apply/apply-context.ts'
-import { findOrderBy } from './order-queries.ts'
+import { findOrderBy, type OrderRow } from './order-queries.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import { type DisputeAction, dispute } from './provider/sandbox/sandbox-disputes.ts'
 import { advancePeriods, payCheckout } from './provider/sandbox/sandbox-life.ts'
 import { readCheckoutToken, signSandboxEvent } from './provider/sandbox/sandbox-signature.ts'
 import { checkoutId, readState, type SandboxOutcome } from './provider/sandbox/sandbox-state.ts'
@@ -25,6 +26,22 @@ export async function paySandbox(deps: PaymentDeps, { orderId, outcome, ...payer
   const { declineRenewals: declines, failRefunds: failsRefunds } = payer
   const sent = await payCheckout(deps.db, orderId, { outcome, declines, failsRefunds, now })
   if (sent === undefined) throw new MatteError('CONFLICT', 'This checkout is closed.')
+  const own = await listDueEvents(deps, { now, limit: sent.length, positions: sent })
+  for (const event of own) await deliver(deps, event, now).catch(() => undefined)
+}
+
+type Disputing = { readonly order: OrderRow; readonly action: DisputeAction; readonly outcome: SandboxOutcome }
+
+/** Opens or decides a dispute, as the payer's bank does. @throws MatteError CONFLICT */
+export async function disputeSandbox(deps: PaymentDeps, { order, action, outcome }: Disputing): Promise<void> {
+  const now = await timeOf(deps.db, deps)
+  const { payment_id: paymentId } = order
+  const sent = paymentId === null ? undefined : await dispute(deps.db, { paymentId, action, outcome, now })
+  if (sent === undefined) {
+    const opens = action === 'open' || action === 'inquire'
+    const what = opens ? 'The order is not paid, or its payment is disputed already.' : 'The payment is not disputed.'
+    throw new MatteError('CONFLICT', what)
+  }
   const own = await listDueEvents(deps, { now, limit: sent.length, positions: sent })
   for (const event of own) await deliver(deps, event, now).catch(() => undefined)
 }

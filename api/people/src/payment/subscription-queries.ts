@@ -1,6 +1,7 @@
 import type { Db } from '@matte/core/db/database'
 import type { Tables } from '@matte/core/db/tables/index'
 import { type Selectable, sql } from 'kysely'
+import { hasOpenDispute } from './dispute-queries.ts'
 import { findOrderBy } from './order-queries.ts'
 
 export type SubscriptionRow = Selectable<Tables['subscription']>
@@ -43,6 +44,8 @@ type ShownSubscription = {
   readonly periodStart: Date
   readonly periodEnd: Date
   readonly cancelAtPeriodEnd: boolean
+  /** A payment is disputed at present. */
+  readonly disputed: boolean
   /** Plan of the next period if it differs. */
   readonly nextPlan: string | null
   readonly endedAt: Date | null
@@ -61,6 +64,7 @@ export async function findSubscription(db: Db, workspaceId: string): Promise<Sho
     periodStart: row.period_start,
     periodEnd: row.period_end,
     cancelAtPeriodEnd: row.cancel_at_period_end,
+    disputed: await hasOpenDispute(db, row.id),
     nextPlan: row.plan === plan || row.cancel_at_period_end || row.status === 'canceled' ? null : row.plan,
     endedAt: row.ended_at,
   }
@@ -97,12 +101,23 @@ export async function isChanging(tx: Db, subscriptionId: string): Promise<boolea
   return changing
 }
 
-/** Whether the latest period was fully refunded. False if the provider has started a newer period. */
-export async function isFullyRefunded(
+/**
+ * How the payment of the latest period was returned: by a full refund, or by a lost dispute. Undefined also if the
+ * provider has started a newer period.
+ */
+export async function findPaidBack(
   db: Db,
   { status, period_start }: Pick<SubscriptionRow, 'status' | 'period_start'>,
   { order_id, ends_at }: Pick<PeriodRow, 'order_id' | 'ends_at'>,
-): Promise<boolean> {
-  if (status === 'active' && period_start >= ends_at) return false
-  return (await findOrderBy(db, 'id', order_id))?.status === 'refunded'
+): Promise<'refunded' | 'lost' | undefined> {
+  if (status === 'active' && period_start >= ends_at) return undefined
+  const order = await findOrderBy(db, 'id', order_id)
+  if (order?.status === 'refunded') return 'refunded'
+  return order?.dispute === 'lost' ? 'lost' : undefined
+}
+
+/** Whether renewals must be stopped for an open dispute, or resumed after it. */
+export async function hasRenewalToChange(db: Db, subscription: SubscriptionRow): Promise<boolean> {
+  const { id, cancel_at_period_end: isStopped, stopped_by_dispute: byDispute } = subscription
+  return (await hasOpenDispute(db, id)) ? !isStopped : byDispute
 }

@@ -1,5 +1,6 @@
 // Changes go to the provider first. If the process dies before the local change, the provider's event repeats it.
 import { randomUUID } from 'node:crypto'
+import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createOnce, type OnceRequest } from '@matte/core/idempotency/create-once'
 import { sql } from 'kysely'
@@ -7,6 +8,7 @@ import { lockForApply, nextReading, timeOf } from './apply/apply-context.ts'
 import { applyFacts } from './apply/apply-facts.ts'
 import { recordFailure } from './apply/apply-order.ts'
 import { announceNext } from './apply/apply-subscription.ts'
+import { hasOpenDispute, refuseDisputedSubscription } from './dispute-queries.ts'
 import { findOrderBy } from './order-queries.ts'
 import { findPrice } from './orders.ts'
 import type { PaymentDeps } from './payment-deps.ts'
@@ -14,8 +16,9 @@ import type { Change, Facts, PricedPlan } from './provider/provider.ts'
 import { ChargeFailed, ProviderRefused } from './provider/provider-errors.ts'
 import {
   findLatestPeriod,
+  findPaidBack,
   findSubscriptionBy,
-  isFullyRefunded,
+  hasRenewalToChange,
   listUnended,
   type PeriodRow,
   type SubscriptionRow,
@@ -40,6 +43,7 @@ export async function changeSubscription(deps: PaymentDeps, wanted: Wanted): Pro
   const when = changeTiming({ from, to }, subscription)
   const { id, provider_id: subscriptionId } = subscription
   await atProvider(deps, subscription, async (reading) => {
+    await refuseDisputedSubscription(deps.db, id)
     // Checked under the claim, which keeps refunds out.
     if (when === 'now') await refuseRefunded(deps, subscription)
     const facts = await chargeOrRecordFailure(deps, subscription, { subscriptionId, from, to, when })
@@ -138,13 +142,25 @@ export async function cancelSubscription(deps: PaymentDeps, workspaceId: string)
   const subscription = await requireSubscription(deps, workspaceId)
   const { provider_id: id, cancel_at_period_end: isCanceled } = subscription
   const isOver = await isUncollected(deps, subscription)
+  if (isCanceled && !isOver && subscription.stopped_by_dispute) return keepStopped(deps, subscription)
   if (isCanceled && !isOver) throw new MatteError('CONFLICT', 'The subscription is already canceled.')
   await atProvider(deps, subscription, async (reading) => {
     const { provider } = deps
     const ends = isOver && !(await isCollected(deps, id))
     const facts = await (ends ? provider.endSubscription(id) : provider.cancelSubscription(id))
-    await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+    await deps.db.transaction().execute(async (tx) => {
+      await applyFacts(tx, deps, { facts, reading })
+      await setStoppedByDispute(tx, subscription.id, false)
+    })
   })
+}
+
+/** Renewals that a dispute has stopped do not resume after it. */
+const keepStopped = (deps: PaymentDeps, subscription: SubscriptionRow): Promise<void> =>
+  atProvider(deps, subscription, () => setStoppedByDispute(deps.db, subscription.id, false))
+
+async function setStoppedByDispute(db: Db, id: string, stopped_by_dispute: boolean): Promise<void> {
+  await db.updateTable('subscription').set({ stopped_by_dispute }).where('id', '=', id).execute()
 }
 
 /** The event of a payment may be pending; a subscription that was just paid must not end. */
@@ -175,13 +191,51 @@ export const endAtProvider = (deps: PaymentDeps, subscription: SubscriptionRow):
 export async function resumeSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {
   const subscription = await requireSubscription(deps, workspaceId)
   if (!subscription.cancel_at_period_end) throw new MatteError('CONFLICT', 'The subscription is not canceled.')
-  await atProvider(deps, subscription, async (reading) => {
-    const facts = await deps.provider.resumeSubscription(subscription.provider_id)
+  await refuseDisputedSubscription(deps.db, subscription.id)
+  await resumeAtProvider(deps, subscription)
+}
+
+const resumeAtProvider = (deps: PaymentDeps, { id, provider_id }: SubscriptionRow): Promise<void> =>
+  atProvider(deps, { id }, async (reading) => {
+    const facts = await deps.provider.resumeSubscription(provider_id)
     await deps.db.transaction().execute(async (tx) => {
+      await setStoppedByDispute(tx, id, false)
       await applyFacts(tx, deps, { facts, reading })
-      await announceNext(tx, subscription.id)
+      await announceNext(tx, id)
     })
   })
+
+/**
+ * Stops the renewals at the provider while a payment is disputed, and resumes them once no dispute is open, unless a
+ * member has canceled too, the payment was lost or the workspace is deleted. The next check retries it.
+ * @throws ProviderUnavailable
+ */
+export async function settleRenewals(deps: PaymentDeps, subscriptionId: string): Promise<void> {
+  const { db, provider } = deps
+  const subscription = await findSubscriptionBy(db, 'id', subscriptionId)
+  if (subscription === undefined || subscription.ended_at !== null) return
+  if (subscription.provider !== provider.name || !(await hasRenewalToChange(db, subscription))) return
+  if (await hasOpenDispute(db, subscriptionId)) return stopRenewals(deps, subscription)
+  const { cancel_at_period_end: isStopped, workspace_id: workspaceId } = subscription
+  if (isStopped && !(await isDeleted(db, workspaceId))) return resumeAtProvider(deps, subscription)
+  await setStoppedByDispute(db, subscriptionId, false)
+}
+
+/** Noted before the request, so a process that dies after it leaves renewals that resume. */
+const stopRenewals = (deps: PaymentDeps, { id, provider_id }: SubscriptionRow): Promise<void> =>
+  atProvider(deps, { id }, async (reading) => {
+    await setStoppedByDispute(deps.db, id, true)
+    const facts = await deps.provider.cancelSubscription(provider_id)
+    await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
+  })
+
+async function isDeleted(db: Db, workspaceId: string): Promise<boolean> {
+  const workspace = await db
+    .selectFrom('workspace')
+    .select('deleted_at')
+    .where('id', '=', workspaceId)
+    .executeTakeFirstOrThrow()
+  return workspace.deleted_at !== null
 }
 
 /** Longer than a request to the provider; a claim of a dead process expires. */
@@ -190,7 +244,7 @@ const claimSeconds = 45
 /** Serializes changes of a subscription, so two changes are not both charged. */
 async function atProvider(
   deps: PaymentDeps,
-  { id }: SubscriptionRow,
+  { id }: Pick<SubscriptionRow, 'id'>,
   work: (reading: number) => Promise<void>,
 ): Promise<void> {
   const { db } = deps
@@ -213,13 +267,14 @@ async function atProvider(
   }
 }
 
-/** Ends a fully refunded subscription at the provider; the next check retries it. @throws ProviderUnavailable */
+/** Ends a subscription whose payment was refunded or lost; the next check retries it. @throws ProviderUnavailable */
 export async function endRefunded(deps: PaymentDeps, subscriptionId: string): Promise<void> {
   const subscription = await findSubscriptionBy(deps.db, 'id', subscriptionId)
   if (subscription === undefined || subscription.ended_at !== null) return
   const period = await findLatestPeriod(deps.db, subscriptionId)
   if (subscription.provider !== deps.provider.name || period === undefined) return
-  if (await isFullyRefunded(deps.db, subscription, period)) await endAtProvider(deps, subscription)
+  const how = await findPaidBack(deps.db, subscription, period)
+  if (how !== undefined) await endAtProvider(deps, subscription)
 }
 
 /** Like `endRefunded`; leaves failures to the dispatcher, which retries and reports them. */

@@ -11,7 +11,7 @@ export const balanceSchema = named(
   'CreditBalance',
   {
     available: count('Can be spent now.'),
-    held: count('Held for open tasks.'),
+    held: count('Held for open tasks and disputed payments.'),
     total: count('Available and held.'),
     expiringSoon: Type.Object({
       amount: count('Available credits that expire before that time.'),
@@ -70,7 +70,7 @@ export const lotSchema = named(
     }),
     granted: count('Sum of available, held, spent, expired, refunded and adjusted.'),
     available: count('Can be spent until the lot ends.'),
-    held: count('Held for open tasks.'),
+    held: count('Held for open tasks and disputed payments.'),
     spent: count('Captured by tasks that succeeded.'),
     expired: count('Not spent in time.'),
     refunded: count('Refunded.'),

@@ -2,7 +2,7 @@ import type { findOwn, OrderRow } from '@matte/people/payment/order-queries'
 import type { findSubscription } from '@matte/people/payment/subscription-queries'
 import { type Static, Type } from 'typebox'
 import { patterns } from '../../patterns.ts'
-import { named, nullable, oneOf, time, uuid, withDefault } from '../schema.ts'
+import { named, nullable, nullableOneOf, oneOf, time, uuid, withDefault } from '../schema.ts'
 
 const minor = (description: string) => Type.Integer({ minimum: 0, description })
 /** Negative when the provider credited the customer. */
@@ -84,6 +84,12 @@ export const orderSchema = named(
     interval: intervalOrNull(),
     checkoutUrl: nullable(Type.String({ description: 'Payment page; null when nothing is to be paid.' })),
     failure: nullable(Type.String({ description: 'Message of the provider for the latest failed charge.' })),
+    dispute: nullableOneOf(['open', 'won', 'lost'], {
+      description:
+        'Chargeback of the payment. `open`: its unspent credits are held, and its subscription does not renew. `won`: ' +
+        'they can be spent again. `lost`: the bank has returned the payment, and they were taken back.',
+    }),
+    disputedCredits: minor('Credits that an open dispute holds, or a lost one took. The others were spent before.'),
     createdAt: time(),
     paidAt: nullable(time()),
   },
@@ -102,6 +108,8 @@ export const orderSchema = named(
     interval: null,
     checkoutUrl: 'https://checkout.stripe.com/c/pay/cs_live_a1b2c3',
     failure: null,
+    dispute: null,
+    disputedCredits: 0,
     createdAt: '2026-11-22T09:30:00.000Z',
     paidAt: null,
   },
@@ -235,6 +243,11 @@ export const subscriptionSchema = named(
     periodStart: nullable(time()),
     periodEnd: nullable(time()),
     cancelAtPeriodEnd: Type.Boolean(),
+    disputed: Type.Boolean({
+      description:
+        'A payment of the subscription is disputed at its bank: nothing is charged, and it cannot change. Renewals ' +
+        'resume when the dispute is won, unless the subscription was canceled too.',
+    }),
     nextPlan: nullable(Type.String({ description: 'Plan of the next period if it differs.' })),
     endedAt: nullable(time()),
   },
@@ -246,6 +259,7 @@ export const subscriptionSchema = named(
     periodStart: '2026-11-22T09:31:00.000Z',
     periodEnd: '2026-12-22T09:31:00.000Z',
     cancelAtPeriodEnd: false,
+    disputed: false,
     nextPlan: null,
     endedAt: null,
   },
@@ -279,6 +293,21 @@ export const sandboxRequest = Type.Object(
   { examples: [{ outcome: 'succeed' }] },
 )
 
+export const sandboxDisputeRequest = Type.Object(
+  {
+    action: oneOf(['open', 'inquire', 'win', 'lose'], {
+      description:
+        '`open`: the bank withdraws the payment. `inquire`: it only asks, and can `open` later. `win`: the dispute or ' +
+        'inquiry ends for the payment. `lose`: the payment is returned.',
+    }),
+    outcome: withDefault(
+      nullableOneOf(['succeed', 'delay', 'duplicate', 'reorder'], { description: 'Delivery of the events.' }),
+      'succeed',
+    ),
+  },
+  { examples: [{ action: 'open' }] },
+)
+
 export const eventReceiptSchema = named(
   'EventReceipt',
   {
@@ -308,6 +337,8 @@ export const toOrderView = (order: OrderRow): Static<typeof orderSchema> => ({
   interval: order.billing_interval,
   checkoutUrl: order.status === 'pending' || order.status === 'failed' ? order.checkout_url : null,
   failure: order.failure,
+  dispute: order.dispute,
+  disputedCredits: order.dispute_credits,
   createdAt: order.created_at.toISOString(),
   paidAt: order.paid_at?.toISOString() ?? null,
 })
@@ -352,6 +383,7 @@ export const toSubscriptionView = (found: ShownSubscription, plan: string): Stat
   periodStart: found?.periodStart.toISOString() ?? null,
   periodEnd: found?.periodEnd.toISOString() ?? null,
   cancelAtPeriodEnd: found?.cancelAtPeriodEnd ?? false,
+  disputed: found?.disputed ?? false,
   nextPlan: found?.nextPlan ?? null,
   endedAt: found?.endedAt?.toISOString() ?? null,
 })

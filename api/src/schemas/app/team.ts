@@ -145,7 +145,7 @@ export const teamCreditsSchema = named(
   'TeamCredits',
   {
     available: count('Can be spent now.'),
-    held: count('Held for open tasks.'),
+    held: count('Held for open tasks and disputed payments.'),
     total: count('Available and held.'),
     period: Type.Object(
       { start: time(), end: time() },

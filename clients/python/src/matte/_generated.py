@@ -28,6 +28,8 @@ EventName = Literal[
     "credits.expiration_warning",
     "payment.succeeded",
     "payment.failed",
+    "payment.disputed",
+    "payment.dispute_closed",
     "refund.succeeded",
     "subscription.updated",
     "subscription.canceled",
@@ -63,6 +65,8 @@ DeliveredEventName = Literal[
     "credits.expiration_warning",
     "payment.succeeded",
     "payment.failed",
+    "payment.disputed",
+    "payment.dispute_closed",
     "refund.succeeded",
     "subscription.updated",
     "subscription.canceled",
@@ -135,6 +139,8 @@ EventPattern = Literal[
     "credits.expiration_warning",
     "payment.succeeded",
     "payment.failed",
+    "payment.disputed",
+    "payment.dispute_closed",
     "refund.succeeded",
     "subscription.updated",
     "subscription.canceled",
@@ -460,7 +466,7 @@ class UsageCredits(TypedDict):
     available: int
     """Can be spent now."""
     held: int
-    """Held for open tasks."""
+    """Held for open tasks and disputed payments."""
 
 
 class UsageModel(TypedDict):
@@ -772,6 +778,42 @@ class PaymentFailedEvent(TypedDict):
     event: Literal["payment.failed"]
     order_id: str
     """The order."""
+    message: str
+    """Text for users; it may change."""
+
+
+class PaymentDisputedEvent(TypedDict):
+    event: Literal["payment.disputed"]
+    dispute_id: str
+    """The dispute."""
+    order_id: str
+    """The order that was paid."""
+    amount: int
+    """In minor units of the currency, such as cents."""
+    currency: str
+    """ISO 4217."""
+    credits: int
+    """Credits that are held."""
+    reason: str
+    """The reason that the bank gives."""
+    message: str
+    """Text for users; it may change."""
+
+
+class PaymentDisputeClosedEvent(TypedDict):
+    event: Literal["payment.dispute_closed"]
+    dispute_id: str
+    """The dispute."""
+    order_id: str
+    """The order that was paid."""
+    amount: int
+    """In minor units of the currency, such as cents."""
+    currency: str
+    """ISO 4217."""
+    credits: int
+    """Credits that were taken back; 0 if won."""
+    outcome: str
+    """`won` or `lost`."""
     message: str
     """Text for users; it may change."""
 

@@ -1195,7 +1195,7 @@ export interface components {
             credits: {
                 /** @description Can be spent now. */
                 available: number;
-                /** @description Held for open tasks. */
+                /** @description Held for open tasks and disputed payments. */
                 held: number;
             } | null;
             /** @description This month by model, most tasks first. Tasks from before an upgrade to this field are missing. */
@@ -1643,6 +1643,54 @@ export interface components {
             /** @description Text for users; it may change. */
             message: string;
         };
+        PaymentDisputedEvent: {
+            /** @constant */
+            event: "payment.disputed";
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
+            dispute_id: string;
+            /**
+             * Format: uuid
+             * @description The order that was paid.
+             */
+            order_id: string;
+            /** @description In minor units of the currency, such as cents. */
+            amount: number;
+            /** @description ISO 4217. */
+            currency: string;
+            /** @description Credits that are held. */
+            credits: number;
+            /** @description The reason that the bank gives. */
+            reason: string;
+            /** @description Text for users; it may change. */
+            message: string;
+        };
+        PaymentDisputeClosedEvent: {
+            /** @constant */
+            event: "payment.dispute_closed";
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
+            dispute_id: string;
+            /**
+             * Format: uuid
+             * @description The order that was paid.
+             */
+            order_id: string;
+            /** @description In minor units of the currency, such as cents. */
+            amount: number;
+            /** @description ISO 4217. */
+            currency: string;
+            /** @description Credits that were taken back; 0 if won. */
+            credits: number;
+            /** @description `won` or `lost`. */
+            outcome: string;
+            /** @description Text for users; it may change. */
+            message: string;
+        };
         RefundSucceededEvent: {
             /** @constant */
             event: "refund.succeeded";
@@ -2005,14 +2053,14 @@ export interface components {
          * @description The events of webhooks.
          * @enum {string}
          */
-        EventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled";
+        EventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled";
         /** @enum {string} */
         FailureReason: "INPUT_UNREADABLE" | "INPUT_TOO_LARGE" | "INPUT_CHANGED" | "INPUT_MISSING" | "INFERENCE_ERROR" | "INFERENCE_TIMEOUT" | "STORAGE_ERROR" | "INTERNAL";
         /**
          * @description The events of webhooks, and the test.
          * @enum {string}
          */
-        DeliveredEventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "test.webhook";
+        DeliveredEventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "test.webhook";
         /** @enum {string} */
         DeliveryStatus: "pending" | "delivered" | "exhausted" | "canceled" | "paused";
         /** @enum {string} */
@@ -2023,7 +2071,7 @@ export interface components {
          * @description An event, or all events of one kind, such as `task.*`.
          * @enum {string}
          */
-        EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
+        EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
         /** @description The form of the result. Unknown members are refused. */
         Output: {
             /**
@@ -2114,6 +2162,8 @@ export type CreditsPackPurchasedEvent = components['schemas']['CreditsPackPurcha
 export type CreditsExpirationWarningEvent = components['schemas']['CreditsExpirationWarningEvent'];
 export type PaymentSucceededEvent = components['schemas']['PaymentSucceededEvent'];
 export type PaymentFailedEvent = components['schemas']['PaymentFailedEvent'];
+export type PaymentDisputedEvent = components['schemas']['PaymentDisputedEvent'];
+export type PaymentDisputeClosedEvent = components['schemas']['PaymentDisputeClosedEvent'];
 export type RefundSucceededEvent = components['schemas']['RefundSucceededEvent'];
 export type SubscriptionUpdatedEvent = components['schemas']['SubscriptionUpdatedEvent'];
 export type SubscriptionCanceledEvent = components['schemas']['SubscriptionCanceledEvent'];
@@ -3159,4 +3209,4 @@ export interface operations {
     };
 }
 /** The body of a webhook. */
-export type WebhookBody = TaskSucceededEvent | TaskFailedEvent | TaskRetentionCleanupEvent | BatchCompletedEvent | CreditsLowBalanceEvent | CreditsRefundedEvent | CreditsPackPurchasedEvent | CreditsExpirationWarningEvent | PaymentSucceededEvent | PaymentFailedEvent | RefundSucceededEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | SubscriptionRenewedEvent | ReferralRewardEvent | TeamInvitationEvent | WelcomeEvent | SecurityPasswordChangedEvent | SecurityMfaEnabledEvent | SecurityMfaDisabledEvent | TestWebhookEvent;
+export type WebhookBody = TaskSucceededEvent | TaskFailedEvent | TaskRetentionCleanupEvent | BatchCompletedEvent | CreditsLowBalanceEvent | CreditsRefundedEvent | CreditsPackPurchasedEvent | CreditsExpirationWarningEvent | PaymentSucceededEvent | PaymentFailedEvent | PaymentDisputedEvent | PaymentDisputeClosedEvent | RefundSucceededEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | SubscriptionRenewedEvent | ReferralRewardEvent | TeamInvitationEvent | WelcomeEvent | SecurityPasswordChangedEvent | SecurityMfaEnabledEvent | SecurityMfaDisabledEvent | TestWebhookEvent;

@@ -1450,6 +1450,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/app/payments/sandbox/disputes/{orderId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate a dispute by the payer’s bank
+         * @description `NOT_FOUND` if payments use another provider. `CONFLICT` if the payment has no dispute in that state.
+         *
+         *     For members with the role owner, billing.
+         */
+        post: operations["disputeSandboxPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/payments/refunds": {
         parameters: {
             query?: never;
@@ -2656,7 +2678,7 @@ export interface components {
         CreditBalance: {
             /** @description Can be spent now. */
             available: number;
-            /** @description Held for open tasks. */
+            /** @description Held for open tasks and disputed payments. */
             held: number;
             /** @description Available and held. */
             total: number;
@@ -2763,7 +2785,7 @@ export interface components {
             granted: number;
             /** @description Can be spent until the lot ends. */
             available: number;
-            /** @description Held for open tasks. */
+            /** @description Held for open tasks and disputed payments. */
             held: number;
             /** @description Captured by tasks that succeeded. */
             spent: number;
@@ -3051,6 +3073,8 @@ export interface components {
          *       "interval": null,
          *       "checkoutUrl": "https://checkout.stripe.com/c/pay/cs_live_a1b2c3",
          *       "failure": null,
+         *       "dispute": null,
+         *       "disputedCredits": 0,
          *       "createdAt": "2026-11-22T09:30:00.000Z",
          *       "paidAt": null
          *     }
@@ -3087,6 +3111,13 @@ export interface components {
             checkoutUrl: string | null;
             /** @description Message of the provider for the latest failed charge. */
             failure: string | null;
+            /**
+             * @description Chargeback of the payment. `open`: its unspent credits are held, and its subscription does not renew. `won`: they can be spent again. `lost`: the bank has returned the payment, and they were taken back.
+             * @enum {string|null}
+             */
+            dispute: "open" | "won" | "lost" | null;
+            /** @description Credits that an open dispute holds, or a lost one took. The others were spent before. */
+            disputedCredits: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -3168,6 +3199,7 @@ export interface components {
          *       "periodStart": "2026-11-22T09:31:00.000Z",
          *       "periodEnd": "2026-12-22T09:31:00.000Z",
          *       "cancelAtPeriodEnd": false,
+         *       "disputed": false,
          *       "nextPlan": null,
          *       "endedAt": null
          *     }
@@ -3189,6 +3221,8 @@ export interface components {
             /** Format: date-time */
             periodEnd: string | null;
             cancelAtPeriodEnd: boolean;
+            /** @description A payment of the subscription is disputed at its bank: nothing is charged, and it cannot change. Renewals resume when the dispute is won, unless the subscription was canceled too. */
+            disputed: boolean;
             /** @description Plan of the next period if it differs. */
             nextPlan: string | null;
             /** Format: date-time */
@@ -3534,7 +3568,7 @@ export interface components {
         TeamCredits: {
             /** @description Can be spent now. */
             available: number;
-            /** @description Held for open tasks. */
+            /** @description Held for open tasks and disputed payments. */
             held: number;
             /** @description Available and held. */
             total: number;
@@ -4476,7 +4510,7 @@ export interface components {
          */
         OverdueWork: {
             /** @enum {string} */
-            what: "tasks" | "claims" | "deliveries" | "mails" | "uploadRetention" | "objectRetention" | "creditExpiry" | "taskRetention" | "orderChecks" | "subscriptionChecks" | "refunds";
+            what: "tasks" | "claims" | "deliveries" | "mails" | "uploadRetention" | "objectRetention" | "creditExpiry" | "taskRetention" | "orderChecks" | "subscriptionChecks" | "refunds" | "disputeChecks";
             /** @description Time that the oldest has been due; 0 if nothing is due. */
             ageSeconds: number;
             /** @description Default threshold of the alert; a chart value may differ. */
@@ -5068,7 +5102,7 @@ export interface components {
             credits: {
                 /** @description Can be spent now. */
                 available: number;
-                /** @description Held for open tasks. */
+                /** @description Held for open tasks and disputed payments. */
                 held: number;
             } | null;
             /** @description This month by model, most tasks first. Tasks from before an upgrade to this field are missing. */
@@ -5455,6 +5489,54 @@ export interface components {
              * @description The order.
              */
             order_id: string;
+            /** @description Text for users; it may change. */
+            message: string;
+        };
+        PaymentDisputedEvent: {
+            /** @constant */
+            event: "payment.disputed";
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
+            dispute_id: string;
+            /**
+             * Format: uuid
+             * @description The order that was paid.
+             */
+            order_id: string;
+            /** @description In minor units of the currency, such as cents. */
+            amount: number;
+            /** @description ISO 4217. */
+            currency: string;
+            /** @description Credits that are held. */
+            credits: number;
+            /** @description The reason that the bank gives. */
+            reason: string;
+            /** @description Text for users; it may change. */
+            message: string;
+        };
+        PaymentDisputeClosedEvent: {
+            /** @constant */
+            event: "payment.dispute_closed";
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
+            dispute_id: string;
+            /**
+             * Format: uuid
+             * @description The order that was paid.
+             */
+            order_id: string;
+            /** @description In minor units of the currency, such as cents. */
+            amount: number;
+            /** @description ISO 4217. */
+            currency: string;
+            /** @description Credits that were taken back; 0 if won. */
+            credits: number;
+            /** @description `won` or `lost`. */
+            outcome: string;
             /** @description Text for users; it may change. */
             message: string;
         };
@@ -6110,6 +6192,19 @@ export interface components {
              */
             failRefunds?: boolean | null;
         };
+        DisputeSandboxPaymentRequest: {
+            /**
+             * @description `open`: the bank withdraws the payment. `inquire`: it only asks, and can `open` later. `win`: the dispute or inquiry ends for the payment. `lose`: the payment is returned.
+             * @enum {string}
+             */
+            action: "open" | "inquire" | "win" | "lose";
+            /**
+             * @description Delivery of the events.
+             * @default succeed
+             * @enum {string|null}
+             */
+            outcome?: "succeed" | "delay" | "duplicate" | "reorder" | null;
+        };
         CreateRefundRequest: {
             orderId: string;
             /** @description In the minor unit of the currency, such as cents. Default: the whole refundable amount. */
@@ -6396,7 +6491,7 @@ export interface components {
          * @description The events of webhooks.
          * @enum {string}
          */
-        EventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled";
+        EventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled";
         /** @enum {string} */
         FailureReason: "INPUT_UNREADABLE" | "INPUT_TOO_LARGE" | "INPUT_CHANGED" | "INPUT_MISSING" | "INFERENCE_ERROR" | "INFERENCE_TIMEOUT" | "STORAGE_ERROR" | "INTERNAL";
         /** @enum {string} */
@@ -6405,7 +6500,7 @@ export interface components {
          * @description The events of webhooks, and the test.
          * @enum {string}
          */
-        DeliveredEventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "test.webhook";
+        DeliveredEventName: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "test.webhook";
         /** @enum {string} */
         DeliveryStatus: "pending" | "delivered" | "exhausted" | "canceled" | "paused";
         /** @enum {string} */
@@ -6416,7 +6511,7 @@ export interface components {
          * @description An event, or all events of one kind, such as `task.*`.
          * @enum {string}
          */
-        EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
+        EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
         /** @description The form of the result. Unknown members are refused. */
         Output: {
             /**
@@ -6573,6 +6668,8 @@ export type CreditsPackPurchasedEvent = components['schemas']['CreditsPackPurcha
 export type CreditsExpirationWarningEvent = components['schemas']['CreditsExpirationWarningEvent'];
 export type PaymentSucceededEvent = components['schemas']['PaymentSucceededEvent'];
 export type PaymentFailedEvent = components['schemas']['PaymentFailedEvent'];
+export type PaymentDisputedEvent = components['schemas']['PaymentDisputedEvent'];
+export type PaymentDisputeClosedEvent = components['schemas']['PaymentDisputeClosedEvent'];
 export type RefundSucceededEvent = components['schemas']['RefundSucceededEvent'];
 export type SubscriptionUpdatedEvent = components['schemas']['SubscriptionUpdatedEvent'];
 export type SubscriptionCanceledEvent = components['schemas']['SubscriptionCanceledEvent'];
@@ -6680,6 +6777,7 @@ export type OrderResponse = components['schemas']['OrderResponse'];
 export type OrderPage = components['schemas']['OrderPage'];
 export type OrderPageResponse = components['schemas']['OrderPageResponse'];
 export type PaySandboxCheckoutRequest = components['schemas']['PaySandboxCheckoutRequest'];
+export type DisputeSandboxPaymentRequest = components['schemas']['DisputeSandboxPaymentRequest'];
 export type CreateRefundRequest = components['schemas']['CreateRefundRequest'];
 export type RefundResponse = components['schemas']['RefundResponse'];
 export type RefundPage = components['schemas']['RefundPage'];
@@ -8972,6 +9070,38 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["PaySandboxCheckoutRequest"];
+            };
+        };
+        responses: {
+            /** @description The current order. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderResponse"];
+                };
+            };
+        };
+    };
+    disputeSandboxPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                orderId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "action": "open"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DisputeSandboxPaymentRequest"];
             };
         };
         responses: {

@@ -56,6 +56,8 @@ export const eventNames = [
   'credits.expiration_warning',
   'payment.succeeded',
   'payment.failed',
+  'payment.disputed',
+  'payment.dispute_closed',
   'refund.succeeded',
   'subscription.updated',
   'subscription.canceled',

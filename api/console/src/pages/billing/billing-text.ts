@@ -51,6 +51,12 @@ export const billingText = defineText({
       partially_refunded: 'Partly refunded',
       refunded: 'Refunded',
     },
+    disputes: { open: 'Disputed', won: 'Dispute ended', lost: 'Returned by the bank' },
+    heldCredits: (count: string) => `${counted(count, 'credit is', 'credits are')} held until the bank decides.`,
+    takenCredits: (count: string) => `${counted(count, 'unspent credit was', 'unspent credits were')} taken back.`,
+    disputedSubscription:
+      'Your bank disputes a payment of the subscription. It does not renew and cannot change until the bank decides. If ' +
+      'you did not mean to dispute it, tell your bank.',
     actions: 'Actions',
     actionsOf: (name: string) => `Actions for ${name}`,
     pay: 'Pay',
@@ -116,6 +122,13 @@ export const billingText = defineText({
       partially_refunded: 'Teilweise erstattet',
       refunded: 'Erstattet',
     },
+    disputes: { open: 'Angefochten', won: 'Anfechtung beendet', lost: 'Von der Bank zurückgebucht' },
+    heldCredits: (count: string) => `Gesperrt bis zur Entscheidung der Bank: ${counted(count, 'Credit', 'Credits')}.`,
+    takenCredits: (count: string) =>
+      `Abgezogen: ${counted(count, 'nicht verbrauchter Credit', 'nicht verbrauchte Credits')}.`,
+    disputedSubscription:
+      'Ihre Bank ficht eine Zahlung des Abonnements an. Bis zur Entscheidung verlängert es sich nicht und kann nicht ' +
+      'geändert werden. War das ein Versehen, wenden Sie sich an Ihre Bank.',
     actions: 'Aktionen',
     actionsOf: (name: string) => `Aktionen für ${name}`,
     pay: 'Bezahlen',

@@ -29,6 +29,8 @@ const tones = {
   refunded: 'neutral',
 } as const satisfies Record<App.Order['status'], string>
 
+const disputeTones = { open: 'warn', won: 'neutral', lost: 'bad' } as const
+
 export function Orders() {
   const app = useApp()
   const text = useText(billingText)
@@ -44,9 +46,10 @@ export function Orders() {
     }
   }
   const actionsOf = (order: App.Order): readonly MenuAction[] => {
-    const { checkoutUrl, status, amount, refundedAmount } = order
+    const { checkoutUrl, status, amount, refundedAmount, dispute } = order
     const isOpen = status === 'pending' || status === 'failed'
-    const isPaid = status === 'paid' || status === 'partially_refunded'
+    const isReturned = dispute === 'open' || dispute === 'lost'
+    const isPaid = (status === 'paid' || status === 'partially_refunded') && !isReturned
     return [
       ...(isOpen && checkoutUrl !== null
         ? [{ id: 'pay', label: text.pay, onAction: () => location.assign(checkoutUrl) }]
@@ -77,11 +80,7 @@ export function Orders() {
               { name: text.amount, isNumber: true, cell: ({ amount, currency }) => format.money(amount, currency) },
               {
                 name: text.state,
-                cell: ({ status, failure }) => (
-                  <>
-                    <Badge tone={tones[status]}>{text.orderStates[status]}</Badge> {failure}
-                  </>
-                ),
+                cell: (order) => <State order={order} />,
               },
               {
                 name: text.actions,
@@ -101,6 +100,25 @@ export function Orders() {
       </Paged>
       {refunding !== undefined && <RefundDialog order={refunding} onClose={() => setRefunding(undefined)} />}
     </Card>
+  )
+}
+
+function State({ order }: { readonly order: App.Order }) {
+  const { status, failure, dispute, disputedCredits } = order
+  const text = useText(billingText)
+  const format = useFormat()
+  const count = format.number(disputedCredits)
+  return (
+    <>
+      <Badge tone={tones[status]}>{text.orderStates[status]}</Badge> {failure}
+      {dispute !== null && (
+        <>
+          <Badge tone={disputeTones[dispute]}>{text.disputes[dispute]}</Badge>{' '}
+          {dispute === 'open' && text.heldCredits(count)}
+          {dispute === 'lost' && text.takenCredits(count)}
+        </>
+      )}
+    </>
   )
 }
 

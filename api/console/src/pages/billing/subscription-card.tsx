@@ -43,7 +43,7 @@ function Current({ subscription }: { readonly subscription: App.Subscription }) 
     await app.request('POST', '/app/payments/subscription/cancel')
     changed()
   }
-  const { status, plan, interval, periodEnd, cancelAtPeriodEnd, nextPlan } = subscription
+  const { status, plan, interval, periodEnd, cancelAtPeriodEnd, nextPlan, disputed } = subscription
   const isRunning = status === 'active' || status === 'past_due'
   return (
     <Stack>
@@ -61,7 +61,8 @@ function Current({ subscription }: { readonly subscription: App.Subscription }) 
           ...(nextPlan === null ? [] : [{ name: text.nextPlan, value: nextPlan }]),
         ]}
       />
-      {isRunning && (
+      {isRunning && disputed && <p>{text.disputedSubscription}</p>}
+      {isRunning && (!disputed || !cancelAtPeriodEnd) && (
         <Row>
           <ChangePlan current={subscription} />
           {cancelAtPeriodEnd ? (

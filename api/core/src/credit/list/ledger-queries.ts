@@ -73,7 +73,7 @@ export async function listEntries(db: Db, filter: EntryFilter, { limit, offset, 
                          when to_account = 'held' then 'hold'
                          when to_account = 'spent' then 'capture'
                          when to_account = 'expired' then 'expire'
-                         when from_account = 'held' then 'release'
+                         when from_account = 'held' and to_account = 'available' then 'release'
                          else 'refund' end`
   const { rows } = await sql<LedgerEntry>`
     with page as materialized (${page})
@@ -85,6 +85,7 @@ export async function listEntries(db: Db, filter: EntryFilter, { limit, offset, 
                                    where e.lot_id = w.id and e.id <= p.id order by e.id desc limit 1) end)
               from credit_lot w where w.workspace_id = p.workspace_id) as "balanceAfter",
            case when from_account in ('source', 'refunded') or to_account = 'refunded'
+                  or ('held' in (from_account, to_account) and p.task_id is null)
                 then (select o.id from payment_order o where o.lot_id = p.lot_id limit 1) end as "orderId",
            (select a.reason from credit_adjustment a where a.id = p.adjustment_id) as reason,
            p.at as "createdAt", (extract(epoch from p.at) * 1000000)::bigint::text as created_at_micros

@@ -31,7 +31,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   account_request: { api: all },
   api_key: { api: change },
   app_user: {
-    api: change,
+    api: all,
     dispatcher: {
       select: [
         ...([
@@ -92,6 +92,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   notification_preference: { api: all, dispatcher: read },
   object_deletion: { api: all, worker: all },
   operator_credential: { api: all },
+  payment_dispute: { api: change, dispatcher: change },
   payment_order: { api: change, dispatcher: change },
   personal_idempotency_record: { api: all, worker: { select: true, update: ['created_at'], delete: true } },
   pool_report: { api: expire, worker: expire, operator: all },

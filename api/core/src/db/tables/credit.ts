@@ -16,6 +16,8 @@ export type CreditLotTable = {
   /** `available > 0`, generated; indexes use it because it rarely changes. */
   has_available: ColumnType<boolean, never, never>
   held: Generated<number>
+  /** Part of `held` that a dispute holds. The lot cannot be spent unless it is null. */
+  disputed: number | null
   spent: Generated<number>
   expired: Generated<number>
   refunded: Generated<number>

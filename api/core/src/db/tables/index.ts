@@ -43,6 +43,7 @@ import type {
 import type {
   InvoiceCounterTable,
   InvoiceTable,
+  PaymentDisputeTable,
   PaymentOrderTable,
   ProviderEventTable,
   RefundTable,
@@ -115,6 +116,7 @@ export type Tables = {
   notification_preference: NotificationPreferenceTable
   object_deletion: ObjectDeletionTable
   operator_credential: OperatorCredentialTable
+  payment_dispute: PaymentDisputeTable
   payment_order: PaymentOrderTable
   pool_report: PoolReportTable
   pool_sample: PoolSampleTable

@@ -36,6 +36,10 @@ export type PaymentOrderTable = {
   /** Lot granted for it; for a year, the latest month's lot. */
   lot_id: string | null
   failure: string | null
+  /** Null: never disputed. `open` while any dispute is, else `lost` after any lost one. */
+  dispute: 'open' | 'won' | 'lost' | null
+  /** Credits held by an open dispute, or taken by a lost one. */
+  dispute_credits: Generated<number>
   /** Next check with the provider while the order is open. */
   check_at: Date | null
   asked_at: Date | null
@@ -55,6 +59,8 @@ export type SubscriptionTable = {
   period_start: Date
   period_end: Date
   cancel_at_period_end: Generated<boolean>
+  /** Renewals were stopped because of a dispute, and not by a member. */
+  stopped_by_dispute: Generated<boolean>
   /** Number of the provider reading in these columns; older readings are ignored. */
   reading: number
   /** Whether the workspace has the plan; it falls back to free when this ends. */
@@ -104,6 +110,28 @@ export type RefundTable = {
   asked_at: Date | null
   created_at: Generated<Date>
   completed_at: Date | null
+}
+
+/** A chargeback: the payer's bank took the money of a payment back, or is about to decide. */
+export type PaymentDisputeTable = {
+  id: Generated<string>
+  workspace_id: string
+  order_id: string
+  provider: string
+  provider_id: string
+  status: 'open' | 'won' | 'lost'
+  /** The provider's word, such as `fraudulent`. */
+  reason: string
+  /** Minor units; the bank may dispute another amount or currency than was paid. */
+  amount: number
+  currency: string
+  /** Number of the provider reading in these columns; older readings are ignored. */
+  reading: number
+  /** Next check with the provider; null: nothing can change. */
+  check_at: Date | null
+  asked_at: Date | null
+  created_at: Generated<Date>
+  closed_at: Date | null
 }
 
 type Json<T> = ColumnType<T, string, never>
@@ -163,10 +191,10 @@ export type ProviderEventTable = {
   received_at: Generated<Date>
 }
 
-/** State of the sandbox provider: a checkout, subscription, invoice or refund. */
+/** State of the sandbox provider. */
 export type SandboxObjectTable = {
   id: string
-  kind: 'checkout' | 'subscription' | 'invoice' | 'refund'
+  kind: 'checkout' | 'subscription' | 'invoice' | 'refund' | 'dispute'
   state: ColumnType<unknown, string, string>
   due_at: Date | null
 }

@@ -1,5 +1,5 @@
 // Deletes personal data; shared rows (ledger, invoices, a team's tasks and log) stay without a name.
-import { foldAddress, hashAddress } from '@matte/core/address'
+import { hashAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import type { MasterKeys } from '@matte/core/runtime/seal'
@@ -8,10 +8,10 @@ import { closeWorkspace } from '@matte/core/workspace/close-workspace'
 import { sql } from 'kysely'
 import { deleteMfaTokens } from '../session/pending-login.ts'
 import { takeCodeIfOn } from '../two-factor/take-code.ts'
+import { eraseRows } from './erase-rows.ts'
 import { retainFreeCreditRecord } from './free-credits.ts'
 import type { FindSubscription } from './own-workspaces.ts'
 import { anonymise, lockPerson } from './person-queries.ts'
-import { personalData } from './personal-data.ts'
 
 type EraseDeps = {
   readonly db: Db
@@ -44,7 +44,8 @@ export async function eraseAccount(deps: EraseDeps, { userId, code }: Leaving): 
     await retainFreeCreditRecord(tx, masterKeys, { userId, email })
     for (const id of closing) await closeWorkspace(tx, id)
     await sql`update api_key set revoked_at = now() where created_by = ${userId} and revoked_at is null`.execute(tx)
-    await eraseRows(tx, userId, email)
+    await eraseRows(tx, { userId, email })
+    await tx.deleteFrom('login_failure').where('account', '=', hashAddress(email)).execute()
     await anonymise(tx, userId)
     return undefined
   })
@@ -124,17 +125,3 @@ async function eraseInvoiceNames(tx: Db, userId: string, closing: readonly strin
      where raw <> '' and workspace_id in (select w.id from workspace w where ${orphaned})`.execute(tx)
   await sql`update workspace w set billing = null where ${orphaned} and w.billing is not null`.execute(tx)
 }
-
-async function eraseRows(tx: Db, userId: string, email: string): Promise<void> {
-  for (const [place, { of, erased }] of Object.entries(personalData)) {
-    if (of === 'workspace' || (erased !== 'rows' && 'kept' in erased)) continue
-    const [table = '', column = ''] = place.split('.')
-    const [name, ref] = [sql.table(table), sql.ref(column)]
-    const owner = of === 'person' ? sql`${ref} = ${userId}` : sql`${ref} = ${foldAddress(email)}`
-    if (erased === 'rows') await sql`delete from ${name} where ${owner}`.execute(tx)
-    else await sql`update ${name} set ${emptied(erased.columns)} where ${owner}`.execute(tx)
-  }
-  await tx.deleteFrom('login_failure').where('account', '=', hashAddress(email)).execute()
-}
-
-const emptied = (columns: readonly string[]) => sql.join(columns.map((name) => sql`${sql.ref(name)} = null`))

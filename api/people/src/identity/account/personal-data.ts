@@ -133,6 +133,10 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     closed,
   ),
   'payment_order.workspace_id': workspace(section('orders', orderColumns, 'created_at id'), books),
+  'payment_dispute.workspace_id': workspace(
+    section('disputes', 'id order_id status reason amount currency created_at closed_at', 'created_at id'),
+    books,
+  ),
   'refund.workspace_id': workspace(
     section('refunds', 'id order_id status amount currency credits reason created_at', 'created_at id'),
     books,

@@ -1,6 +1,8 @@
-// Deletes expired rows of logins, sessions and tokens. Every replica runs it; each pass is bounded.
+// Deletes expired rows of logins, sessions and tokens, and accounts that were never verified. Every replica runs it;
+// each pass is bounded.
 import type { Db } from '@matte/core/db/database'
 import { type RawBuilder, sql } from 'kysely'
+import { deleteUnverified } from '../account/delete-unverified.ts'
 
 /** Rows per table and pass; a session's refresh tokens go with it. */
 const rowsAtOnce = 1_000
@@ -28,5 +30,5 @@ export async function cleanSignIn(db: Db): Promise<Record<string, number>> {
     const { numAffectedRows = 0n } = await deletion.execute(db)
     counts[name] = Number(numAffectedRows)
   }
-  return counts
+  return { ...counts, unverified_accounts: await deleteUnverified(db) }
 }

@@ -4,6 +4,7 @@ import { findOrderBy, type OrderRow } from '../order-queries.ts'
 import type { PaymentDeps } from '../payment-deps.ts'
 import type { Facts, ProviderEvent } from '../provider/provider.ts'
 import { type ApplyContext, lockForApply } from './apply-context.ts'
+import { applyDispute } from './apply-dispute.ts'
 import { applyInvoice } from './apply-invoice.ts'
 import { applyOrder, recordFailure } from './apply-order.ts'
 import { applyRefund } from './apply-refund.ts'
@@ -32,6 +33,10 @@ export async function applyFacts(tx: Db, deps: PaymentDeps, input: Input): Promi
     const refunded = await findOrderBy(tx, 'payment_id', facts.refund.paymentId)
     if (refunded !== undefined) await applyRefund(context, refunded, facts.refund)
   }
+  if (facts.dispute !== undefined) {
+    const disputed = await findOrderBy(tx, 'payment_id', facts.dispute.paymentId)
+    if (disputed !== undefined) await applyDispute(context, disputed, { facts: facts.dispute, reading: input.reading })
+  }
   if (input.event?.failure != null) {
     const failed = (await findOrderBy(tx, 'id', (charged ?? order).id)) ?? order
     await recordFailure(context, failed, { failure: input.event.failure, key: input.event.id })
@@ -49,10 +54,11 @@ const savePaymentFingerprint = ({ tx, workspaceId }: ApplyContext, fingerprint: 
     .execute()
 
 async function findRootOrder(tx: Db, { facts, event }: Input): Promise<OrderRow | undefined> {
-  const { order, subscription, invoice, refund } = facts
+  const { order, subscription, invoice, refund, dispute } = facts
   const id = order?.orderId ?? subscription?.orderId ?? invoice?.orderId ?? orderOf(event)
   if (id !== undefined) return isUuid(id) ? findOrderBy(tx, 'id', id) : undefined
-  return refund && findOrderBy(tx, 'payment_id', refund.paymentId)
+  const paymentId = refund?.paymentId ?? dispute?.paymentId
+  return paymentId === undefined ? undefined : findOrderBy(tx, 'payment_id', paymentId)
 }
 
 const orderOf = (event: Input['event']): string | undefined =>

@@ -1,3 +1,4 @@
+import { releaseDisputed } from '@matte/core/credit/disputed-credits'
 import { publishEvent } from '@matte/core/webhook/publish-event'
 import { sql } from 'kysely'
 import { findOrderBy, type OrderRow, updateOrder } from '../order-queries.ts'
@@ -14,6 +15,7 @@ import {
 import { issueCorrection, issueCreditNote } from './issue-invoice.ts'
 import { refreshPlan } from './plan-in-force.ts'
 import { creditsForRefund } from './refund-share.ts'
+import { settleDisputes } from './settle-disputes.ts'
 
 /** Refund states only advance: pending, succeeded, failed. A bank can return the money after success. */
 export async function applyRefund(context: ApplyContext, order: OrderRow, facts: RefundFacts): Promise<void> {
@@ -70,11 +72,15 @@ async function recordRefund(
   order: OrderRow,
   facts: RefundFacts,
 ): Promise<RefundRow | undefined> {
-  const left = await findAvailable(context, order)
   const amount = Math.min(facts.amount, order.amount - order.refunded_amount)
   if (amount <= 0) return undefined
+  // Held credits count as left, as they would if the refund had become known before the dispute.
+  if (order.dispute === 'open' && order.lot_id !== null) {
+    await releaseDisputed(context.tx, { workspaceId: context.workspaceId, lotId: order.lot_id })
+  }
+  const left = await findAvailable(context, order)
   const credits = Math.min(left.ofLot + left.toCome, creditsForRefund(refundableOf(order, left), amount))
-  return insertRefund(context, order, {
+  const refund = await insertRefund(context, order, {
     amount,
     credits,
     left,
@@ -82,6 +88,8 @@ async function recordRefund(
     providerRefundId: facts.id,
     createdBy: null,
   })
+  if (order.dispute !== null) await settleDisputes(context, await readOrder(context, order.id))
+  return refund
 }
 
 /** Returns the credits and corrects the order and its credit note, because the money was not paid back. */
@@ -93,6 +101,7 @@ export async function failRefund(context: ApplyContext, refund: RefundRow, failu
   const order = await addRefunded(context, order_id, { amount: -amount, credits: -credits })
   await setOrderStatus(context, order)
   if (refund.status === 'succeeded') await issueCorrection(context, order, id)
+  if (order.dispute !== null) await settleDisputes(context, order)
   if (order.subscription_id !== null) await refreshPlan(context)
 }
 

@@ -1,5 +1,6 @@
 // Derives the workspace's plan from its payments: the plan of the latest paid period until its end, plus some days of
-// grace without new credits while the provider may still collect the renewal. A fully refunded payment carries no plan.
+// grace without new credits while the provider may still collect the renewal. A payment that was fully refunded,
+// or lost in a dispute, carries no plan.
 
 import { grantPlanCredits } from '@matte/core/credit/plan-grant'
 import { planNamed } from '@matte/core/workspace/plan'
@@ -8,7 +9,8 @@ import { publishPlan } from '../../notification/publish-events.ts'
 import { updateOrder } from '../order-queries.ts'
 import {
   findLatestPeriod,
-  isFullyRefunded,
+  findPaidBack,
+  hasRenewalToChange,
   isInForceAt,
   listUnended,
   type PeriodRow,
@@ -30,17 +32,18 @@ export async function refreshPlan(context: ApplyContext): Promise<void> {
   const living = await listUnended(tx, workspaceId)
   const isAlone = living.filter(({ provider }) => provider === context.provider).length < 2
   let carried: InForce | undefined
-  let paidBack: PeriodRow | undefined
+  let paidBack: PaidBack | undefined
   for (const subscription of living) {
     const period = await findLatestPeriod(tx, subscription.id)
-    const isRefunded = period !== undefined && (await isFullyRefunded(tx, subscription, period))
-    if (isRefunded) paidBack ??= period
-    const until = period && !isRefunded ? planEndsAt(subscription, period) : undefined
+    const how = period && (await findPaidBack(tx, subscription, period))
+    if (period !== undefined && how !== undefined) paidBack ??= { plan: period.plan, how }
+    const until = period && how === undefined ? planEndsAt(subscription, period) : undefined
     if (period !== undefined && until !== undefined && until > now) {
       const isNew = await putInForce(context, subscription.id)
       carried ??= { plan: period.plan, isNew }
     }
-    await setCheck(context, subscription, { planEnd: until, isToEnd: isRefunded || !isAlone })
+    const isToChange = how !== undefined || !isAlone || (await hasRenewalToChange(tx, subscription))
+    await setCheck(context, subscription, { planEnd: until, isToChange })
   }
   if (carried !== undefined) return setPlan(context, carried)
   const { numUpdatedRows } = await tx
@@ -52,6 +55,8 @@ export async function refreshPlan(context: ApplyContext): Promise<void> {
   if (numUpdatedRows === 0n) return
   await returnToOperatorPlan(context, paidBack)
 }
+
+type PaidBack = { readonly plan: string; readonly how: 'refunded' | 'lost' }
 
 type InForce = {
   readonly plan: string
@@ -86,8 +91,8 @@ async function setPlan({ tx, workspaceId }: ApplyContext, { plan, isNew }: InFor
   await publishPlan(tx, { workspaceId, plan, message })
 }
 
-/** Restores the operator's plan with its credits of this month. `paidBack`: the refunded period that ended the plan. */
-async function returnToOperatorPlan({ tx, workspaceId }: ApplyContext, paidBack: PeriodRow | undefined): Promise<void> {
+/** Restores the operator's plan with its credits of this month. `paidBack`: the payment whose return ended the plan. */
+async function returnToOperatorPlan({ tx, workspaceId }: ApplyContext, paidBack: PaidBack | undefined): Promise<void> {
   const workspace = tx.selectFrom('workspace').select('plan').where('id', '=', workspaceId)
   const { plan: before } = await workspace.executeTakeFirstOrThrow()
   await sql`
@@ -97,21 +102,26 @@ async function returnToOperatorPlan({ tx, workspaceId }: ApplyContext, paidBack:
      where id = ${workspaceId}`.execute(tx)
   const { plan } = await workspace.executeTakeFirstOrThrow()
   if (plan === before) return
-  const why = paidBack ? `The payment for ${paidBack.plan} was refunded.` : `The plan ${before} has ended.`
+  const how = paidBack?.how === 'lost' ? 'lost in a dispute' : 'refunded'
+  const why = paidBack ? `The payment for ${paidBack.plan} was ${how}.` : `The plan ${before} has ended.`
   await publishPlan(tx, { workspaceId, plan, message: `${why} The plan is now ${plan}.` })
 }
 
 type Known = {
   readonly planEnd: Date | undefined
-  /** Refunded or a duplicate; the dispatcher ends it at the provider. */
-  readonly isToEnd: boolean
+  /** The dispatcher ends it at the provider, or stops or resumes its renewals. */
+  readonly isToChange: boolean
 }
 
 /** Next check: the end of the plan, or an hour after the period, when the renewal is known; a minute before an end. */
-async function setCheck({ tx, now }: ApplyContext, { id, period_end }: SubscriptionRow, { planEnd, isToEnd }: Known) {
+async function setCheck(
+  { tx, now }: ApplyContext,
+  { id, period_end }: SubscriptionRow,
+  { planEnd, isToChange }: Known,
+) {
   const renewalKnown = new Date(period_end.getTime() + hourMs)
   const ask = renewalKnown > now ? renewalKnown : new Date(now.getTime() + askAgainMs)
-  const check_at = isToEnd
+  const check_at = isToChange
     ? new Date(now.getTime() + minuteMs)
     : planEnd !== undefined && planEnd > now && planEnd < ask
       ? planEnd

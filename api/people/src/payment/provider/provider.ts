@@ -83,18 +83,30 @@ export type RefundFacts = {
   readonly failure: string | null
 }
 
+export type DisputeFacts = {
+  readonly id: string
+  readonly paymentId: string
+  /** `none`: no money moves, as in an inquiry of the bank or after its withdrawal. */
+  readonly status: 'none' | 'open' | 'won' | 'lost'
+  /** The provider's word, such as `fraudulent`. */
+  readonly reason: string
+  readonly amount: number
+  readonly currency: string
+}
+
 export type Facts = {
   readonly order?: OrderFacts
   readonly subscription?: SubscriptionFacts
   readonly invoice?: InvoiceFacts
   readonly refund?: RefundFacts
+  readonly dispute?: DisputeFacts
   /** Identifies the card or account of the payment across payers, if the provider reports it. */
   readonly fingerprint?: string
 }
 
 /** An object at the provider; an `order` is named by Matte's id. */
 export type Subject = {
-  readonly kind: 'checkout' | 'subscription' | 'invoice' | 'refund' | 'order'
+  readonly kind: 'checkout' | 'subscription' | 'invoice' | 'refund' | 'dispute' | 'order'
   readonly id: string
 }
 

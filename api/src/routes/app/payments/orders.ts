@@ -3,10 +3,16 @@ import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import { cancelOrder, createOrder, ensureCheckout, type Wanted } from '@matte/people/payment/orders'
-import { paySandbox } from '@matte/people/payment/sandbox'
+import { disputeSandbox, paySandbox } from '@matte/people/payment/sandbox'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { orderRequest, orderSchema, sandboxRequest, toOrderView } from '../../../schemas/app/payment.ts'
+import {
+  orderRequest,
+  orderSchema,
+  sandboxDisputeRequest,
+  sandboxRequest,
+  toOrderView,
+} from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import { type PaymentRouteDeps, pageOfOwn, requireOwn } from './payment-requests.ts'
@@ -54,6 +60,16 @@ const sandboxSchema = {
   tags,
   params: orderId,
   body: sandboxRequest,
+  response: memberResponses(200, success('The current order.', refer(orderSchema)), ['CONFLICT']),
+}
+
+const disputeSchema = {
+  operationId: 'disputeSandboxPayment',
+  summary: 'Simulate a dispute by the payer’s bank',
+  description: '`NOT_FOUND` if payments use another provider. `CONFLICT` if the payment has no dispute in that state.',
+  tags,
+  params: orderId,
+  body: sandboxDisputeRequest,
   response: memberResponses(200, success('The current order.', refer(orderSchema)), ['CONFLICT']),
 }
 
@@ -112,6 +128,15 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
     const { id } = await find(request)
     await paySandbox(payments, { orderId: id, ...request.body })
     nudge.delivery(id)
+    return toOrderView(await find(request))
+  })
+
+  const disputeOptions = { schema: disputeSchema, config: { access }, onRequest: inSandbox }
+  app.post('/api/v1/app/payments/sandbox/disputes/:orderId', disputeOptions, async (request) => {
+    const order = await find(request)
+    const { action, outcome } = request.body
+    await disputeSandbox(payments, { order, action, outcome })
+    nudge.delivery(order.id)
     return toOrderView(await find(request))
   })
 }

@@ -35,8 +35,8 @@ with owner as materialized (
    where w.id = owner.id and not owner.low_balance_armed and exists (select from lot)
      and owner.low_balance_below <= $12::int + (
        select coalesce(sum(available), 0) from credit_lot
-        where workspace_id = owner.id and has_available and (expires_at is null or greatest(expires_at,
-          grace_until) > now()))
+        where workspace_id = owner.id and has_available and (disputed is null
+          and (expires_at is null or greatest(expires_at, grace_until) > now())))
 )
 select id as "lotId" from lot;
 

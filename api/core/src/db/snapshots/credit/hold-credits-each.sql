@@ -2,7 +2,8 @@ prepare hold_credits_each as
 with lot as (
   select id, sum(available) over w - available as begins, sum(available) over w as ends
     from credit_lot
-   where workspace_id = $1 and has_available and (expires_at is null or greatest(expires_at, grace_until) > now())
+   where workspace_id = $1 and has_available and (disputed is null and (expires_at is null or greatest(expires_at,
+     grace_until) > now()))
   window w as (order by priority, expires_at nulls last, created_at, id)
 ), wanted as (
   select task_id, run, (n - 1) * $2::int as begins, n * $3::int as ends

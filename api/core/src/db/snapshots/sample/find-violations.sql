@@ -13,7 +13,8 @@ select l.id
            coalesce(sum(case 'held' when to_account then amount when from_account then -amount end), 0) as held,
            coalesce(sum(amount) filter (where to_account = 'spent'), 0) as spent,
            coalesce(sum(amount) filter (where to_account = 'expired'), 0) as expired,
-           coalesce(sum(amount) filter (where to_account = 'refunded'), 0) as refunded
+           coalesce(sum(case 'refunded' when to_account then amount when from_account then -amount end), 0)
+             as refunded
       from (select from_account, to_account, amount from credit_entry
              where lot_id = l.id order by id limit (select $3::int)) e) s
  where s.entries <= $4::int

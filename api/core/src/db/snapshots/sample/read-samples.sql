@@ -11,6 +11,7 @@ select what, greatest(0, coalesce(extract(epoch from now() - since), 0))::float8
   from (values
     ('order', (select check_at from payment_order where check_at is not null order by check_at limit 1)),
     ('subscription', (select check_at from subscription where check_at is not null order by check_at limit 1)),
+    ('dispute', (select check_at from payment_dispute where check_at is not null order by check_at limit 1)),
     ('refund', (select min(created_at) from (
        select created_at from refund where check_at is not null order by check_at limit $1) r))
   ) as oldest (what, since);

@@ -3,11 +3,13 @@
 import type { Db } from '@matte/core/db/database'
 import { addMonths } from '../arithmetic.ts'
 import type { NewRefund, PricedPlan, RefundFacts } from '../provider.ts'
+import { ProviderRefused } from '../provider-errors.ts'
 import {
   type CheckoutState,
   checkoutId,
   findPaid,
   type InvoiceState,
+  listDisputes,
   listDueObjects,
   lockState,
   newId,
@@ -183,6 +185,9 @@ export async function refundPayment(db: Db, { refundId, paymentId, amount }: New
   const id = `sandbox_refund_${refundId}`
   const made = await readState(db, 'refund', id)
   if (made !== undefined) return made
+  if ((await listDisputes(db, paymentId)).some(({ status }) => status === 'needs_response' || status === 'lost')) {
+    throw new ProviderRefused('The charge is disputed.')
+  }
   const state: RefundFacts = { id, refundId, paymentId, amount, status: 'succeeded', failure: null }
   const failsAt = (await failsRefunds(db, paymentId)) ? new Date(now.getTime() + refundFailsAfterMs) : null
   await db.transaction().execute(async (tx) => {

@@ -1,5 +1,5 @@
 import type { Db } from '@matte/core/db/database'
-import type { Facts, InvoiceFacts, OrderFacts, Subject, SubscriptionFacts } from '../provider.ts'
+import type { DisputeFacts, Facts, InvoiceFacts, OrderFacts, Subject, SubscriptionFacts } from '../provider.ts'
 import { type CheckoutState, findPaid, type InvoiceState, readState, type SubscriptionState } from './sandbox-state.ts'
 
 export async function readSubject(db: Db, { kind, id }: Subject): Promise<Facts | undefined> {
@@ -7,10 +7,25 @@ export async function readSubject(db: Db, { kind, id }: Subject): Promise<Facts 
   if (kind === 'subscription') return readSubscription(db, id)
   if (kind === 'invoice') return readInvoice(db, id)
   if (kind === 'order') return undefined
+  if (kind === 'dispute') return readDispute(db, id)
   const refund = await readState(db, 'refund', id)
-  const paid = refund && (await findPaid(db, refund.paymentId))
-  const payment = paid && (await (paid.kind === 'invoice' ? readInvoice(db, paid.id) : readCheckout(db, paid.id)))
-  return refund && { ...payment, refund }
+  return refund && { ...(await readPayment(db, refund.paymentId)), refund }
+}
+
+async function readDispute(db: Db, id: string): Promise<Facts | undefined> {
+  const state = await readState(db, 'dispute', id)
+  if (state === undefined) return undefined
+  const status =
+    state.status === 'needs_response' ? 'open' : state.status.startsWith('warning_') ? 'none' : state.status
+  return {
+    ...(await readPayment(db, state.paymentId)),
+    dispute: { ...state, status: status as DisputeFacts['status'] },
+  }
+}
+
+async function readPayment(db: Db, paymentId: string): Promise<Facts | undefined> {
+  const paid = await findPaid(db, paymentId)
+  return paid && (paid.kind === 'invoice' ? readInvoice(db, paid.id) : readCheckout(db, paid.id))
 }
 
 export async function readCheckout(db: Db, id: string): Promise<Facts> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
-import type { InvoiceFacts, OrderFacts, PricedPlan, RefundFacts, Subject } from '../provider.ts'
+import type { DisputeFacts, InvoiceFacts, OrderFacts, PricedPlan, RefundFacts, Subject } from '../provider.ts'
 
 export type SandboxOutcome = 'succeed' | 'fail' | 'delay' | 'duplicate' | 'reorder'
 
@@ -36,11 +36,17 @@ export type InvoiceState = Omit<Stored<InvoiceFacts>, 'bought' | 'unused'> & {
   readonly unused: Stored<NonNullable<InvoiceFacts['unused']>> | null
 }
 
+/** With Stripe's words for the status. */
+export type DisputeState = Omit<DisputeFacts, 'status'> & {
+  readonly status: 'warning_needs_response' | 'warning_closed' | 'needs_response' | 'won' | 'lost'
+}
+
 export type States = {
   checkout: CheckoutState
   subscription: SubscriptionState
   invoice: InvoiceState
   refund: RefundFacts
+  dispute: DisputeState
 }
 
 const selectState = (db: Db, kind: keyof States, id: string) =>
@@ -58,6 +64,20 @@ export async function findPaid(db: Db, paymentId: string) {
     .where('kind', 'in', ['checkout', 'invoice'])
     .executeTakeFirst()
   return row && { id: row.id, kind: row.kind === 'invoice' ? ('invoice' as const) : ('checkout' as const) }
+}
+
+/** Id of the payment's dispute with this number. */
+export const disputeId = (paymentId: string, number: number): string => `sandbox_dispute_${number}_${paymentId}`
+
+export async function listDisputes(db: Db, paymentId: string): Promise<readonly DisputeState[]> {
+  const rows = await db
+    .selectFrom('sandbox_object')
+    .select('state')
+    .where(sql<boolean>`state ->> 'paymentId' = ${paymentId}`)
+    .where('kind', '=', 'dispute')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ state }) => state as DisputeState)
 }
 
 export async function lockState<K extends keyof States>(tx: Db, kind: K, id: string): Promise<States[K] | undefined> {

@@ -19,6 +19,11 @@ const subjects: Readonly<Record<string, Subject['kind']>> = {
   'refund.created': 'refund',
   'refund.updated': 'refund',
   'refund.failed': 'refund',
+  'charge.dispute.created': 'dispute',
+  'charge.dispute.updated': 'dispute',
+  'charge.dispute.closed': 'dispute',
+  'charge.dispute.funds_withdrawn': 'dispute',
+  'charge.dispute.funds_reinstated': 'dispute',
 }
 
 const failures = ['checkout.session.async_payment_failed', 'payment_intent.payment_failed', 'invoice.payment_failed']

@@ -1,6 +1,14 @@
 // Reads Stripe objects as facts; undefined for missing objects and for those of other applications in the account.
 import type Stripe from 'stripe'
-import type { Facts, InvoiceFacts, OrderFacts, RefundFacts, Subject, SubscriptionFacts } from '../provider.ts'
+import type {
+  DisputeFacts,
+  Facts,
+  InvoiceFacts,
+  OrderFacts,
+  RefundFacts,
+  Subject,
+  SubscriptionFacts,
+} from '../provider.ts'
 import { fromStripeAmount } from './stripe-amount.ts'
 import { callStripe, findAt, orderKey, refundKey, unusedKey } from './stripe-client.ts'
 import type { StripePrices } from './stripe-prices.ts'
@@ -11,6 +19,7 @@ export async function readSubject(parts: StripeParts, { kind, id }: Subject): Pr
   if (kind === 'checkout') return readCheckout(parts, id)
   if (kind === 'subscription') return readSubscription(parts, id)
   if (kind === 'invoice') return readInvoice(parts, id)
+  if (kind === 'dispute') return readDispute(parts, id)
   return kind === 'refund' ? readRefund(parts, id) : undefined
 }
 
@@ -55,6 +64,12 @@ async function readRefund(parts: StripeParts, id: string): Promise<Facts | undef
   const found = await findAt(parts.stripe.refunds.retrieve(id))
   const refund = found && toRefundFacts(found)
   return refund && { ...(await readPayment(parts, refund.paymentId)), refund }
+}
+
+async function readDispute(parts: StripeParts, id: string): Promise<Facts | undefined> {
+  const found = await findAt(parts.stripe.disputes.retrieve(id))
+  const dispute = found && toDisputeFacts(found)
+  return dispute && { ...(await readPayment(parts, dispute.paymentId)), dispute }
 }
 
 async function readPayment(parts: StripeParts, payment_intent: string): Promise<Facts | undefined> {
@@ -177,6 +192,25 @@ export function toRefundFacts(refund: Stripe.Refund): RefundFacts | undefined {
     amount: fromStripeAmount(refund.amount, refund.currency),
     failure: refund.failure_reason ?? null,
   }
+}
+
+export function toDisputeFacts({ id, payment_intent, status, ...dispute }: Stripe.Dispute): DisputeFacts | undefined {
+  const paymentId = idOf(payment_intent)
+  if (paymentId === null) return undefined
+  const { amount, currency, reason } = dispute
+  return {
+    ...{ id, paymentId, reason, status: disputeStatusOf(status) },
+    amount: fromStripeAmount(amount, currency),
+    currency: currency.toUpperCase(),
+  }
+}
+
+/** An inquiry (`warning_…`) withdraws nothing, and the payment of a `prevented` dispute is refunded. */
+function disputeStatusOf(status: Stripe.Dispute['status']): DisputeFacts['status'] {
+  if (status === 'won') return 'won'
+  // The money stays away until an appeal is won.
+  if (status === 'lost' || status.startsWith('appeal_')) return 'lost'
+  return status === 'prevented' || status.startsWith('warning_') ? 'none' : 'open'
 }
 
 const idOf = (value: string | { readonly id: string } | null): string | null =>
