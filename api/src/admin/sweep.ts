@@ -30,6 +30,7 @@ const sweep: Command = {
         deletedNotifications: counts.notifications_deleted,
         deletedMails: counts.mails_deleted,
         deletedAuditEntries: counts.audit_entries_deleted,
+        deletedKeyAddresses: counts.key_addresses_deleted,
         deletedPoolRecords: counts.pool_records_deleted,
         deletedObjects: bucket === undefined ? null : counts.objects_deleted,
       }

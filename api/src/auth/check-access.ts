@@ -89,7 +89,12 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   }
 
   async function byKey(deps: AuthDeps, scope: Scope, exchange: Exchange): Promise<RequestCaller> {
-    const { apiKeyId, scopes, ...caller } = await authenticateKey(deps, exchange.request, exchange.reply)
+    const {
+      apiKeyId,
+      scopes,
+      mayComeFrom: _,
+      ...caller
+    } = await authenticateKey(deps, exchange.request, exchange.reply)
     // Before the first query that this request costs.
     capacity.countFor(exchange.request, caller.workspaceId)
     const planLimits = planWithAccess(deps.plans, caller.plan)
@@ -98,7 +103,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
         details: { required: scope, scopes },
       })
     }
-    deps.usage.note(apiKeyId)
+    deps.usage.note(apiKeyId, exchange.request.ip)
     exchange.request.holders = [caller.workspaceId]
     return { ...caller, planLimits, apiKeyId }
   }
