@@ -17,6 +17,7 @@ import { memberCache, tokenCache } from './auth/access-token.ts'
 import { callerCache } from './auth/api-key.ts'
 import { checkAccess, requireDeclaredAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
+import { linkHolders } from './auth/link-holders.ts'
 import { networkCallers } from './auth/network-caller.ts'
 import { operatorsOf } from './auth/operator.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
@@ -132,7 +133,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config
   const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys } = config
   const links =
-    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
+    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : () => presignedLinks(bucket)
   const inspectionGate = createInspectionGate()
   const uploads = { signLength, fetchUrls: config.uploadsFetchUrls }
   const common = { ...deps, ...uploads, db, bucket, links, models, deniedNetworks, metrics, maxWaitSeconds, limiter }
@@ -151,7 +152,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   }
   await app.register(operatorRoutes, { config, operators, ...routeDeps })
   await app.register(doorRoutes, { config, ...routeDeps })
-  await app.register(fileRoutes, { bucket, masterKeys })
+  await app.register(fileRoutes, { bucket, masterKeys, holders: linkHolders(db) })
   await app.register(gateway, { bucket: config.s3Bucket, endpoint: config.s3Endpoint })
   await app.ready()
   return app

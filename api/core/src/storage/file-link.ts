@@ -1,15 +1,26 @@
-// Links to results served by the gateway: `<object key>?expires=…&key=…&signature=…`, HMAC-SHA256 over key and expiry.
+// Links to results served by the gateway: `<object key>?expires=…&for=…&key=…&signature=…`, HMAC-SHA256 over object key,
+// expiry and holder. The holder is whoever the API gave the link to; the link ends with its access.
 // Each signing key is derived from a master key, so a link works until its master key is removed. A derived key cannot
 // unseal secrets.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { MasterKeys } from '../runtime/seal.ts'
 
-export type FileLinkQuery = { readonly expires?: unknown; readonly key?: unknown; readonly signature?: unknown }
+export type FileLinkQuery = {
+  readonly expires?: unknown
+  readonly for?: unknown
+  readonly key?: unknown
+  readonly signature?: unknown
+}
+
+/** `expires`: seconds since the Unix epoch. `holder`: without a line break. */
+type Signed = { readonly expires: number; readonly holder: string }
+
+type Verdict = { readonly holder: string } | 'expired' | 'forged'
 
 type FileLinkSigner = {
-  sign(objectKey: string, expires: number): string
-  /** Verifies the signature in constant time, and the expiry. */
-  verify(objectKey: string, query: FileLinkQuery, nowSeconds: number): 'valid' | 'expired' | 'forged'
+  sign(objectKey: string, signed: Signed): string
+  /** Verifies the signature in constant time, and the expiry; the caller checks the holder. */
+  verify(objectKey: string, query: FileLinkQuery, nowSeconds: number): Verdict
 }
 
 export function fileLinkSigner(masterKeys: MasterKeys): FileLinkSigner {
@@ -17,24 +28,25 @@ export function fileLinkSigner(masterKeys: MasterKeys): FileLinkSigner {
   const [[firstId, firstKey] = []] = keys
   if (firstId === undefined || firstKey === undefined) throw new Error('no master key')
   return {
-    sign: (objectKey, expires) => {
+    sign: (objectKey, { expires, holder }) => {
       const path = objectKey.split('/').map(encodeURIComponent).join('/')
-      const signature = signatureOf(firstKey, objectKey, String(expires)).toString('base64url')
-      return `${path}?${new URLSearchParams({ expires: String(expires), key: firstId, signature })}`
+      const signature = signatureOf(firstKey, [String(expires), holder, objectKey]).toString('base64url')
+      return `${path}?${new URLSearchParams({ expires: String(expires), for: holder, key: firstId, signature })}`
     },
-    verify: (objectKey, { expires, key, signature }, nowSeconds) => {
+    verify: (objectKey, { expires, for: holder, key, signature }, nowSeconds) => {
       const known = typeof key === 'string' ? keys.get(key) : undefined
-      if (known === undefined || typeof expires !== 'string' || typeof signature !== 'string') return 'forged'
+      if (known === undefined || typeof signature !== 'string') return 'forged'
+      if (typeof expires !== 'string' || typeof holder !== 'string') return 'forged'
       const given = Buffer.from(signature, 'base64url')
-      const own = signatureOf(known, objectKey, expires)
+      const own = signatureOf(known, [expires, holder, objectKey])
       if (given.length !== own.length || !timingSafeEqual(given, own)) return 'forged'
-      return Number(expires) >= nowSeconds ? 'valid' : 'expired'
+      return Number(expires) >= nowSeconds ? { holder } : 'expired'
     },
   }
 }
 
 const derive = (key: Buffer): Buffer => Buffer.from(hkdfSync('sha256', key, '', 'matte file links', 32))
 
-/** Object keys contain no line break, so the text is unambiguous. */
-const signatureOf = (key: Buffer, objectKey: string, expires: string): Buffer =>
-  createHmac('sha256', key).update(`${expires}\n${objectKey}`).digest()
+/** No signed part contains a line break, so the text is unambiguous. */
+const signatureOf = (key: Buffer, parts: readonly [expires: string, holder: string, objectKey: string]): Buffer =>
+  createHmac('sha256', key).update(parts.join('\n')).digest()

@@ -42,3 +42,8 @@ const liveKeys = (db: Db) =>
     .where('k.revoked_at', 'is', null)
     .where('u.disabled_at', 'is', null)
     .where((eb) => eb.or([eb('k.expires_at', 'is', null), eb('k.expires_at', '>', sql<Date>`now()`)]))
+
+/** Whether the key works, for links that were given to it. */
+export async function isLiveKey(db: Db, id: string): Promise<boolean> {
+  return (await liveKeys(db).select('k.id').where('k.id', '=', id).executeTakeFirst()) !== undefined
+}

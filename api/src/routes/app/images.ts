@@ -17,14 +17,14 @@ import {
   taskInputSchema,
   toTaskEventView,
 } from '../../schemas/app/task-event.ts'
-import { type ResultLinks, timedLink } from '../../schemas/result-links.ts'
+import { type LinksFor, type ResultLinks, timedLink } from '../../schemas/result-links.ts'
 import { memberResponses, oneOf, refer, success, withDefault } from '../../schemas/schema.ts'
 import { eventStreamHeaders } from '../../stream/event-stream.ts'
 import type { TaskStreams } from '../../stream/task-streams.ts'
 import { isUuid } from '../../uuid.ts'
 import { findTaskIn } from '../shared/tasks.ts'
 
-type ImageDeps = { readonly db: Db; readonly bucket: Pick<Bucket, 'get'>; readonly links: ResultLinks }
+type ImageDeps = { readonly db: Db; readonly bucket: Pick<Bucket, 'get'>; readonly links: LinksFor }
 
 /** A person who scrolls sees some ten tiles a second for a short while. */
 const previewsPerMinute = 600
@@ -108,7 +108,7 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { d
       const { taskId } = params
       const task = isUuid(taskId) ? await findTask(db, caller.workspaceId, taskId) : undefined
       if (task === undefined) throw taskNotFound()
-      return toDownload(task, links)
+      return toDownload(task, links(caller))
     },
   )
 
@@ -118,7 +118,7 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, { d
     if (task === undefined) throw taskNotFound()
     // Read before signing, which uses whole seconds.
     const signedAt = Math.floor(Date.now() / 1_000)
-    const url = links.inputUrlOf(task.source_key, inputUrlSeconds)
+    const url = links(caller).inputUrlOf(task.source_key, inputUrlSeconds)
     if (url === null) throw new MatteError('CONFLICT', 'This installation signs no links to photos.')
     return { url, expiresAt: new Date((signedAt + inputUrlSeconds) * 1_000).toISOString() }
   })
