@@ -1,7 +1,12 @@
 // API keys that may be used from some networks only, the addresses that used a key, and open streams of a key that ends.
+import { authenticateKey, callerCache } from '@matte/api/auth/api-key'
+import { credentialGuard } from '@matte/api/limit/credential-guard'
+import { rateLimiter } from '@matte/api/limit/rate-limiter'
+import { systemClock } from '@matte/core/runtime/clock'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { admin } from '../support/admin.ts'
@@ -62,6 +67,34 @@ describe('a key with networks', () => {
       expect(await readFrom(address, key)).toEqual(unknown)
     },
   )
+
+  it('costs as many queries from a foreign address as an unknown key, each time', async () => {
+    const { key } = await givenKey(networks)
+    let queries = 0
+    const counted = world.db.withPlugin({
+      transformQuery: ({ node }) => {
+        queries += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const guard = credentialGuard(rateLimiter(counted, systemClock), 1_000_000)
+    const deps = { callers: callerCache(counted), guard }
+    const queriesOf = async (apiKey: string, ip: string) => {
+      queries = 0
+      const request = { headers: { 'x-api-key': apiKey }, ip } as unknown as FastifyRequest
+      const code = await authenticateKey(deps, request, {} as FastifyReply).then(
+        () => undefined,
+        (error) => error.code,
+      )
+      return [code, queries]
+    }
+    const unknown = await queriesOf(generateApiKey().key, '198.51.100.1')
+    expect(unknown).toEqual(['API_KEY_INVALID', expect.any(Number)])
+    expect(await queriesOf(key, '198.51.100.1')).toEqual(unknown)
+    expect((await queriesOf(key, '203.0.113.7'))[0]).toBeUndefined()
+    for (let i = 0; i < 3; i += 1) expect(await queriesOf(key, '198.51.100.1')).toEqual(unknown)
+  })
 
   it('that are IPv6 only refuses a mapped IPv4 address, and 0.0.0.0/0 accepts it', async () => {
     const [six, four] = [await givenKey(['::/0']), await givenKey(['0.0.0.0/0'])]

@@ -89,12 +89,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
   }
 
   async function byKey(deps: AuthDeps, scope: Scope, exchange: Exchange): Promise<RequestCaller> {
-    const {
-      apiKeyId,
-      scopes,
-      mayComeFrom: _,
-      ...caller
-    } = await authenticateKey(deps, exchange.request, exchange.reply)
+    const { apiKeyId, scopes, ...caller } = await authenticateKey(deps, exchange.request, exchange.reply)
     // Before the first query that this request costs.
     capacity.countFor(exchange.request, caller.workspaceId)
     const planLimits = planWithAccess(deps.plans, caller.plan)
