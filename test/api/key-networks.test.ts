@@ -1,4 +1,4 @@
-// API keys that may be used from some networks only, the addresses that used a key, and open streams of a key that ends.
+// API keys that work from some networks only, the addresses that used a key, and open streams of a key that ends.
 import { authenticateKey, callerCache } from '@matte/api/auth/api-key'
 import { credentialGuard } from '@matte/api/limit/credential-guard'
 import { rateLimiter } from '@matte/api/limit/rate-limiter'
@@ -103,7 +103,7 @@ describe('a key with networks', () => {
     expect((await readFrom('::ffff:203.0.113.7', four.key)).status).toBe(200)
   })
 
-  it('is judged by the address of the connection without trusted proxies', async () => {
+  it('is checked against the address of the connection without trusted proxies', async () => {
     const direct = await startApi({ DATABASE_URL: world.databaseUrl })
     try {
       const [own, other] = [await givenKey(['127.0.0.1/32', '::1/128']), await givenKey(networks)]

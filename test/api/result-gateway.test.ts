@@ -275,7 +275,7 @@ describe('a result link of the gateway ends within 5 s on every replica', () => 
     for (const url of Object.values(links).flat()) await untilRefused(url)
   })
 
-  it('with the account of its reader, who is disabled', async () => {
+  it('with the account of its reader, once an operator has disabled it', async () => {
     const { member, links } = await givenTeamResult()
     await sql`update app_user set disabled_at = now() where id = ${member.userId}`.execute(world.db)
     for (const url of links.member) await untilRefused(url)

@@ -19,8 +19,8 @@ export type KeyDeps = {
 type LookUpDeps = Pick<KeyDeps, 'callers' | 'guard'>
 
 /**
- * Malformed keys cost no look-up. Unknown, revoked and expired ones, and those used from a foreign network, take the same
- * path (D5): a thief does not learn that a key works elsewhere.
+ * Malformed keys cost no look-up. Unknown, revoked and expired ones, and those used from a foreign network, take the
+ * same path (D5): a thief does not learn that a key works elsewhere.
  * @throws MatteError API_KEY_MISSING, API_KEY_INVALID, RATE_LIMIT_EXCEEDED
  */
 export async function authenticateKey(

@@ -1,5 +1,5 @@
-// Links to results served by the gateway: `<object key>?expires=…&for=…&key=…&signature=…`, HMAC-SHA256 over object key,
-// expiry and holder. The holder is whoever the API gave the link to; the link ends with its access.
+// Links to results served by the gateway: `<object key>?expires=…&for=…&key=…&signature=…`, HMAC-SHA256 over object
+// key, expiry and holder. The holder is the API key or member that got the link; the link ends with its access.
 // Each signing key is derived from a master key, so a link works until its master key is removed. A derived key cannot
 // unseal secrets.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
