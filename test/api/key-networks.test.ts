@@ -209,20 +209,33 @@ describe('the addresses that used a key', () => {
       await givePassword(world.db, maker)
       const { id, key } = await givenKeyOf(world.db, team.id, maker.userId)
       await readFrom('203.0.113.7', key, api)
-      const row = () =>
+      // The personal workspace is closed with the account.
+      const own = await givenKeyOf(world.db, maker.personalWorkspaceId, maker.userId)
+      await world.db
+        .updateTable('api_key')
+        .set({ allowed_networks: ['203.0.113.0/24'] })
+        .where('id', '=', own.id)
+        .execute()
+      await readFrom('203.0.113.7', own.key, api)
+      const row = (of = id) =>
         world.db
           .selectFrom('api_key')
-          .select(['recent_addresses', 'last_used_at', 'revoked_at'])
-          .where('id', '=', id)
+          .select(['allowed_networks', 'recent_addresses', 'last_used_at', 'revoked_at'])
+          .where('id', '=', of)
           .executeTakeFirstOrThrow()
-      await until('the use is written', async () => (await row()).recent_addresses)
+      for (const each of [id, own.id]) await until('the use is written', async () => (await row(each)).recent_addresses)
       const { data } = await maker.client.call('GET', '/users/export')
-      expect(data).toMatchObject({ apiKeys: [{ id, recentAddresses: [{ address: '203.0.113.7' }] }] })
+      const recentAddresses = [{ address: '203.0.113.7', at: expect.any(String) }]
+      const exported = [id, own.id].map((each) => expect.objectContaining({ id: each, recentAddresses }))
+      expect(data).toMatchObject({ apiKeys: expect.arrayContaining(exported) })
       await readFrom('203.0.113.8', key, api)
       await maker.client.call('DELETE', '/users/profile', { body: { password } })
       await api.stop() // writes the last uses
       stopped = true
-      expect(await row()).toMatchObject({ recent_addresses: null, revoked_at: expect.any(Date) })
+      for (const each of [id, own.id]) {
+        const ended = { allowed_networks: [], recent_addresses: null, revoked_at: expect.any(Date) }
+        expect(await row(each)).toMatchObject(ended)
+      }
     } finally {
       if (!stopped) await api.stop()
     }

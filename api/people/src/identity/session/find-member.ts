@@ -49,7 +49,6 @@ export async function isLiveMember(db: Db, member: Pick<Member, 'workspaceId' | 
     .where('m.workspace_id', '=', member.workspaceId)
     .where('u.id', '=', member.userId)
     .where('u.disabled_at', 'is', null)
-    .where('u.erased_at', 'is', null)
     .executeTakeFirst()
   return row !== undefined
 }
