@@ -17,6 +17,7 @@ import { memberCache, tokenCache } from './auth/access-token.ts'
 import { callerCache } from './auth/api-key.ts'
 import { checkAccess, requireDeclaredAccess } from './auth/check-access.ts'
 import type { KeyUsage } from './auth/key-usage.ts'
+import { linkHolders } from './auth/link-holders.ts'
 import { networkCallers } from './auth/network-caller.ts'
 import { operatorsOf } from './auth/operator.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
@@ -140,7 +141,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const { webhookDeniedNetworks: deniedNetworks, webhookEgressAddresses: egressAddresses } = config
   const { tasksMaxWaitSeconds: maxWaitSeconds, uploadsSignContentLength: signLength, masterKeys, s3Endpoint } = config
   const links =
-    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : presignedLinks(bucket)
+    config.resultsDelivery === 'gateway' ? gatewayLinks(config.publicUrl, masterKeys) : () => presignedLinks(bucket)
   const inspectionGate = createInspectionGate()
   const uploadLinkOf = uploadLinks(config.publicUrl, masterKeys)
   const uploads = { signLength, uploadLinkOf, fetchUrls: config.uploadsFetchUrls }
@@ -160,7 +161,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   }
   await app.register(operatorRoutes, { config, operators, ...routeDeps })
   await app.register(doorRoutes, { config, ...routeDeps })
-  await app.register(fileRoutes, { bucket, masterKeys })
+  await app.register(fileRoutes, { bucket, masterKeys, holders: linkHolders(db) })
   const largestBytes = Math.max(...Object.values(plans).map((plan) => plan.maxFileSizeBytes))
   await app.register(gateway, { bucket, endpoint: s3Endpoint, masterKeys, largestBytes })
   await app.ready()

@@ -229,7 +229,8 @@ export const configSchema = {
   resultsDelivery: choice('RESULTS_DELIVERY', ['presign', 'gateway'], {
     description:
       'how results are downloaded: presign, from the object store; gateway, through this process at ' +
-      'PUBLIC_URL/files/, which needs no long-lived access key and is the default with temporary credentials',
+      'PUBLIC_URL/files/, which needs no long-lived access key and is the default with temporary credentials; ' +
+      'only links of the gateway end with the API key or the membership that got them',
     default: 'presign',
   }),
   tasksMaxWaitSeconds: int('TASKS_MAX_WAIT', {

@@ -28,6 +28,7 @@ import { deliver } from './deliver.ts'
 import { createDeliveryMetrics } from './delivery-metrics.ts'
 import { creditLoops } from './due/credit-loops.ts'
 import { createEndpointMetrics, failingEndpointsLoop } from './due/failing-endpoints.ts'
+import { keyLoop } from './due/key-loop.ts'
 import { mailLoop } from './due/mails.ts'
 import { createNotificationMetrics, notificationLoop, oldEventsLoop } from './due/notifications.ts'
 import { duePayments } from './due/payments.ts'
@@ -170,6 +171,7 @@ async function peopleLoops(config: Config, { registry, ...dueDeps }: PeopleDeps)
     ...(await messageLoops(config, { db, registry, logger })),
     ...duePayments({ payments, wakeDeliveries: wake, logger }),
     referralLoop({ ...dueDeps, rewardCredits, autoApprove }),
+    keyLoop({ db, masterKeys: config.masterKeys, logger }),
   ]
 }
 

@@ -1,11 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { linkHolders } from '@matte/api/auth/link-holders'
 import { openBucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
 import { resultKey } from '@matte/core/storage/object-key'
 import { finishTask } from '@matte/core/task/run/finish-task'
-import { afterAll, describe, expect, it } from 'vitest'
-import { startApi } from '../support/api.ts'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApi, type TestApi } from '../support/api.ts'
+import type { Person } from '../support/app/people.ts'
+import { givePassword, password } from '../support/app/sign-in/given-password.ts'
+import { givenKeyOf, givenTeam } from '../support/app/teams.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { until } from '../support/until.ts'
 import { claim, smallImage, useApi } from './given.ts'
 
 const world = useApi({ RESULTS_DELIVERY: 'gateway', CORS_ALLOWED_ORIGINS: 'https://app.example.com' })
@@ -47,7 +53,7 @@ describe('a result link of the gateway', () => {
     const { url, key } = await givenResult(Buffer.from('x'))
     expect(url.origin).toBe(world.api.url)
     expect(url.pathname).toBe(`/files/${key}`)
-    expect([...url.searchParams.keys()]).toEqual(['expires', 'key', 'signature'])
+    expect([...url.searchParams.keys()]).toEqual(['expires', 'for', 'key', 'signature'])
     const lifeSeconds = Number(url.searchParams.get('expires')) - before
     expect(lifeSeconds).toBeGreaterThanOrEqual(weekSeconds)
     expect(lifeSeconds).toBeLessThan(weekSeconds + 60)
@@ -121,9 +127,10 @@ describe('a result link of the gateway', () => {
 
   it('is AUTH_FORBIDDEN when expired, and opens only results', async () => {
     const { sign } = fileLinkSigner(world.api.config.masterKeys)
-    const { key, client } = await givenResult(Buffer.from('x'))
+    const { key, client, apiKeyId } = await givenResult(Buffer.from('x'))
+    const holder = `key.${apiKeyId}`
     const at = (objectKey: string, seconds: number) =>
-      fetch(`${world.api.url}/files/${sign(objectKey, Math.floor(Date.now() / 1_000) + seconds)}`)
+      fetch(`${world.api.url}/files/${sign(objectKey, { expires: Math.floor(Date.now() / 1_000) + seconds, holder })}`)
     expect(await errorOf(await at(key, -2))).toEqual([403, 'AUTH_FORBIDDEN'])
     expect((await at(key, 60)).status).toBe(200)
     const upload = await client.upload(await smallImage())
@@ -131,13 +138,14 @@ describe('a result link of the gateway', () => {
   })
 
   it('is NOT_FOUND when the result is deleted', async () => {
-    const { url, key } = await givenResult(Buffer.from('x'))
+    const { url, key, apiKeyId } = await givenResult(Buffer.from('x'))
     await bucket().delete(key)
     expect(await errorOf(await fetch(url))).toEqual([404, 'NOT_FOUND'])
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(404)
     const unknown = `results/2026/01/${randomUUID()}/1-${randomUUID()}.png`
     const { sign } = fileLinkSigner(world.api.config.masterKeys)
-    const link = `${world.api.url}/files/${sign(unknown, Math.floor(Date.now() / 1_000) + 60)}`
+    const signed = { expires: Math.floor(Date.now() / 1_000) + 60, holder: `key.${apiKeyId}` }
+    const link = `${world.api.url}/files/${sign(unknown, signed)}`
     expect(await errorOf(await fetch(link))).toEqual([404, 'NOT_FOUND'])
   })
 
@@ -169,5 +177,140 @@ describe('a result link of the gateway', () => {
     } finally {
       await api.stop()
     }
+  })
+})
+
+describe('a result link of the gateway ends within 5 s on every replica', () => {
+  const refused = [403, 'AUTH_FORBIDDEN']
+  let other: TestApi | undefined
+  beforeAll(async () => {
+    other = await startApi({
+      DATABASE_URL: world.databaseUrl,
+      RESULTS_DELIVERY: 'gateway',
+    })
+  })
+  afterAll(() => other?.stop())
+
+  const replicas = () => [world.api.url, other?.url ?? '']
+  const fetchAt = (origin: string, url: string) => fetch(`${origin}${new URL(url).pathname}${new URL(url).search}`)
+  const works = async (url: string) => {
+    const answers = await Promise.all(replicas().map((origin) => fetchAt(origin, url)))
+    for (const answer of answers) await answer.arrayBuffer()
+    return answers.every(({ status }) => status === 200)
+  }
+  const untilRefused = (url: string) =>
+    Promise.all(
+      replicas().map((origin) =>
+        until(
+          'the link is refused',
+          async () => {
+            expect(await errorOf(await fetchAt(origin, url))).toEqual(refused)
+            return true
+          },
+          { timeoutMs: 5_000 },
+        ),
+      ),
+    )
+
+  /** A result of a team, with links for a key of the owner, for the owner and for a member. */
+  async function givenTeamResult() {
+    const team = await givenTeam(world)
+    const member = await team.member('member')
+    const { id: apiKeyId, key } = await givenKeyOf(world.db, team.id, team.owner.userId)
+    const keyClient = world.api.client(key)
+    const { id } = await keyClient.createTask({ imageUrl: await keyClient.upload(await smallImage()) })
+    const claimed = await claim(world.db, id)
+    const stored = resultKey(claimed, 'png')
+    await bucket().put(stored, Buffer.from('x'), { contentType: 'application/octet-stream' })
+    const size = { width: 1, height: 1, resultSizeBytes: 1, foreground: null }
+    await finishTask(world.db, claimed, { status: 'succeeded', resultKey: stored, resultFormat: 'png', ...size })
+    const ofPerson = async ({ client }: Person) => {
+      const { data } = await client.call<{ url: string }>('GET', `/tasks/images/${id}/download`)
+      const shown = await client.call<{ resultUrl: string }>('GET', `/tasks/images/${id}`)
+      const listed = await client.call<{ items: { resultUrl: string }[] }>('GET', '/tasks/images')
+      return [data.url, shown.data.resultUrl, listed.data.items[0]?.resultUrl ?? '']
+    }
+    const links = {
+      key: [(await keyClient.getTask(id)).resultUrl ?? '', (await keyClient.listTasks()).items[0]?.resultUrl ?? ''],
+      owner: await ofPerson(team.owner),
+      member: await ofPerson(member),
+    }
+    for (const url of Object.values(links).flat()) expect(await works(url)).toBe(true)
+    return { team, member, apiKeyId, links }
+  }
+
+  it('with its API key, and no other link does', async () => {
+    const { team, apiKeyId, links } = await givenTeamResult()
+    await team.owner.client.call('DELETE', `/developer/api-keys/${apiKeyId}`)
+    for (const url of links.key) await untilRefused(url)
+    for (const url of [...links.owner, ...links.member]) expect(await works(url)).toBe(true)
+  })
+
+  it('with the expiry of its API key', async () => {
+    const { apiKeyId, links } = await givenTeamResult()
+    await sql`update api_key set expires_at = now() where id = ${apiKeyId}`.execute(world.db)
+    for (const url of links.key) await untilRefused(url)
+  })
+
+  it('with the membership of its reader, and not with the session', async () => {
+    const { team, member, links } = await givenTeamResult()
+    await sql`update session set ended_at = now() where id = ${member.sessionId}`.execute(world.db)
+    await until('the session has ended', () =>
+      member.client.call('GET', team.path).then(
+        () => false,
+        () => true,
+      ),
+    )
+    for (const url of links.member) expect(await works(url)).toBe(true)
+    await team.owner.client.call('DELETE', `${team.path}/members/${member.userId}`)
+    for (const url of links.member) await untilRefused(url)
+    for (const url of [...links.owner, ...links.key]) expect(await works(url)).toBe(true)
+  })
+
+  it('with its team', async () => {
+    const { team, links } = await givenTeamResult()
+    await givePassword(world.db, team.owner)
+    const body = { password, confirmCreditLoss: true }
+    await team.owner.client.call('DELETE', team.path, { body })
+    for (const url of Object.values(links).flat()) await untilRefused(url)
+  })
+
+  it('with the account of its reader, once an operator has disabled it', async () => {
+    const { member, links } = await givenTeamResult()
+    await sql`update app_user set disabled_at = now() where id = ${member.userId}`.execute(world.db)
+    for (const url of links.member) await untilRefused(url)
+  })
+
+  it('and costs at most one query in some seconds, live or ended', async () => {
+    const { apiKeyId } = await givenTeamResult()
+    let queries = 0
+    const counted = world.db.withPlugin({
+      transformQuery: ({ node }) => {
+        queries += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    for (const [holder, isLive] of [
+      [`key.${apiKeyId}`, true],
+      [`key.${randomUUID()}`, false],
+      [`member.${randomUUID()}.${randomUUID()}`, false],
+    ] as const) {
+      queries = 0
+      const holders = linkHolders(counted)
+      for (let i = 0; i < 50; i += 1) expect(await holders.isLive(holder)).toBe(isLive)
+      expect(queries).toBe(1)
+    }
+  })
+
+  it('which a changed holder does not prevent', async () => {
+    const { links } = await givenTeamResult()
+    const [url = ''] = links.member
+    const [ofKey = ''] = links.key
+    const changed = new URL(url)
+    changed.searchParams.set('for', new URL(ofKey).searchParams.get('for') ?? '')
+    expect(await errorOf(await fetch(changed))).toEqual(refused)
+    changed.searchParams.delete('for')
+    expect(await errorOf(await fetch(changed))).toEqual(refused)
   })
 })

@@ -56,7 +56,7 @@ describe('POST /developer/api-keys', () => {
     expect(status).toBe(201)
     expect(data).toEqual({
       ...{ id: expect.any(String), name: 'shop', prefix: 'service_live_', scopes, createdAt: expect.any(String) },
-      ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
+      ...{ expiresAt: null, lastUsedAt: null, revokedAt: null, allowedNetworks: [], recentAddresses: [] },
       key: expect.stringMatching(/^service_live_[0-9A-Za-z]{38}$/),
       lastFour: data.key?.slice(-4),
     })

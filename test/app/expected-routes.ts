@@ -43,7 +43,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['PATCH /{teamId}/members/{userId}', 'DELETE /{teamId}/members/{userId}', 'POST /{teamId}/transfer'],
     ...['POST /{teamId}/invites', 'GET /{teamId}/invites', 'DELETE /{teamId}/invites/{inviteId}'],
     ...['POST /invites/accept', 'GET /{teamId}/credits', 'PUT /{teamId}/credits/limits'],
-    ...['GET /{teamId}/billing', 'PATCH /{teamId}/billing', 'GET /{teamId}/audit-log'],
+    ...['GET /{teamId}/billing', 'PATCH /{teamId}/billing', 'GET /{teamId}/audit-log', 'PUT /{teamId}/key-policy'],
   ],
   developer: [
     ...['GET /api-keys', 'POST /api-keys', 'POST /api-keys/{apiKeyId}/roll', 'DELETE /api-keys/{apiKeyId}'],

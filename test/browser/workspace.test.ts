@@ -5,6 +5,17 @@ import { until } from '../support/until.ts'
 import { hasBrowser } from './support/browser.ts'
 import { useConsole } from './support/console.ts'
 
+const keyWords = [
+  {
+    ...{ locale: 'en', create: 'Create key', networks: 'Networks', fresh: 'Your new key' },
+    addresses: 'Latest addresses',
+  },
+  {
+    ...{ locale: 'de', create: 'Schlüssel anlegen', networks: 'Netze', fresh: 'Ihr neuer Schlüssel' },
+    addresses: 'Letzte Adressen',
+  },
+]
+
 describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
   const console = useConsole()
 
@@ -72,5 +83,63 @@ describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click()
     await row.getByText('Active').waitFor({ state: 'detached' })
     await until('the key is refused', async () => (await statusWith(successor)) === 401)
+  })
+
+  it.each(keyWords)('limits a key to networks and shows the addresses that used it, in $locale', async (words) => {
+    const page = await console.openSignedIn({ tolerates: [/400 \(Bad Request\)/] })
+    await page.evaluate(`localStorage.setItem('matte-locale', '${words.locale}')`)
+    await page.goto(`${console.url}/keys`)
+    await page.getByRole('button', { name: words.create }).click()
+    const dialog = page.getByRole('dialog', { name: words.create })
+    await dialog.getByLabel('Name').fill('office')
+    const networks = dialog.getByLabel(words.networks)
+    await networks.fill('10.0.0.1/8')
+    await dialog.getByRole('button', { name: words.create }).click()
+    await dialog.getByText('write 10.0.0.0/8').waitFor()
+    await networks.fill('127.0.0.0/8\n::1')
+    await dialog.getByRole('button', { name: words.create }).click()
+    const shown = page.locator('section', { has: page.getByRole('heading', { name: words.fresh }) }).locator('code')
+    const key = (await shown.textContent()) ?? ''
+    const row = page.getByRole('row', { name: 'office' })
+    await row.getByText('127.0.0.0/8').waitFor()
+    await row.getByText('::1/128').waitFor()
+    const answer = await fetch(`${console.url}/api/v1/open/developer/usage`, { headers: { 'x-api-key': key } })
+    expect(answer.status).toBe(200)
+    await until('the address is shown', async () => {
+      await page.reload()
+      await row.waitFor()
+      return row.getByRole('list', { name: words.addresses }).getByText('127.0.0.1').isVisible()
+    })
+  })
+
+  it('has an end for the keys of a team, which its owner chooses', async () => {
+    const owner = await console.person()
+    const { db } = console.stack
+    const { id } = await db
+      .insertInto('workspace')
+      .values({ name: 'Shop', kind: 'team', plan: 'pro' })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    await db.insertInto('membership').values({ workspace_id: id, user_id: owner.userId, role: 'owner' }).execute()
+    const page = await console.openSignedIn({ person: owner })
+    await page.goto('/team')
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    const days = page.getByLabel('Longest life of a key, in days')
+    await days.fill('ninety')
+    await page.getByText('Enter a whole number from 1 to 3,650').waitFor()
+    await days.fill('90')
+    await page.getByRole('button', { name: 'Save limit' }).click()
+    await page.getByText('Saved.').waitFor()
+    await page.getByRole('link', { name: 'API keys' }).click()
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create key' })
+    await dialog.getByText('At most 90 days ahead').waitFor()
+    await dialog.getByLabel('Name').fill('shop backend')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await page
+      .getByRole('row', { name: 'shop backend' })
+      .getByText(/^Until /)
+      .waitFor()
   })
 })

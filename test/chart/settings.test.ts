@@ -107,6 +107,12 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(readWorker(await renderEnv('worker', given))).toMatchObject(ambient)
   })
 
+  it('send results through the API when asked, and by links of the store by default', async () => {
+    const given = { ...values, results: { delivery: 'gateway' } }
+    expect(readApi(await renderEnv('api', given)).resultsDelivery).toBe('gateway')
+    expect(readApi(api).resultsDelivery).toBe('presign')
+  })
+
   it('open uploads by URL in both processes, and in neither by default', async () => {
     const given = { ...values, uploads: { fetchUrls: true } }
     expect(readApi(await renderEnv('api', given)).uploadsFetchUrls).toBe(true)

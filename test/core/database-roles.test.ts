@@ -108,7 +108,7 @@ describe('roles of our processes', () => {
         'select payment_fingerprint from workspace',
       ],
       ...[
-        'select from api_key',
+        'select hash from api_key',
         'select from signing_key',
         'select from two_factor',
         "update workspace set plan = 'pro'",
@@ -139,7 +139,9 @@ describe('roles of our processes', () => {
         'select from signing_key',
       ],
       ...[
-        'select from api_key',
+        'select hash from api_key',
+        'select recent_addresses from api_key',
+        'update api_key set expires_at = null',
         'select from account_request',
         "update task set status = 'failed'",
         'delete from workspace',

@@ -1,24 +1,29 @@
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey, listApiKeys } from '@matte/core/workspace/api-key-queries'
+import { networksMax, parseKeyNetwork } from '@matte/core/workspace/key/allowed-networks'
 import { findWorkspaceOfKey, revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { rollKey } from '@matte/core/workspace/key/make-key'
 import { adoptKeysOfMember } from '@matte/core/workspace/key/member-keys'
 import { isScope, type Scope, scopes } from '@matte/core/workspace/scope'
 import { findWorkspace } from '@matte/core/workspace/workspace-queries'
+import { toMemberApiKeyView } from '../schemas/api-key.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 import { instant, requiredUuid, wholeNumber } from './options.ts'
 
 const create: Command = {
   name: 'key create',
-  usage: '--workspace ID [--scopes a,b] [--expires-at TIME] [--name NAME]',
-  summary: 'create an API key, printed once; it has all scopes unless --scopes is given',
+  usage: '--workspace ID [--scopes a,b] [--expires-at TIME] [--networks a,b] [--name NAME]',
+  summary:
+    'create an API key, printed once; it has all scopes unless --scopes is given, and works from any address unless ' +
+    '--networks is given; without --expires-at it expires at the limit of the team, or never',
   run: async ({ db }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
-    const { scopes: list, name = 'matte-admin', 'expires-at': expiry } = given.values
+    const { scopes: list, name = 'matte-admin', 'expires-at': expiry, networks } = given.values
     const granted = list === undefined ? scopes : readScopes(list)
     const expiresAt = expiry === undefined ? null : instant(expiry, 'expires-at')
+    const allowedNetworks = networks === undefined ? [] : readNetworks(networks)
     const key = generateApiKey()
-    const row = await insertApiKey(db, key, { workspaceId, name, scopes: granted, expiresAt })
+    const row = await insertApiKey(db, key, { workspaceId, name, scopes: granted, expiresAt, allowedNetworks })
     if (row === undefined) {
       const workspace = await findWorkspace(db, workspaceId)
       if (workspace === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
@@ -29,7 +34,8 @@ const create: Command = {
       apiKeyId: row.id,
       apiKey: key.key,
       scopes: granted,
-      expiresAt: expiresAt?.toISOString() ?? null,
+      expiresAt: row.expires_at?.toISOString() ?? null,
+      allowedNetworks,
     }
   },
 }
@@ -56,14 +62,11 @@ const list: Command = {
     if (keys.length === 0 && (await findWorkspace(db, workspaceId)) === undefined) {
       throw new CommandError(`there is no workspace ${workspaceId}`)
     }
-    const shown = keys.map(
-      ({ id, name, prefix, last_four, scopes, created_at, expires_at, last_used_at, revoked_at }) => ({
-        ...{ apiKeyId: id, name, key: `${prefix}…${last_four}`, scopes, createdAt: created_at.toISOString() },
-        expiresAt: expires_at?.toISOString() ?? null,
-        lastUsedAt: last_used_at?.toISOString() ?? null,
-        revokedAt: revoked_at?.toISOString() ?? null,
-      }),
-    )
+    const shown = keys.map((row) => {
+      const { id, name, prefix, lastFour, recentAddresses, ...key } = toMemberApiKeyView(row)
+      const addresses = recentAddresses.map(({ address, lastUsedAt }) => `${address}@${lastUsedAt}`)
+      return { apiKeyId: id, name, key: `${prefix}…${lastFour}`, ...key, recentAddresses: addresses }
+    })
     return { workspaceId, keys: shown }
   },
 }
@@ -95,6 +98,18 @@ const adopt: Command = {
     const adopted = await db.transaction().execute((tx) => adoptKeysOfMember(tx, { workspaceId, from, to }))
     return { workspaceId, to, adopted }
   },
+}
+
+function readNetworks(list: string): string[] {
+  const networks = list.split(',').map((text) => {
+    try {
+      return parseKeyNetwork(text.trim())
+    } catch (error) {
+      throw new UsageError(`--networks: ${(error as Error).message}`)
+    }
+  })
+  if (networks.length > networksMax) throw new UsageError(`--networks must name at most ${networksMax}`)
+  return [...new Set(networks)]
 }
 
 function readScopes(list: string): Scope[] {

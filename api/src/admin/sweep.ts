@@ -33,6 +33,7 @@ const sweep: Command = {
         deletedMails: counts.mails_deleted,
         deletedAuditEntries: counts.audit_entries_deleted,
         deletedAccounts: countsOrThrow(accounts).deleted,
+        deletedKeyAddresses: counts.key_addresses_deleted,
         deletedPoolRecords: counts.pool_records_deleted,
         deletedObjects: bucket === undefined ? null : counts.objects_deleted,
       }

@@ -1,10 +1,13 @@
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
+import { BoundedMap } from '@matte/core/runtime/bounded-map'
 import { hashApiKey, isWellFormedApiKey } from '@matte/core/workspace/api-key'
 import { type Caller, findCaller as readCaller } from '@matte/core/workspace/caller-queries'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerAddress } from '../limit/client-network.ts'
 import type { CredentialGuard } from '../limit/credential-guard.ts'
 import type { KeyUsage } from './key-usage.ts'
+import { addressesIn } from './network-caller.ts'
 import { shortCache } from './short-cache.ts'
 
 export type KeyDeps = {
@@ -16,14 +19,15 @@ export type KeyDeps = {
 type LookUpDeps = Pick<KeyDeps, 'callers' | 'guard'>
 
 /**
- * Malformed keys cost no look-up; unknown, revoked and expired ones take the same path (D5).
+ * Malformed keys cost no look-up. Unknown, revoked and expired ones, and those used from a foreign network, take the
+ * same path (D5): a thief does not learn that a key works elsewhere.
  * @throws MatteError API_KEY_MISSING, API_KEY_INVALID, RATE_LIMIT_EXCEEDED
  */
 export async function authenticateKey(
   { callers, guard }: LookUpDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Caller> {
+): Promise<KeyCaller> {
   const header = request.headers['x-api-key']
   if (header === undefined || header === '') {
     throw new MatteError('API_KEY_MISSING', 'Send your API key in the header X-API-Key.')
@@ -32,26 +36,71 @@ export async function authenticateKey(
   const caller = hash && (await findCaller({ callers, guard }, request, hash))
   if (caller === undefined) {
     await guard.noteFailure(request, reply)
-    throw new MatteError('API_KEY_INVALID', 'This API key is not valid: check for typing errors, or make a new one.')
+    throw new MatteError(
+      'API_KEY_INVALID',
+      'This API key is not valid, or not from your address: check for typing errors, its expiry and its networks, ' +
+        'or make a new one.',
+    )
   }
   return caller
 }
 
 function findCaller({ callers, guard }: LookUpDeps, request: FastifyRequest, hash: Buffer) {
-  const find = (): Promise<Caller | undefined> => callers.find(hash)
-  return callers.knows(hash) ? find() : guard.lookUp(request, find)
+  const { ip } = request
+  const find = () => callers.find(hash, ip)
+  return callers.knows(hash, ip) ? find() : guard.lookUp(request, find)
 }
+
+type KeyCaller = Omit<Caller, 'allowedNetworks'>
 
 export type CallerCache = {
-  find(hash: Buffer): Promise<Caller | undefined>
-  /** True if the key was valid at its last look-up, however long ago. */
-  knows(hash: Buffer): boolean
+  /** Undefined for a key that does not work from this address, as the trusted proxies name it. */
+  find(hash: Buffer, ip: string): Promise<KeyCaller | undefined>
+  /** True if the key was valid at its last look-up, however long ago, and may be used from this address. */
+  knows(hash: Buffer, ip: string): boolean
 }
 
+type Admits = (ip: string) => boolean
+
 export function callerCache(db: Db): CallerCache {
-  const cache = shortCache<Caller>()
+  const cache = shortCache<{ readonly caller: KeyCaller; readonly admits: Admits }>()
+  /** Hints about keys with networks, which never change. The check is that of the key as found. */
+  const hints = new BoundedMap<string, Admits>(hintsMax)
+  const isForeign = (name: string, ip: string): boolean => hints.get(name)?.(ip) === false
+  const read = async (hash: Buffer, name: string) => {
+    const found = await readCaller(db, hash)
+    if (found === undefined) return undefined
+    const { allowedNetworks, ...caller } = found
+    if (allowedNetworks.length === 0) return { caller, admits: anywhere }
+    const admits = membersOf(allowedNetworks)
+    hints.set(name, admits)
+    return { caller, admits }
+  }
   return {
-    knows: (hash) => cache.knows(hash.toString('base64')),
-    find: (hash) => cache.find(hash.toString('base64'), () => readCaller(db, hash)),
+    knows: (hash, ip) => cache.knows(nameOf(hash)) && !isForeign(nameOf(hash), ip),
+    find: async (hash, ip) => {
+      const name = nameOf(hash)
+      const readNow = () => read(hash, name)
+      // From a foreign address a known key costs a query each time, as an unknown one does.
+      const found = await (isForeign(name, ip) ? readNow() : cache.find(name, readNow))
+      return found?.admits(ip) ? found.caller : undefined
+    },
+  }
+}
+
+const hintsMax = 10_000
+
+const anywhere: Admits = () => true
+
+const nameOf = (hash: Buffer): string => hash.toString('base64')
+
+/** By family, because a `BlockList` counts IPv4 addresses to `::/0`. */
+function membersOf(networks: readonly string[]): Admits {
+  const isInIPv4 = addressesIn(networks.filter((network) => !network.includes(':')))
+  const isInIPv6 = addressesIn(networks.filter((network) => network.includes(':')))
+  return (ip) => {
+    const address = callerAddress(ip)
+    if (address === null) return false
+    return address.includes(':') ? isInIPv6(address) : isInIPv4(address)
   }
 }

@@ -98,7 +98,7 @@ export function checkAccess(app: FastifyInstance, deps: AuthDeps): void {
         details: { required: scope, scopes },
       })
     }
-    deps.usage.note(apiKeyId)
+    deps.usage.note(apiKeyId, exchange.request.ip)
     exchange.request.holders = [caller.workspaceId]
     return { ...caller, planLimits, apiKeyId }
   }

@@ -6,6 +6,13 @@ export function clientAddress(address: string): string | null {
   return isIP(plain) === 0 ? null : plain
 }
 
+/** The client of an API key: canonical, an IPv4-mapped address as IPv4, without port and zone. Null for other text. */
+export function callerAddress(text: string): string | null {
+  const address = parse(text)
+  if (address === undefined || typeof address === 'string') return address ?? null
+  return new URL(`http://[${address.join(':')}]`).hostname.slice(1, -1)
+}
+
 /** 16-bit groups of an IPv6 address: a subscriber (/64), a site (/48). */
 const [subscriberGroups, siteGroups] = [4, 3]
 

@@ -1,4 +1,5 @@
 import { publicCodes } from '../errors/http-status.ts'
+import { apiKeySchema, toApiKeyView } from '../schemas/api-key.ts'
 import { responses } from '../schemas/schema.ts'
 import type { ApiSurface, OperationGroup } from './shared/api-surface.ts'
 
@@ -123,4 +124,5 @@ export const developerSurface: ApiSurface = {
   responses: (status, data, codes) => responses(status, data, publicCodes(codes, 'developer')),
   notifyMaker: false,
   showMakers: false,
+  apiKeys: { schema: apiKeySchema, view: toApiKeyView },
 }

@@ -1,22 +1,22 @@
-// Downloads results through this process, for stores with short-lived credentials: verifies a signed path below
-// `/files/` and streams the object.
+// Downloads results through this process, for stores with short-lived credentials and for links that must end with the
+// access of their holder: verifies a signed path below `/files/` and streams the object.
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
-import { fileLinkSigner } from '@matte/core/storage/file-link'
-import type { LinkQuery, LinkVerdict } from '@matte/core/storage/link-signature'
+import { type FileLinkQuery, fileLinkSigner } from '@matte/core/storage/file-link'
 import { parseResultKey, resultFileName } from '@matte/core/storage/object-key'
 import { StorageError } from '@matte/core/storage/storage-error'
 import { mimeTypes } from '@matte/core/workspace/format'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { LinkHolders } from '../auth/link-holders.ts'
 
-type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys }
+type FileDeps = { readonly bucket: Bucket; readonly masterKeys: MasterKeys; readonly holders: LinkHolders }
 
 /** The link is the credential, so shared caches must not store the file. */
 const cacheControl = 'private'
 
-export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, masterKeys }) => {
+export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, masterKeys, holders }) => {
   const { verify } = fileLinkSigner(masterKeys)
 
   app.route({
@@ -27,7 +27,9 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
     config: { access: 'public', envelope: false },
     handler: async (request, reply) => {
       const key = (request.params as { '*': string })['*']
-      requireValidLink(verify(key, request.query as LinkQuery, Math.floor(Date.now() / 1_000)))
+      const verdict = verify(key, request.query as FileLinkQuery, Math.floor(Date.now() / 1_000))
+      if (typeof verdict === 'string') throw refusedLink[verdict]()
+      if (!(await holders.isLive(verdict.holder))) throw refusedLink.ended()
       const result = parseResultKey(key)
       if (result === undefined) throw fileNotFound()
       const object = await openResult(bucket, key, { request, reply })
@@ -47,10 +49,13 @@ export const fileRoutes: FastifyPluginAsync<FileDeps> = async (app, { bucket, ma
   })
 }
 
-function requireValidLink(verdict: LinkVerdict): void {
-  if (verdict === 'valid') return
-  const words = verdict === 'expired' ? 'This link has expired' : 'This link is not valid'
-  throw new MatteError('AUTH_FORBIDDEN', `${words}: read the task again for a new one.`)
+const refusal = (words: string) => () =>
+  new MatteError('AUTH_FORBIDDEN', `${words}: read the task again for a new one.`)
+
+const refusedLink = {
+  forged: refusal('This link is not valid'),
+  expired: refusal('This link has expired'),
+  ended: refusal('This link no longer works'),
 }
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }

@@ -5,6 +5,8 @@ import type { Bucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
 import { resultFileName, uploadFileName } from '@matte/core/storage/object-key'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
+import type { FastifyRequest } from 'fastify'
+import { holderOf } from '../auth/link-holders.ts'
 
 type StoredResult = {
   readonly id: string
@@ -18,9 +20,13 @@ export type ResultLinks = {
   inputUrlOf(key: string, expiresInSeconds: number): string | null
 }
 
+/** Links for a caller. */
+export type LinksFor = (caller: FastifyRequest['caller']) => ResultLinks
+
 /** 7 days: the interface's promise and the maximum of a presigned URL. */
 const resultUrlSeconds = 7 * 24 * 60 * 60
 
+/** The store serves these links for 7 days, whatever becomes of the caller. */
 export const presignedLinks = (bucket: Bucket): ResultLinks => ({
   urlOf: ({ id, result_key: key, result_format: format }) =>
     key === null || format === null
@@ -42,15 +48,17 @@ function typeByName(fileName: string): string {
   return /\.webp$/i.test(fileName) ? mimeTypes.webp : mimeTypes.png
 }
 
-export function gatewayLinks(publicUrl: string, keys: MasterKeys): ResultLinks {
+/** These links end when the key or the member that got them loses access (files.ts). */
+export function gatewayLinks(publicUrl: string, keys: MasterKeys): LinksFor {
   const { sign } = fileLinkSigner(keys)
-  return {
+  return (caller) => ({
     urlOf: ({ result_key: key }) => {
       if (key === null) return null
-      return `${publicUrl}/files/${sign(key, Math.floor(Date.now() / 1_000) + resultUrlSeconds)}`
+      const expires = Math.floor(Date.now() / 1_000) + resultUrlSeconds
+      return `${publicUrl}/files/${sign(key, { expires, holder: holderOf(caller) })}`
     },
     inputUrlOf: () => null,
-  }
+  })
 }
 
 /** The link with the earliest time that it can expire. */

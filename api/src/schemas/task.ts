@@ -34,7 +34,9 @@ export const taskSchema = named(
     resultUrl: nullable(
       Type.String({
         format: 'uri',
-        description: 'Valid for 7 days; read the task again for a new one.',
+        description:
+          'Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends ' +
+          'earlier when the API key or the member that read it loses access.',
       }),
     ),
     creditCost: Type.Optional(Type.Integer({ description: 'Only in responses to creation and retry.' })),

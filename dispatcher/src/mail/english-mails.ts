@@ -140,6 +140,24 @@ export const englishMails: MailTexts = {
       reason: 'You are an owner of this team at Matte. Mails of this kind cannot be switched off.',
     }
   },
+  'keys-expiring': ({ workspaceName, keys }, place) => {
+    const workspace = (workspaceName === null ? undefined : plainName(workspaceName)) ?? 'your workspace'
+    const format = personFormat(place)
+    return {
+      subject: keys.length === 1 ? 'An API key is about to expire' : 'API keys are about to expire',
+      paragraphs: [
+        `Programs that use these API keys of ${workspace} get errors once the keys have expired:`,
+        ...keys.map(
+          ({ name, lastFour, expiresAt }) =>
+            `${plainName(name) ?? 'The key'}, ending in ${lastFour}, expires ${format.time(new Date(expiresAt))}`,
+        ),
+        'Roll each key that is still needed: the new key gets the same name, scopes and networks, and the old one ' +
+          'works during the overlap. A key that nobody needs can simply expire.',
+      ],
+      ...(place.appUrl !== undefined && { links: [{ label: 'Open Matte', url: place.appUrl }] }),
+      reason: 'You created these keys, or are an owner of their workspace. Mails of this kind cannot be switched off.',
+    }
+  },
   notification: ({ event, title, body }, { appUrl, supportUrl }) => ({
     subject: title,
     paragraphs: [body],

@@ -155,6 +155,27 @@ export const germanMails: MailTexts = {
       reason: 'Sie sind Inhaber dieses Teams bei Matte. Solche E-Mails lassen sich nicht abschalten.',
     }
   },
+  'keys-expiring': ({ workspaceName, keys }, place) => {
+    const workspace = (workspaceName === null ? undefined : plainName(workspaceName)) ?? 'Ihrem Arbeitsbereich'
+    const format = personFormat(place)
+    return {
+      subject: keys.length === 1 ? 'Ein API-Schlüssel läuft bald ab' : 'API-Schlüssel laufen bald ab',
+      paragraphs: [
+        `Programme mit diesen API-Schlüsseln von ${workspace} erhalten Fehler, sobald die Schlüssel abgelaufen sind:`,
+        ...keys.map(
+          ({ name, lastFour, expiresAt }) =>
+            `${plainName(name) ?? 'Der Schlüssel'}, der auf ${lastFour} endet: gültig bis ` +
+            format.time(new Date(expiresAt)),
+        ),
+        'Erneuern Sie jeden Schlüssel, der noch gebraucht wird: Der neue erhält denselben Namen, dieselben Rechte und ' +
+          'Netze, und der alte gilt noch eine Weile. Einen Schlüssel, den niemand braucht, können Sie ablaufen lassen.',
+      ],
+      ...(place.appUrl !== undefined && { links: [{ label: 'Matte öffnen', url: place.appUrl }] }),
+      reason:
+        'Sie haben diese Schlüssel angelegt oder sind Inhaber ihres Arbeitsbereichs. Solche E-Mails lassen sich nicht ' +
+        'abschalten.',
+    }
+  },
   notification: ({ event, title, body }, { appUrl, supportUrl }) => ({
     subject: title,
     paragraphs: [body],

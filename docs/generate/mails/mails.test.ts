@@ -118,11 +118,14 @@ describe('a mail', () => {
     const endpoint = { targetHost: 'h.example.com:443', endpointId: 'e', workspaceName: evil }
     const failing = { ...endpoint, failingSince: '2026-11-17T09:30:00.000Z' }
     const invitation = { teamName: evil, inviterEmail: 'ada@example.com', role: 'member', url }
+    const expiring = { name: 'production', lastFour: '9xQ2', expiresAt: '2026-12-24T09:30:00.000Z' }
     const mails = [
       renderMail('referral-invitation', { inviterName: evil, inviterEmail: 'ada@example.com', url }, place),
       renderMail('team-invitation', invitation, place),
       renderMail('endpoint-failing', { ...failing, disabledAfterDays: 5 }, place),
       renderMail('endpoint-disabled', failing, place),
+      renderMail('keys-expiring', { workspaceName: evil, keys: [expiring] }, place),
+      renderMail('keys-expiring', { workspaceName: null, keys: [{ ...expiring, name: evil }] }, place),
     ]
     for (const { subject, text, html } of mails) {
       expect(subject + text + html).not.toMatch(/evil\.example|win@|https?:\/\/evil|&lt;b/)

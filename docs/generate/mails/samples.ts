@@ -78,6 +78,17 @@ function samplesIn(locale: Language): Readonly<Record<string, RenderedMail>> {
       },
       place,
     ),
+    'keys-expiring': renderMail(
+      'keys-expiring',
+      {
+        workspaceName: 'Shop & Co',
+        keys: [
+          { name: 'production', lastFour: '9xQ2', expiresAt: '2026-12-24T09:30:00.000Z' },
+          { name: 'staging', lastFour: 'b7Lm', expiresAt: '2026-12-24T09:30:00.000Z' },
+        ],
+      },
+      place,
+    ),
     'referral-invitation': renderMail(
       'referral-invitation',
       { inviterName: 'Ada', inviterEmail: 'ada@example.com', url },

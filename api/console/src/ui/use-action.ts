@@ -9,7 +9,7 @@ export type Action<Args extends readonly unknown[]> = {
   readonly isPending: boolean
   /** Undefined also when every issue belongs to a field. */
   readonly error: unknown
-  /** Message for a field of the body, as the service reports it. */
+  /** Message for a field of the body or a member of it, as the service reports it. */
   readonly fieldError: (name: string) => string | undefined
   readonly reset: () => void
 }
@@ -22,7 +22,7 @@ export function useAction<Args extends readonly unknown[]>(
   const [isPending, setIsPending] = useState(false)
   const [error, setError] = useState<unknown>()
   const issues = readIssues(error)
-  const ofField = (name: string) => issues.find(({ path }) => path === `/body/${name}`)?.message
+  const ofField = (name: string) => issues.find(({ path }) => isIn(path, name))?.message
   const run = async (...args: Args): Promise<boolean> => {
     if (isPending) return false
     setIsPending(true)
@@ -37,7 +37,7 @@ export function useAction<Args extends readonly unknown[]>(
       setIsPending(false)
     }
   }
-  const isAtFields = issues.length > 0 && issues.every(({ path }) => fields.some((name) => path === `/body/${name}`))
+  const isAtFields = issues.length > 0 && issues.every(({ path }) => fields.some((name) => isIn(path, name)))
   return {
     run,
     isPending,
@@ -46,6 +46,8 @@ export function useAction<Args extends readonly unknown[]>(
     reset: () => setError(undefined),
   }
 }
+
+const isIn = (path: string, field: string): boolean => `${path}/`.startsWith(`/body/${field}/`)
 
 function readIssues(error: unknown): readonly Issue[] {
   if (!(error instanceof MatteError)) return []

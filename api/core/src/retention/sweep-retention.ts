@@ -2,6 +2,7 @@ import { expireCredits } from '../credit/expire-credits.ts'
 import type { Db } from '../db/database.ts'
 import { sweepParts } from '../db/sweep.ts'
 import type { Bucket } from '../storage/bucket.ts'
+import { deleteOldAddresses } from '../workspace/key/key-use.ts'
 import type { Plans } from '../workspace/plan.ts'
 import { announceCleanups } from './announce-cleanup.ts'
 import { deleteDueObjects } from './delete-objects.ts'
@@ -33,6 +34,7 @@ export const retentionParts = [
   'notifications_deleted',
   'mails_deleted',
   'audit_entries_deleted',
+  'key_addresses_deleted',
   'pool_records_deleted',
   'objects_deleted',
 ] as const
@@ -52,6 +54,7 @@ export const sweepRetention = (
       notifications_deleted: (pass) => deleteOldNotifications(db, pass),
       mails_deleted: (pass) => deleteOldMails(db, pass),
       audit_entries_deleted: (pass) => deleteOldAuditEntries(db, auditRetentionDays, pass),
+      key_addresses_deleted: (pass) => deleteOldAddresses(db, pass),
       pool_records_deleted: (pass) => deleteOldPoolRecords(db, pass),
       objects_deleted: async (pass) => (bucket === undefined ? 0 : deleteDueObjects(db, bucket, pass)),
     },

@@ -31,7 +31,7 @@ describe('an upload link', () => {
 
   it('is no link to a file, and the other way round', () => {
     expect(fileLinkSigner(keys).verify(put.objectKey, query, expires)).toBe('forged')
-    const file = new URL(fileLinkSigner(keys).sign(put.objectKey, expires), 'http://host/')
+    const file = new URL(fileLinkSigner(keys).sign(put.objectKey, { expires, holder: 'key.1' }), 'http://host/')
     expect(signer.verify(put, Object.fromEntries(file.searchParams), expires)).toMatchObject({ verdict: 'forged' })
   })
 })

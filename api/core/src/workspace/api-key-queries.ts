@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { ApiKeyTable } from '../db/tables/workspace.ts'
+import { invalidParams } from '../invalid-params.ts'
 import type { NewApiKey } from './api-key.ts'
 import type { Scope } from './scope.ts'
 import { lockWorkspace } from './workspace-queries.ts'
@@ -9,7 +10,10 @@ type ApiKeyInput = {
   readonly workspaceId: string
   readonly name: string
   readonly scopes: readonly Scope[]
+  /** Null: the latest time that the team allows, or never. */
   readonly expiresAt: Date | null
+  /** Canonical CIDRs, at most `networksMax`; absent or empty: any address. */
+  readonly allowedNetworks?: readonly string[] | undefined
   /** The member who creates the key; absent: an operator. */
   readonly createdBy?: string | null
 }
@@ -22,15 +26,32 @@ const listedMax = 1_000
 /**
  * Stores a new key's hash. Undefined: the workspace has `apiKeysMax` keys already, or does not exist. Locks the
  * workspace, so concurrent calls see each other's keys.
+ * @throws MatteError INVALID_PARAMS if the key would outlive `max_key_days` of the workspace
  */
 export function insertApiKey(db: Db, key: NewApiKey, input: ApiKeyInput): Promise<ApiKeyRow | undefined> {
   const insert = async (tx: Db): Promise<ApiKeyRow | undefined> => {
     const workspace = await lockWorkspace(tx, input.workspaceId)
     if (workspace === undefined || (await countApiKeys(tx, workspace.id)) >= apiKeysMax) return undefined
-    return insertRow(tx, key, input)
+    return insertRow(tx, key, { ...input, expiresAt: await readExpiry(tx, input) })
   }
   return db.isTransaction ? insert(db) : db.transaction().execute(insert)
 }
+
+async function readExpiry(tx: Db, { workspaceId, expiresAt }: ApiKeyInput): Promise<Date | null> {
+  const { days, latest, isLater } = await tx
+    .selectFrom('workspace')
+    .select('max_key_days as days')
+    .select(latestExpiry.as('latest'))
+    .select(sql<boolean | null>`${expiresAt}::timestamptz > ${latestExpiry}`.as('isLater'))
+    .where('id', '=', workspaceId)
+    .executeTakeFirstOrThrow()
+  if (!isLater) return expiresAt ?? latest
+  const message = `must be at most ${days} days ahead, the longest life of a key that the team allows`
+  throw invalidParams([{ path: '/body/expiresAt', message }], { message: `The expiry of a key ${message}.` })
+}
+
+/** Latest expiry of a key that is made now in a row of `workspace`; null: no limit. */
+export const latestExpiry = sql<Date | null>`now() + max_key_days * interval '1 day'`
 
 async function countApiKeys(db: Db, workspaceId: string): Promise<number> {
   const { count } = await db
@@ -45,7 +66,7 @@ async function countApiKeys(db: Db, workspaceId: string): Promise<number> {
 /** Neither revoked nor expired. */
 const works = sql<boolean>`revoked_at is null and (expires_at is null or expires_at > now())`
 
-const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt, createdBy }: ApiKeyInput) =>
+const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresAt, ...input }: ApiKeyInput) =>
   db
     .insertInto('api_key')
     .values({
@@ -56,7 +77,8 @@ const insertRow = (db: Db, key: NewApiKey, { workspaceId, name, scopes, expiresA
       last_four: key.lastFour,
       scopes: [...scopes],
       expires_at: expiresAt,
-      created_by: createdBy ?? null,
+      allowed_networks: [...(input.allowedNetworks ?? [])],
+      created_by: input.createdBy ?? null,
     })
     .returning(shown)
     .executeTakeFirst()
@@ -71,6 +93,8 @@ const shown = [
   'expires_at',
   'last_used_at',
   'revoked_at',
+  'allowed_networks',
+  'recent_addresses',
 ] as const
 
 export type ApiKeyRow = Pick<Selectable<ApiKeyTable>, (typeof shown)[number]>

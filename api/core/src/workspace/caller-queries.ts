@@ -7,6 +7,8 @@ export type Caller = {
   readonly workspaceId: string
   readonly plan: string
   readonly scopes: readonly string[]
+  /** CIDRs that the key may be used from; empty: any address. */
+  readonly allowedNetworks: readonly string[]
   /** Creator of the key; null: an operator. */
   readonly userId: string | null
 }
@@ -18,6 +20,7 @@ export type Caller = {
 export function findCaller(db: Db, hash: Buffer): Promise<Caller | undefined> {
   return liveKeys(db)
     .select(['k.id as apiKeyId', 'k.workspace_id as workspaceId', 'w.plan', 'k.scopes', 'k.created_by as userId'])
+    .select('k.allowed_networks as allowedNetworks')
     .where('k.hash', '=', hash)
     .executeTakeFirst()
 }
@@ -40,9 +43,7 @@ const liveKeys = (db: Db) =>
     .where('u.disabled_at', 'is', null)
     .where((eb) => eb.or([eb('k.expires_at', 'is', null), eb('k.expires_at', '>', sql<Date>`now()`)]))
 
-/** Sets the time of last use to now, unless another replica recorded a later one. */
-export async function touchApiKeys(db: Db, ids: readonly string[]): Promise<void> {
-  await sql`
-    update api_key set last_used_at = now()
-     where id = any(${ids}::uuid[]) and (last_used_at is null or last_used_at < now())`.execute(db)
+/** Whether the key works, for links that were given to it. */
+export async function isLiveKey(db: Db, id: string): Promise<boolean> {
+  return (await liveKeys(db).select('k.id').where('k.id', '=', id).executeTakeFirst()) !== undefined
 }

@@ -13,9 +13,10 @@ export async function closeWorkspace(tx: Db, id: string): Promise<void> {
            payment_fingerprint = null
      where id = ${id}`.execute(tx)
   await sql`
-    update api_key set revoked_at = coalesce(revoked_at, now()), name = 'deleted' where workspace_id = ${id}`.execute(
-    tx,
-  )
+    update api_key
+       set revoked_at = coalesce(revoked_at, now()), name = 'deleted', allowed_networks = '{}', recent_addresses = null,
+           addresses_since = null
+     where workspace_id = ${id}`.execute(tx)
   // An open invitation would restore access, and contains an email address.
   await tx.deleteFrom('team_invite').where('workspace_id', '=', id).execute()
   // Deliveries before endpoints: the lock order of end-attempt.ts. Two statements, because one condition on the

@@ -36,6 +36,13 @@ type Templates = {
     readonly change: 'demoted' | 'removed' | 'left'
     readonly endpoints: readonly { readonly id: string; readonly targetHost: string }[]
   }
+  /** API keys that expire within a week, to their creator and the owners. */
+  'keys-expiring': {
+    /** Null: the personal workspace. */
+    readonly workspaceName: string | null
+    /** `expiresAt`: ISO 8601. The next to expire first. */
+    readonly keys: readonly { readonly name: string; readonly lastFour: string; readonly expiresAt: string }[]
+  }
   /** An event of the interface. */
   notification: { readonly event: string; readonly title: string; readonly body: string }
 }

@@ -30,7 +30,7 @@ export const lockMembers = (tx: Db, workspaceId: string, roles: readonly Role[])
   tx
     .selectFrom('membership as m')
     .innerJoin('app_user as u', 'u.id', 'm.user_id')
-    .select(['u.id', 'u.email'])
+    .select(['u.id', 'u.email', 'm.role'])
     .where('m.workspace_id', '=', workspaceId)
     .where('m.role', 'in', roles)
     .where('u.email_verified_at', 'is not', null)

@@ -10,13 +10,14 @@ export type TeamRow = {
   readonly role: Role
   readonly memberCount: number
   readonly createdAt: Date
+  readonly maxKeyDays: number | null
 }
 
 const shownTeams = (db: Db, userId: string) =>
   db
     .selectFrom('membership as s')
     .innerJoin('workspace as w', 'w.id', 's.workspace_id')
-    .select(['w.id', 'w.name', 'w.plan', 's.role', 'w.created_at as createdAt'])
+    .select(['w.id', 'w.name', 'w.plan', 's.role', 'w.created_at as createdAt', 'w.max_key_days as maxKeyDays'])
     .select(sql<number>`(select count(*) from membership o where o.workspace_id = w.id)`.as('memberCount'))
     .where('s.user_id', '=', userId)
 

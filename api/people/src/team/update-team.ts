@@ -10,6 +10,14 @@ export async function renameTeam(db: Db, owner: TeamMember, name: string): Promi
   })
 }
 
+/** Longest life in days of keys that are made from now on; null: no limit. Existing keys keep their expiry. */
+export async function setKeyPolicy(db: Db, actor: TeamMember, maxKeyDays: number | null): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await lockTeam(tx, actor, ['owner', 'admin'])
+    await tx.updateTable('workspace').set({ max_key_days: maxKeyDays }).where('id', '=', actor.teamId).execute()
+  })
+}
+
 type MemberLimit = {
   readonly userId: string
   /** Credits a month; null: no limit. */

@@ -1,5 +1,6 @@
 import { roles } from '@matte/core/workspace/role'
 import { publicCodes } from '../../errors/http-status.ts'
+import { memberApiKeySchema, toMemberApiKeyView } from '../../schemas/api-key.ts'
 import { memberResponses } from '../../schemas/schema.ts'
 import type { ApiSurface, OperationGroup } from '../shared/api-surface.ts'
 
@@ -93,4 +94,5 @@ export const appSurface: ApiSurface = {
   responses: (status, data, codes) => memberResponses(status, data, publicCodes(codes, 'app')),
   notifyMaker: true,
   showMakers: true,
+  apiKeys: { schema: memberApiKeySchema, view: toMemberApiKeyView },
 }

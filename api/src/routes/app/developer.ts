@@ -1,15 +1,17 @@
 // Operations of the developer centre that need a signed-in person: API keys, the callback secret, the events.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
+import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { readUsageDetail } from '@matte/core/usage/read-usage-detail'
 import { rotateCallbackSecret } from '@matte/core/workspace/callback-secret'
+import { parseKeyNetwork } from '@matte/core/workspace/key/allowed-networks'
 import { apiKeyNotFound, endApiKey, readApiKey } from '@matte/core/workspace/key/end-key'
 import { makeKey, rollKey } from '@matte/core/workspace/key/make-key'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { toWholeList } from '../../paging.ts'
-import { toApiKeyView } from '../../schemas/api-key.ts'
+import { toMemberApiKeyView } from '../../schemas/api-key.ts'
 import {
   apiKeyRequest,
   eventSchema,
@@ -91,8 +93,8 @@ const roll = {
   operationId: 'appRollApiKey',
   summary: 'Replace an API key',
   description:
-    'The new key has the name, scopes and lifetime of the old one, which also works during the overlap. A key can be ' +
-    'rolled once. `CONFLICT` for a key that was already rolled, was revoked or has expired.',
+    'The new key has the name, scopes, networks and lifetime of the old one, or the longest lifetime that the team ' +
+    'allows. The old key also works during the overlap. A key can be rolled once. `CONFLICT` for a key that was already rolled, was revoked or has expired.',
   tags,
   params: apiKeyId,
   body: rollRequest,
@@ -110,10 +112,25 @@ const revoke = {
   response: memberResponses(200, success('The key is revoked.', refer(deletedSchema)), ['NOT_FOUND']),
 }
 
+/** Canonical and without duplicates. @throws MatteError INVALID_PARAMS */
+function readNetworks(given: readonly string[]): string[] {
+  const issues: Issue[] = []
+  const networks = given.map((text, index) => {
+    try {
+      return parseKeyNetwork(text)
+    } catch (error) {
+      issues.push({ path: `/body/allowedNetworks/${index}`, message: (error as Error).message })
+      return text
+    }
+  })
+  if (issues.length > 0) throw invalidParams(issues)
+  return [...new Set(networks)]
+}
+
 /** Only people manage keys: a key cannot create a key. */
 const keyRoutes: FastifyPluginAsyncTypebox<Pick<DeveloperDeps, 'db'>> = async (app, { db }) => {
   const replay = async ({ caller }: FastifyRequest, id: string) =>
-    toApiKeyView(await readApiKey(db, caller.workspaceId, id))
+    toMemberApiKeyView(await readApiKey(db, caller.workspaceId, id))
   const createConfig = { ...developerCentre, idempotent: replay } as const
 
   app.post(
@@ -126,11 +143,12 @@ const keyRoutes: FastifyPluginAsyncTypebox<Pick<DeveloperDeps, 'db'>> = async (a
         userId: member.userId,
         name,
         scopes: [...new Set(body.scopes)],
+        allowedNetworks: readNetworks(body.allowedNetworks ?? []),
         expiresAt: expiresAt == null ? null : new Date(expiresAt),
         once,
       })
       reply.code(201)
-      return { ...toApiKeyView(created), key }
+      return { ...toMemberApiKeyView(created), key }
     },
   )
 
@@ -151,7 +169,7 @@ const keyRoutes: FastifyPluginAsyncTypebox<Pick<DeveloperDeps, 'db'>> = async (a
         once,
       })
       reply.code(201)
-      return { ...toApiKeyView(created), key }
+      return { ...toMemberApiKeyView(created), key }
     },
   )
 

@@ -18,7 +18,7 @@ import {
   taskInputSchema,
   toTaskEventView,
 } from '../../schemas/app/task-event.ts'
-import { type ResultLinks, timedLink } from '../../schemas/result-links.ts'
+import { type LinksFor, type ResultLinks, timedLink } from '../../schemas/result-links.ts'
 import { memberResponses, oneOf, refer, success, withDefault } from '../../schemas/schema.ts'
 import { eventStreamHeaders } from '../../stream/event-stream.ts'
 import type { TaskStreams } from '../../stream/task-streams.ts'
@@ -28,7 +28,7 @@ import { findTaskIn } from '../shared/tasks.ts'
 type ImageDeps = {
   readonly db: Db
   readonly bucket: PreviewStore
-  readonly links: ResultLinks
+  readonly links: LinksFor
   readonly limiter: RateLimiter
 }
 
@@ -117,7 +117,7 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, dep
       const { taskId } = params
       const task = isUuid(taskId) ? await findTask(db, caller.workspaceId, taskId) : undefined
       if (task === undefined) throw taskNotFound()
-      return toDownload(task, links)
+      return toDownload(task, links(caller))
     },
   )
 
@@ -127,7 +127,7 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, dep
     if (task === undefined) throw taskNotFound()
     // Read before signing, which uses whole seconds.
     const signedAt = Math.floor(Date.now() / 1_000)
-    const url = links.inputUrlOf(task.source_key, inputUrlSeconds)
+    const url = links(caller).inputUrlOf(task.source_key, inputUrlSeconds)
     if (url === null) throw new MatteError('CONFLICT', 'This installation signs no links to photos.')
     return { url, expiresAt: new Date((signedAt + inputUrlSeconds) * 1_000).toISOString() }
   })

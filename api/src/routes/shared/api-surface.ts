@@ -3,7 +3,10 @@
 import type { MatteCode } from '@matte/core/error'
 import type { TSchema } from 'typebox'
 import type { Access } from '../../access.ts'
+import type { toApiKeyView } from '../../schemas/api-key.ts'
 import type { responses } from '../../schemas/schema.ts'
+
+type NamedSchema = TSchema & { readonly $id: string }
 
 export type Operation = {
   readonly url: string
@@ -50,4 +53,6 @@ export type ApiSurface<Name extends string = SharedOperation> = {
   readonly notifyMaker: boolean
   /** Responses name the creator of a webhook endpoint. */
   readonly showMakers: boolean
+  /** Responses about API keys. */
+  readonly apiKeys: { readonly schema: NamedSchema; readonly view: typeof toApiKeyView }
 }

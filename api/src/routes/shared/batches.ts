@@ -13,7 +13,7 @@ import type { ApiMetrics } from '../../http/metrics.ts'
 import { readListQuery, readPage } from '../../paging.ts'
 import { batchSchema, batchSummarySchema, toBatchSummary, toBatchView, toNewBatchView } from '../../schemas/batch.ts'
 import { pageOf, pageQuery } from '../../schemas/page.ts'
-import type { ResultLinks } from '../../schemas/result-links.ts'
+import type { LinksFor } from '../../schemas/result-links.ts'
 import { refer, success } from '../../schemas/schema.ts'
 import { isUuid } from '../../uuid.ts'
 import type { ApiSurface, Operation, Responses } from './api-surface.ts'
@@ -23,7 +23,7 @@ export type BatchDeps = TaskRequestDeps & {
   readonly surface: ApiSurface
   readonly db: Db
   readonly bucket: Inspected
-  readonly links: ResultLinks
+  readonly links: LinksFor
   readonly nudge: Nudge
   readonly metrics: ApiMetrics
   /** Shared by both surfaces. */
@@ -87,7 +87,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
 
   const createConfig = {
     access: create.access,
-    idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links),
+    idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links(caller)),
   } satisfies FastifyContextConfig
   app.post(create.url, { schema: createSchema(create, responses), config: createConfig }, async (request, reply) => {
     const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
@@ -106,7 +106,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     nudge.change(workspaceId)
     metrics.tasksCreated.inc({ model_version: wanted.modelVersion, plan }, created.tasks.length)
     reply.code(201)
-    return toNewBatchView(created, links)
+    return toNewBatchView(created, links(request.caller))
   })
 
   const listOptions = { schema: listSchema(list, responses), config: { access: list.access } }
@@ -126,7 +126,9 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   const exists = async (request: FastifyRequest): Promise<void> => void (await find(request))
 
   const getOptions = { schema: getSchema(get, responses), config: { access: get.access, exists } }
-  app.get(get.url, getOptions, async (request) => toBatchView(await find(request as FastifyRequest), links))
+  app.get(get.url, getOptions, async (request) =>
+    toBatchView(await find(request as FastifyRequest), links(request.caller)),
+  )
 
   const cancelOptions = { schema: cancelSchema(cancel, responses), config: { access: cancel.access, exists } }
   app.delete(cancel.url, cancelOptions, async (request) => {
@@ -136,6 +138,6 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     metrics.ends.record(canceled.ends)
     if (canceled.batch.status === 'completed') nudge.delivery(batchId)
     nudge.change(canceled.batch.workspace_id)
-    return toBatchView(canceled, links)
+    return toBatchView(canceled, links(request.caller))
   })
 }

@@ -17,7 +17,7 @@ import { applyPreference, readWaitSeconds } from '../../http/prefer.ts'
 import type { TaskPoll } from '../../long-poll.ts'
 import { readListQuery, readPage } from '../../paging.ts'
 import { pageOf, pageQuery, spanQuery } from '../../schemas/page.ts'
-import type { ResultLinks } from '../../schemas/result-links.ts'
+import type { LinksFor } from '../../schemas/result-links.ts'
 import { oneOf, refer, success } from '../../schemas/schema.ts'
 import { taskSchema, toNewTaskView, toTaskView } from '../../schemas/task.ts'
 import { isUuid } from '../../uuid.ts'
@@ -28,7 +28,7 @@ export type TaskDeps = TaskRequestDeps & {
   readonly surface: ApiSurface<TaskOperation>
   readonly db: Db
   readonly bucket: Inspected
-  readonly links: ResultLinks
+  readonly links: LinksFor
   readonly taskPoll: Pick<TaskPoll, 'wait'>
   /** Upper bound in seconds for `Prefer: wait`. */
   readonly maxWaitSeconds: number
@@ -130,12 +130,12 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     return readPage(page, {
       read: (range) => Promise.all([listTasks(db, filter, range), range.total ?? countTasks(db, filter)]),
       micros: (row) => row.created_at_micros,
-      view: (task) => toTaskView(task, links),
+      view: (task) => toTaskView(task, links(caller)),
     })
   })
 
   const getOptions = { schema: getSchema(get, responses), config: { access: get.access, exists } }
-  app.get(get.url, getOptions, async (request) => toTaskView(await find(request), links))
+  app.get(get.url, getOptions, async (request) => toTaskView(await find(request), links(request.caller)))
 
   const cancelOptions = { schema: cancelSchema(cancel, responses), config: { access: cancel.access, exists } }
   app.delete(cancel.url, cancelOptions, async (request) => {
@@ -146,7 +146,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     // Canceling the last open task completes its batch, which sends an event.
     if (task.batch_id !== null) nudge.delivery(task.batch_id)
     nudge.change(task.workspace_id)
-    return toTaskView(task, links)
+    return toTaskView(task, links(request.caller))
   })
 }
 
@@ -155,7 +155,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (app, dep
   const { retryTask: retry } = surface.operations
   const config = {
     access: retry.access,
-    idempotent: async (request, id) => toNewTaskView(await findShown(db, request, id), links),
+    idempotent: async (request, id) => toNewTaskView(await findShown(db, request, id), links(request.caller)),
   } satisfies FastifyContextConfig
   // `onRequest`: an unknown id is reported before a malformed header and before maintenance (D4).
   const options = { schema: retrySchema(retry, surface.responses), config, onRequest: findTaskIn(db).exists }
@@ -168,7 +168,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (app, dep
     const task = await retryTask(db, storeOf(request as FastifyRequest, bucket), wanted)
     nudge.task(task.model_version, task.id)
     nudge.change(workspaceId)
-    return toNewTaskView(task, links)
+    return toNewTaskView(task, links(caller))
   })
 }
 
@@ -190,10 +190,11 @@ type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply
 
 /** The task as created, or as it is after the wait that the caller prefers. */
 async function respond(
-  { db, links, taskPoll, maxWaitSeconds }: TaskDeps,
+  { db, links: linksFor, taskPoll, maxWaitSeconds }: TaskDeps,
   { request, reply }: Exchange,
   task: ShownTask,
 ) {
+  const links = linksFor(request.caller)
   const preferred = readWaitSeconds(request.headers.prefer)
   if (preferred === undefined) return toNewTaskView(task, links)
   const seconds = Math.min(preferred, maxWaitSeconds)

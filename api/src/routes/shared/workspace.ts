@@ -7,7 +7,6 @@ import { readUsage } from '@matte/core/usage/read-usage'
 import { listApiKeys } from '@matte/core/workspace/api-key-queries'
 import { getCallbackSecret } from '@matte/core/workspace/callback-secret'
 import { toWholeList } from '../../paging.ts'
-import { apiKeySchema, toApiKeyView } from '../../schemas/api-key.ts'
 import { modelSchema, toModelView } from '../../schemas/model.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
@@ -28,12 +27,12 @@ const secretSchema = ({ operationId, tags }: Operation, responses: Responses) =>
   tags,
   response: responses(200, success('The secret.', refer(signingSecretSchema)), []),
 })
-const keysSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
+const keysSchema = ({ operationId, tags }: Operation, { responses, apiKeys }: ApiSurface) => ({
   operationId,
   summary: 'List the API keys of your workspace, newest first',
   description: 'One page with all keys, including revoked and expired ones. The key itself is never returned.',
   tags,
-  response: responses(200, success('All keys.', pageOf(refer(apiKeySchema))), []),
+  response: responses(200, success('All keys.', pageOf(refer(apiKeys.schema))), []),
 })
 const getUsageSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
   operationId,
@@ -51,7 +50,7 @@ const modelsSchema = ({ operationId, tags }: Operation, responses: Responses) =>
 
 export const workspaceRoutes: FastifyPluginAsyncTypebox<WorkspaceDeps> = async (app, deps) => {
   const { db, masterKeys, models } = deps
-  const { operations, responses } = deps.surface
+  const { operations, responses, apiKeys } = deps.surface
   const { getSigningSecret, listApiKeys: listKeys, getUsage, listModels } = operations
 
   app.get(
@@ -60,10 +59,10 @@ export const workspaceRoutes: FastifyPluginAsyncTypebox<WorkspaceDeps> = async (
     async ({ caller }) => ({ signingSecret: await getCallbackSecret(db, masterKeys, caller.workspaceId) }),
   )
 
-  const keyOptions = { schema: keysSchema(listKeys, responses), config: { access: listKeys.access } }
+  const keyOptions = { schema: keysSchema(listKeys, deps.surface), config: { access: listKeys.access } }
   app.get(listKeys.url, keyOptions, async ({ caller }) => {
     const keys = await listApiKeys(db, caller.workspaceId)
-    return toWholeList(keys.map(toApiKeyView))
+    return toWholeList(keys.map(apiKeys.view))
   })
 
   app.get(

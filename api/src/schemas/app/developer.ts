@@ -1,9 +1,10 @@
 import { bodySchemaOf, eventCatalog, testBodySchema, testEvent } from '@matte/core/webhook/event-catalog'
 import { webhookEvents } from '@matte/core/webhook/events'
+import { networksMax } from '@matte/core/workspace/key/allowed-networks'
 import { scopes } from '@matte/core/workspace/scope'
 import { type Static, Type } from 'typebox'
 import { patterns } from '../../patterns.ts'
-import { apiKeySchema } from '../api-key.ts'
+import { memberApiKeySchema } from '../api-key.ts'
 import { named, nullable, oneOf, time, withDefault } from '../schema.ts'
 
 const nameLengthMax = 200
@@ -20,13 +21,15 @@ const example = {
   expiresAt: null,
   lastUsedAt: null,
   revokedAt: null,
+  allowedNetworks: ['203.0.113.0/24'],
+  recentAddresses: [],
 }
 
 /** The key is shown once; a replay lacks it. */
 export const newApiKeySchema = named(
   'NewApiKey',
   {
-    ...apiKeySchema.properties,
+    ...memberApiKeySchema.properties,
     key: Type.Optional(Type.String({ description: 'The key. Shown once, and not on a replay.' })),
   },
   { ...example, key: 'service_live_0123456789abcdefghijABCDEFGHIJ01xK9xQ2' },
@@ -45,9 +48,35 @@ export const apiKeyRequest = Type.Object(
       ),
       [...scopes],
     ),
-    expiresAt: Type.Optional(nullable(time('A time in the future; without it the key does not expire.'))),
+    expiresAt: Type.Optional(
+      nullable(
+        time(
+          'A time in the future, at most `maxKeyDays` of the team ahead. Without it the key expires at that limit, or ' +
+            'never if there is none.',
+        ),
+      ),
+    ),
+    allowedNetworks: Type.Optional(
+      nullable(
+        Type.Array(Type.String({ minLength: 2, maxLength: 64 }), {
+          minItems: 1,
+          maxItems: networksMax,
+          description:
+            'IPv4 and IPv6 addresses or networks (CIDR) that the key may be used from. Requests from elsewhere get ' +
+            '`API_KEY_INVALID`. Without it the key may be used from any address.',
+        }),
+      ),
+    ),
   },
-  { examples: [{ name: 'production', scopes: example.scopes, expiresAt: '2099-01-01T00:00:00Z' }] },
+  {
+    examples: [
+      {
+        ...{ name: 'production', scopes: example.scopes },
+        expiresAt: '2099-01-01T00:00:00Z',
+        allowedNetworks: ['203.0.113.0/24', '2001:db8::7'],
+      },
+    ],
+  },
 )
 
 const overlap = (description: string) =>

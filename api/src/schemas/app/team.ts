@@ -30,8 +30,29 @@ export const teamSchema = named(
     role: oneOf(roles, { description: 'Your role in this team.' }),
     memberCount: Type.Integer({ minimum: 1 }),
     createdAt: time(),
+    maxKeyDays: nullable(
+      Type.Integer({ description: 'Longest life in days of API keys that are made from now on; null: no limit.' }),
+    ),
   },
-  { id: teamId, name: 'Shop', plan: 'pro', role: 'owner', memberCount: 3, createdAt: '2026-11-21T09:30:00.000Z' },
+  {
+    ...{ id: teamId, name: 'Shop', plan: 'pro', role: 'owner', memberCount: 3 },
+    ...{ createdAt: '2026-11-21T09:30:00.000Z', maxKeyDays: 90 },
+  },
+)
+
+const keyDaysMax = 3_650
+
+export const keyPolicyRequest = Type.Object(
+  {
+    maxKeyDays: nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: keyDaysMax,
+        description: 'Longest life in days of API keys that are made or rolled from now on; null: no limit.',
+      }),
+    ),
+  },
+  { examples: [{ maxKeyDays: 90 }] },
 )
 
 export const teamRequest = Type.Object({ name: teamName }, { examples: [{ name: 'Shop' }] })

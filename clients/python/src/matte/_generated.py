@@ -401,7 +401,11 @@ class Task(_TaskOptional):
     sourceUrl: str
     """Object key of the input."""
     resultUrl: str | None
-    """Valid for 7 days; read the task again for a new one."""
+    """
+    Valid for 7 days; read the task again for a new one. If the service delivers results
+    itself, the link ends earlier when the API key or the member that read it loses
+    access.
+    """
     createdAt: str
     completedAt: str | None
     batchId: str | None

@@ -1022,7 +1022,7 @@ export interface components {
             sourceUrl: string;
             /**
              * Format: uri
-             * @description Valid for 7 days; read the task again for a new one.
+             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access.
              */
             resultUrl: string | null;
             /** @description Only in responses to creation and retry. */

@@ -1746,6 +1746,28 @@ export interface paths {
         patch: operations["renameTeam"];
         trace?: never;
     };
+    "/app/teams/{teamId}/key-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Limit the life of API keys of a team
+         * @description Applies to keys that are made or rolled from now on, by members and by operators. Existing keys keep their expiry: roll or revoke those that live too long.
+         *
+         *     For members with the role owner, admin.
+         */
+        put: operations["setKeyPolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/teams/{teamId}/members": {
         parameters: {
             query?: never;
@@ -2097,7 +2119,7 @@ export interface paths {
         put?: never;
         /**
          * Replace an API key
-         * @description The new key has the name, scopes and lifetime of the old one, which also works during the overlap. A key can be rolled once. `CONFLICT` for a key that was already rolled, was revoked or has expired.
+         * @description The new key has the name, scopes, networks and lifetime of the old one, or the longest lifetime that the team allows. The old key also works during the overlap. A key can be rolled once. `CONFLICT` for a key that was already rolled, was revoked or has expired.
          *
          *     For members with the role owner, admin.
          */
@@ -2535,6 +2557,44 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": "3f0b6d4e-6f0a-4f6d-9f63-5a4c0f3b7e21",
+         *       "name": "production",
+         *       "prefix": "service_live_",
+         *       "lastFour": "9xQ2",
+         *       "scopes": [
+         *         "uploads:write",
+         *         "tasks:read",
+         *         "tasks:write"
+         *       ],
+         *       "createdAt": "2026-11-01T08:00:00.000Z",
+         *       "expiresAt": null,
+         *       "lastUsedAt": "2026-11-21T09:30:00.000Z",
+         *       "revokedAt": null,
+         *       "allowedNetworks": [
+         *         "203.0.113.0/24",
+         *         "2001:db8::7/128"
+         *       ],
+         *       "recentAddresses": [
+         *         {
+         *           "address": "203.0.113.7",
+         *           "lastUsedAt": "2026-11-21T09:30:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        MemberApiKey: components["schemas"]["ApiKey"] & {
+            /** @description Networks that the key may be used from, in CIDR notation; empty: any address. */
+            allowedNetworks: string[];
+            /** @description The latest 5 addresses that used the key, the latest first; kept for 90 days, written some seconds late. */
+            recentAddresses: {
+                /** @description IPv4 or IPv6, as the trusted proxies name the client. */
+                address: string;
+                /** Format: date-time */
+                lastUsedAt: string;
+            }[];
+        };
+        /**
+         * @example {
          *       "email": "anna@example.org"
          *     }
          */
@@ -2863,10 +2923,23 @@ export interface components {
          *       "expiresAt": null,
          *       "lastUsedAt": null,
          *       "revokedAt": null,
+         *       "allowedNetworks": [
+         *         "203.0.113.0/24"
+         *       ],
+         *       "recentAddresses": [],
          *       "key": "service_live_0123456789abcdefghijABCDEFGHIJ01xK9xQ2"
          *     }
          */
         NewApiKey: components["schemas"]["ApiKey"] & {
+            /** @description Networks that the key may be used from, in CIDR notation; empty: any address. */
+            allowedNetworks: string[];
+            /** @description The latest 5 addresses that used the key, the latest first; kept for 90 days, written some seconds late. */
+            recentAddresses: {
+                /** @description IPv4 or IPv6, as the trusted proxies name the client. */
+                address: string;
+                /** Format: date-time */
+                lastUsedAt: string;
+            }[];
             /** @description The key. Shown once, and not on a replay. */
             key?: string;
         };
@@ -3645,7 +3718,8 @@ export interface components {
          *       "plan": "pro",
          *       "role": "owner",
          *       "memberCount": 3,
-         *       "createdAt": "2026-11-21T09:30:00.000Z"
+         *       "createdAt": "2026-11-21T09:30:00.000Z",
+         *       "maxKeyDays": 90
          *     }
          */
         Team: {
@@ -3658,6 +3732,8 @@ export interface components {
             memberCount: number;
             /** Format: date-time */
             createdAt: string;
+            /** @description Longest life in days of API keys that are made from now on; null: no limit. */
+            maxKeyDays: number | null;
         };
         /**
          * @example {
@@ -4812,7 +4888,7 @@ export interface components {
             sourceUrl: string;
             /**
              * Format: uri
-             * @description Valid for 7 days; read the task again for a new one.
+             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access.
              */
             resultUrl: string | null;
             /** @description Only in responses to creation and retry. */
@@ -5874,13 +5950,6 @@ export interface components {
             request_id: string;
             data: components["schemas"]["SigningSecret"];
         };
-        ApiKeyPage: components["schemas"]["Page"] & {
-            items: components["schemas"]["ApiKey"][];
-        };
-        ApiKeyPageResponse: {
-            request_id: string;
-            data: components["schemas"]["ApiKeyPage"];
-        };
         UsageResponse: {
             request_id: string;
             data: components["schemas"]["Usage"];
@@ -6069,6 +6138,13 @@ export interface components {
             request_id: string;
             data: components["schemas"]["LoginEventPage"];
         };
+        MemberApiKeyPage: components["schemas"]["Page"] & {
+            items: components["schemas"]["MemberApiKey"][];
+        };
+        MemberApiKeyPageResponse: {
+            request_id: string;
+            data: components["schemas"]["MemberApiKeyPage"];
+        };
         AppCreateApiKeyRequest: {
             name: string;
             /**
@@ -6089,9 +6165,11 @@ export interface components {
             scopes?: components["schemas"]["Scope"][] | null;
             /**
              * Format: date-time
-             * @description A time in the future; without it the key does not expire.
+             * @description A time in the future, at most `maxKeyDays` of the team ahead. Without it the key expires at that limit, or never if there is none.
              */
             expiresAt?: string | null;
+            /** @description IPv4 and IPv6 addresses or networks (CIDR) that the key may be used from. Requests from elsewhere get `API_KEY_INVALID`. Without it the key may be used from any address. */
+            allowedNetworks?: string[] | null;
         };
         NewApiKeyResponse: {
             request_id: string;
@@ -6269,6 +6347,10 @@ export interface components {
              * @default false
              */
             confirmCreditLoss?: boolean | null;
+        };
+        SetKeyPolicyRequest: {
+            /** @description Longest life in days of API keys that are made or rolled from now on; null: no limit. */
+            maxKeyDays: number | null;
         };
         TeamMemberPage: components["schemas"]["Page"] & {
             items: components["schemas"]["TeamMember"][];
@@ -6578,6 +6660,7 @@ export interface components {
     pathItems: never;
 }
 export type ApiKey = components['schemas']['ApiKey'];
+export type MemberApiKey = components['schemas']['MemberApiKey'];
 export type ConfirmedEmail = components['schemas']['ConfirmedEmail'];
 export type EmailChange = components['schemas']['EmailChange'];
 export type PasswordChanged = components['schemas']['PasswordChanged'];
@@ -6714,8 +6797,6 @@ export type WebhookEventDeliveriesResponse = components['schemas']['WebhookEvent
 export type WebhookStatsResponse = components['schemas']['WebhookStatsResponse'];
 export type WebhookEgressAddressesResponse = components['schemas']['WebhookEgressAddressesResponse'];
 export type SigningSecretResponse = components['schemas']['SigningSecretResponse'];
-export type ApiKeyPage = components['schemas']['ApiKeyPage'];
-export type ApiKeyPageResponse = components['schemas']['ApiKeyPageResponse'];
 export type UsageResponse = components['schemas']['UsageResponse'];
 export type ModelPage = components['schemas']['ModelPage'];
 export type ModelPageResponse = components['schemas']['ModelPageResponse'];
@@ -6755,6 +6836,8 @@ export type OwnWorkspacePageResponse = components['schemas']['OwnWorkspacePageRe
 export type SwitchWorkspaceRequest = components['schemas']['SwitchWorkspaceRequest'];
 export type LoginEventPage = components['schemas']['LoginEventPage'];
 export type LoginEventPageResponse = components['schemas']['LoginEventPageResponse'];
+export type MemberApiKeyPage = components['schemas']['MemberApiKeyPage'];
+export type MemberApiKeyPageResponse = components['schemas']['MemberApiKeyPageResponse'];
 export type AppCreateApiKeyRequest = components['schemas']['AppCreateApiKeyRequest'];
 export type NewApiKeyResponse = components['schemas']['NewApiKeyResponse'];
 export type DownloadResponse = components['schemas']['DownloadResponse'];
@@ -6793,6 +6876,7 @@ export type TeamResponse = components['schemas']['TeamResponse'];
 export type TeamPage = components['schemas']['TeamPage'];
 export type TeamPageResponse = components['schemas']['TeamPageResponse'];
 export type DeleteTeamRequest = components['schemas']['DeleteTeamRequest'];
+export type SetKeyPolicyRequest = components['schemas']['SetKeyPolicyRequest'];
 export type TeamMemberPage = components['schemas']['TeamMemberPage'];
 export type TeamMemberPageResponse = components['schemas']['TeamMemberPageResponse'];
 export type ChangeTeamRoleRequest = components['schemas']['ChangeTeamRoleRequest'];
@@ -8507,7 +8591,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApiKeyPageResponse"];
+                    "application/json": components["schemas"]["MemberApiKeyPageResponse"];
                 };
             };
         };
@@ -8535,7 +8619,11 @@ export interface operations {
                  *         "tasks:read",
                  *         "tasks:write"
                  *       ],
-                 *       "expiresAt": "2099-01-01T00:00:00Z"
+                 *       "expiresAt": "2099-01-01T00:00:00Z",
+                 *       "allowedNetworks": [
+                 *         "203.0.113.0/24",
+                 *         "2001:db8::7"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["AppCreateApiKeyRequest"];
@@ -9542,6 +9630,38 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["CreateTeamRequest"];
+            };
+        };
+        responses: {
+            /** @description The team. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamResponse"];
+                };
+            };
+        };
+    };
+    setKeyPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                teamId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "maxKeyDays": 90
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetKeyPolicyRequest"];
             };
         };
         responses: {

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { App } from 'matte-client/app'
 import { useState } from 'react'
-import { useApp } from '../../session/use-session.ts'
+import { useApp, useSession } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
@@ -19,6 +19,7 @@ import { showProblem } from '../../ui/toasts.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
 import { useRequestKey } from '../../ui/use-request-key.ts'
+import styles from './keys.module.css'
 import { keysText } from './keys-text.ts'
 
 const queryKey = ['api-keys']
@@ -31,7 +32,7 @@ export function KeysPage() {
   const { create: proposedName } = useSearch({ from: '/_member/keys' })
   const navigate = useNavigate()
   const [dialog, setDialog] = useState<
-    'create' | { readonly roll: App.ApiKey } | { readonly revoke: App.ApiKey } | undefined
+    'create' | { readonly roll: App.MemberApiKey } | { readonly revoke: App.MemberApiKey } | undefined
   >(proposedName === undefined ? undefined : 'create')
   const [shown, setShown] = useState<string>()
   const keys = useQuery({ queryKey, queryFn: () => app.list('/app/developer/api-keys').all() })
@@ -43,7 +44,7 @@ export function KeysPage() {
     setShown(key)
     void queries.invalidateQueries({ queryKey })
   }
-  const revoke = async ({ id }: App.ApiKey): Promise<void> => {
+  const revoke = async ({ id }: App.MemberApiKey): Promise<void> => {
     await app.request('DELETE', '/app/developer/api-keys/{apiKeyId}', { path: { apiKeyId: id } })
     changed()
   }
@@ -100,15 +101,45 @@ export function KeysPage() {
 }
 
 type KeyTableProps = {
-  readonly keys: readonly App.ApiKey[]
-  readonly onRoll: (key: App.ApiKey) => void
-  readonly onRevoke: (key: App.ApiKey) => void
+  readonly keys: readonly App.MemberApiKey[]
+  readonly onRoll: (key: App.MemberApiKey) => void
+  readonly onRevoke: (key: App.MemberApiKey) => void
+}
+
+const Networks = ({ list }: { readonly list: readonly string[] }) => (
+  <ul className={styles.addresses}>
+    {list.map((network) => (
+      <li key={network}>
+        <code>{network}</code>
+      </li>
+    ))}
+  </ul>
+)
+
+function LastUse({ apiKey: { lastUsedAt, recentAddresses } }: { readonly apiKey: App.MemberApiKey }) {
+  const text = useText(keysText)
+  const format = useFormat()
+  if (lastUsedAt === null) return text.never
+  return (
+    <div className={styles.uses}>
+      {format.relative(lastUsedAt, Date.now())}
+      {recentAddresses.length > 0 && (
+        <ul className={styles.addresses} aria-label={text.addresses}>
+          {recentAddresses.map((use) => (
+            <li key={use.address}>
+              <code>{use.address}</code> {format.relative(use.lastUsedAt, Date.now())}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
 }
 
 function KeyTable({ keys, onRoll, onRevoke }: KeyTableProps) {
   const text = useText(keysText)
   const format = useFormat()
-  const stateOf = ({ revokedAt, expiresAt }: App.ApiKey) => {
+  const stateOf = ({ revokedAt, expiresAt }: App.MemberApiKey) => {
     if (revokedAt !== null && Date.parse(revokedAt) <= Date.now()) return <Badge tone="bad">{text.revoked}</Badge>
     if (revokedAt !== null) return <Badge tone="warn">{text.endsAt(format.dateTime(revokedAt))}</Badge>
     if (expiresAt === null) return <Badge tone="good">{text.active}</Badge>
@@ -127,9 +158,11 @@ function KeyTable({ keys, onRoll, onRevoke }: KeyTableProps) {
         { name: text.key, cell: ({ prefix, lastFour }) => <code>{`${prefix}…${lastFour}`}</code> },
         { name: text.scopes, cell: ({ scopes }) => nameScopes(scopes) },
         {
-          name: text.lastUsed,
-          cell: ({ lastUsedAt }) => (lastUsedAt === null ? text.never : format.relative(lastUsedAt, Date.now())),
+          name: text.networks,
+          cell: ({ allowedNetworks }) =>
+            allowedNetworks.length === 0 ? text.anyAddress : <Networks list={allowedNetworks} />,
         },
+        { name: text.lastUsed, cell: (key) => <LastUse apiKey={key} /> },
         { name: text.state, cell: stateOf },
         {
           name: text.actions,
@@ -170,22 +203,39 @@ type CreateKeyProps = {
   readonly onCreated: (key: string | undefined) => void
 }
 
+/** Longest life in days of a new key; null: no limit, or not known yet. The service decides. */
+function useMaxKeyDays(): number | null {
+  const app = useApp()
+  const session = useSession()
+  const teamId = session.kind === 'member' ? session.workspaceId : ''
+  const team = useQuery({
+    queryKey: ['team', teamId],
+    queryFn: ({ signal }) => app.request('GET', '/app/teams/{teamId}', { path: { teamId }, signal }),
+  })
+  return team.data?.maxKeyDays ?? null
+}
+
 function CreateKeyDialog({ proposedName, onClose, onCreated }: CreateKeyProps) {
   const app = useApp()
+  const format = useFormat()
   const text = useText(keysText)
   const ui = useText(uiText)
   const [name, setName] = useState(proposedName ?? '')
   const [chosen, setChosen] = useState<readonly App.Scope[]>(scopes.filter((scope) => scope !== 'webhooks:listen'))
   const [expires, setExpires] = useState('')
+  const [networks, setNetworks] = useState('')
+  const maxKeyDays = useMaxKeyDays()
   const keys = useRequestKey()
   const create = useAction(async () => {
     const expiresAt = expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }
-    const body = { name, scopes: [...chosen], ...expiresAt }
+    const given = networks.split(/[\s,]+/).filter((network) => network !== '')
+    const allowedNetworks = given.length === 0 ? {} : { allowedNetworks: given }
+    const body = { name, scopes: [...chosen], ...expiresAt, ...allowedNetworks }
     const { key } = await app.request('POST', '/app/developer/api-keys', { body, idempotencyKey: keys.keyFor(body) })
     if (key === undefined) showProblem(text.keyLost)
     onCreated(key)
     onClose()
-  }, ['name', 'expiresAt', 'scopes'])
+  }, ['name', 'expiresAt', 'scopes', 'allowedNetworks'])
   const toggle = (scope: App.Scope, isOn: boolean): void =>
     setChosen(scopes.filter((one) => (one === scope ? isOn : chosen.includes(one))))
   return (
@@ -212,11 +262,20 @@ function CreateKeyDialog({ proposedName, onClose, onCreated }: CreateKeyProps) {
         </fieldset>
         <TextField
           label={text.expires}
-          hint={text.expiresHint}
+          hint={maxKeyDays === null ? text.expiresHint : text.expiresHintOfTeam(format.number(maxKeyDays))}
           type="datetime-local"
           value={expires}
           onChange={setExpires}
           error={create.fieldError('expiresAt')}
+        />
+        <TextField
+          label={text.networks}
+          hint={text.networksHint}
+          autoComplete="off"
+          rows={3}
+          value={networks}
+          onChange={setNetworks}
+          error={create.fieldError('allowedNetworks')}
         />
         {create.error !== undefined && <ErrorNote error={create.error} />}
         <DialogActions>
@@ -233,7 +292,7 @@ function CreateKeyDialog({ proposedName, onClose, onCreated }: CreateKeyProps) {
 const overlaps = ['0', '3600', '86400', '604800'] as const
 
 type RollKeyProps = {
-  readonly apiKey: App.ApiKey
+  readonly apiKey: App.MemberApiKey
   readonly onClose: () => void
   readonly onRolled: (key: string | undefined) => void
 }

@@ -13,6 +13,7 @@ import { ErrorNote } from '../../ui/states.tsx'
 import { showNote } from '../../ui/toasts.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
+import { managesMembers, parseLimit } from './member-rules.ts'
 import styles from './team.module.css'
 import { teamText } from './team-text.ts'
 
@@ -23,13 +24,55 @@ export const SettingsTab = ({ team, userId }: TeamProps & { readonly userId: str
     {team.role === 'owner' ? (
       <>
         <RenameCard team={team} />
+        <KeyPolicyCard team={team} />
         <DeleteCard team={team} />
       </>
     ) : (
-      <LeaveCard team={team} userId={userId} />
+      <>
+        {managesMembers(team.role) && <KeyPolicyCard team={team} />}
+        <LeaveCard team={team} userId={userId} />
+      </>
     )}
   </Stack>
 )
+
+function KeyPolicyCard({ team }: TeamProps) {
+  const { settings: text } = useText(teamText)
+  const app = useApp()
+  const queries = useQueryClient()
+  const [typed, setTyped] = useState(team.maxKeyDays === null ? '' : String(team.maxKeyDays))
+  const maxKeyDays = parseLimit(typed)
+  const save = useAction(async () => {
+    if (maxKeyDays === undefined) return
+    await app.request('PUT', '/app/teams/{teamId}/key-policy', { path: { teamId: team.id }, body: { maxKeyDays } })
+    await queries.invalidateQueries({ queryKey: ['team', team.id] })
+    showNote(text.saved)
+  }, ['maxKeyDays'])
+  const isWrong = maxKeyDays === undefined || save.fieldError('maxKeyDays') !== undefined
+  return (
+    <Card title={text.keyPolicy}>
+      <div className={styles.form}>
+        <Form onSubmit={save.run}>
+          <TextField
+            label={text.maxKeyDays}
+            hint={text.maxKeyDaysHint}
+            autoComplete="off"
+            inputMode="numeric"
+            value={typed}
+            onChange={setTyped}
+            error={isWrong ? text.maxKeyDaysError : undefined}
+          />
+          {save.error !== undefined && <ErrorNote error={save.error} />}
+          <Row>
+            <Button type="submit" look="primary" isPending={save.isPending}>
+              {text.saveKeyPolicy}
+            </Button>
+          </Row>
+        </Form>
+      </div>
+    </Card>
+  )
+}
 
 function RenameCard({ team }: TeamProps) {
   const { settings: text, create } = useText(teamText)

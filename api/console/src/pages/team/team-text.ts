@@ -99,6 +99,12 @@ export const teamText = defineText({
       rename: 'Name of the team',
       save: 'Save',
       saved: 'Saved.',
+      keyPolicy: 'API keys',
+      maxKeyDays: 'Longest life of a key, in days',
+      maxKeyDaysHint:
+        'Applies to keys that are created or rolled from now on. Existing keys keep their expiry. Empty: no limit.',
+      maxKeyDaysError: 'Enter a whole number from 1 to 3,650, or nothing.',
+      saveKeyPolicy: 'Save limit',
       leaveTitle: 'Leave',
       deleteTitle: 'Delete the team',
       deleteLede: 'Members lose access, API keys stop working, and remaining credits are lost. Invoices are kept.',
@@ -206,6 +212,12 @@ export const teamText = defineText({
       rename: 'Name des Teams',
       save: 'Speichern',
       saved: 'Gespeichert.',
+      keyPolicy: 'API-Schlüssel',
+      maxKeyDays: 'Längste Laufzeit eines Schlüssels in Tagen',
+      maxKeyDaysHint:
+        'Gilt für Schlüssel, die ab jetzt angelegt oder erneuert werden. Bestehende Schlüssel laufen ab wie bisher. Leer: keine Grenze.',
+      maxKeyDaysError: 'Geben Sie eine ganze Zahl von 1 bis 3.650 oder nichts ein.',
+      saveKeyPolicy: 'Grenze speichern',
       leaveTitle: 'Verlassen',
       deleteTitle: 'Team löschen',
       deleteLede:

@@ -50,6 +50,7 @@ import { up as functions } from './0050-functions.ts'
 import { up as uploadBounds } from './0051-upload-bounds.ts'
 import { up as disputes } from './0054-disputes.ts'
 import { up as unverifiedAccounts } from './0055-unverified-accounts.ts'
+import { up as keyLimits } from './0057-key-limits.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -104,4 +105,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0051-upload-bounds': { up: uploadBounds },
   '0054-disputes': { up: disputes },
   '0055-unverified-accounts': { up: unverifiedAccounts },
+  '0057-key-limits': { up: keyLimits },
 }

@@ -29,7 +29,20 @@ const all = { select: true, insert: true, update: true, delete: true } as const
 
 export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   account_request: { api: all },
-  api_key: { api: change },
+  api_key: {
+    api: change,
+    worker: {
+      select: ['id', 'recent_addresses', 'addresses_since'],
+      update: ['recent_addresses', 'addresses_since'],
+    },
+    dispatcher: {
+      select: [
+        ...(['id', 'workspace_id', 'name', 'last_four', 'created_at', 'created_by'] as const),
+        ...(['expires_at', 'revoked_at', 'successor_id', 'expiry_notice_at'] as const),
+      ],
+      update: ['expiry_notice_at'],
+    },
+  },
   app_user: {
     api: all,
     dispatcher: {

@@ -48,6 +48,8 @@ export type WorkspaceTable = {
   payment_fingerprint: Generated<string | null>
   /** Invoice recipient; null: the owner. */
   billing: ColumnType<Billing | null, string | null | undefined, string | null>
+  /** Longest life in days of keys made from now on; null: no limit. */
+  max_key_days: number | null
 }
 
 /** All optional: invoices omit missing fields, and the name defaults to the workspace's. */
@@ -73,7 +75,18 @@ export type ApiKeyTable = {
   revoked_at: Date | null
   created_by: Generated<string | null>
   successor_id: Generated<string | null>
+  /** CIDRs that the key may be used from; empty: any address. */
+  allowed_networks: Generated<string[]>
+  /** The latest first, at most five; null: none, or all are old. */
+  recent_addresses: ColumnType<readonly StoredAddress[] | null, never, null>
+  /** UTC day of the oldest of these addresses, for the sweep. */
+  addresses_since: ColumnType<string | null, never, null>
+  /** When the expiry was announced. */
+  expiry_notice_at: ColumnType<Date | null, never, Date | null>
 }
+
+/** `at`: ISO 8601, by the database clock. */
+type StoredAddress = { readonly address: string; readonly at: string }
 
 /** A request with an `Idempotency-Key` that succeeded with 2xx; kept for 24 h. */
 type RememberedRequestTable = {

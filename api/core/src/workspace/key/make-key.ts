@@ -6,7 +6,7 @@ import { MatteError } from '../../error.ts'
 import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
 import { invalidParam } from '../../invalid-params.ts'
 import { generateApiKey } from '../api-key.ts'
-import { type ApiKeyRow, apiKeysMax, insertApiKey } from '../api-key-queries.ts'
+import { type ApiKeyRow, apiKeysMax, insertApiKey, latestExpiry } from '../api-key-queries.ts'
 import { makesKeys } from '../role.ts'
 import type { Scope } from '../scope.ts'
 import { lockWorkspace } from '../workspace-queries.ts'
@@ -17,6 +17,7 @@ type WantedKey = {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
+  readonly allowedNetworks?: readonly string[] | undefined
   /** Creator. */
   readonly userId: string
   readonly once?: OnceRequest | undefined
@@ -55,8 +56,8 @@ type Roll = {
 }
 
 /**
- * Replaces a key with a new one of the same name, scopes and lifetime. The old key works for the overlap, but not past
- * its own expiry. A key can be rolled once.
+ * Replaces a key with a new one of the same name, scopes and networks. It has the same lifetime, or the longest that
+ * the team allows. The old key works for the overlap, but not past its own expiry. A key can be rolled once.
  * @throws MatteError NOT_FOUND; CONFLICT if it no longer works, was rolled before, or `apiKeysMax` is reached
  */
 export function rollKey(db: Db, { workspaceId, id, overlapSeconds, userId, once }: Roll): Promise<MadeKey> {
@@ -71,7 +72,8 @@ export function rollKey(db: Db, { workspaceId, id, overlapSeconds, userId, once 
     // Before the new key is counted.
     await endKey(tx, id, overlapSeconds)
     const row = await insertApiKey(tx, fresh, {
-      ...{ workspaceId, name: old.name, scopes: old.scopes as Scope[], expiresAt: old.same_lifetime },
+      ...{ workspaceId, name: old.name, scopes: old.scopes as Scope[], allowedNetworks: old.allowed_networks },
+      expiresAt: old.same_lifetime,
       createdBy: userId ?? old.created_by,
     })
     if (row === undefined) throw tooManyKeys()
@@ -87,11 +89,15 @@ const lockKey = (tx: Db, workspaceId: string, id: string) =>
     .select([
       'name',
       'scopes',
+      'allowed_networks',
       'created_by',
       'successor_id',
       sql<boolean>`revoked_at is null and coalesce(expires_at > now(), true)`.as('works'),
     ])
-    .select(sql<Date | null>`now() + (expires_at - created_at)`.as('same_lifetime'))
+    .select((eb) => {
+      const allowed = eb.selectFrom('workspace').select(latestExpiry.as('latest')).where('id', '=', workspaceId)
+      return sql<Date | null>`least(now() + (expires_at - created_at), ${allowed})`.as('same_lifetime')
+    })
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
     .forUpdate()

@@ -41,7 +41,9 @@ const swept = { kept: 'the sweep deletes it after its tasks end' }
 const counted = { kept: 'a number' }
 
 const sessionColumns = 'id workspace_id ip_address user_agent created_at last_used_at expires_at ended_at'
-const keyColumns = 'id workspace_id name prefix last_four scopes created_at expires_at last_used_at revoked_at'
+const keyColumns =
+  'id workspace_id name prefix last_four scopes created_at expires_at last_used_at revoked_at allowed_networks ' +
+  'recent_addresses'
 const taskColumns =
   'id workspace_id batch_id status model_version source_key callback_url output failure_reason width height ' +
   'result_format created_at completed_at'
@@ -106,7 +108,7 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   'team_invite.invited_by': person(elsewhere, work),
   'workspace.created_by': person(elsewhere, work),
   'workspace.personal_of': person(elsewhere, closed),
-  'api_key.created_by': person(elsewhere, work),
+  'api_key.created_by': person(elsewhere, { columns: ['recent_addresses', 'addresses_since'] }),
   'webhook_endpoint.created_by': person(elsewhere, work),
   'task.created_by': person(elsewhere, work),
   'batch.created_by': person(elsewhere, work),

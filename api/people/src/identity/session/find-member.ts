@@ -40,6 +40,19 @@ export async function findLiveSessions(db: Db, pairs: readonly SessionIn[]): Pro
   return rows
 }
 
+/** Whether the user is a member of the workspace, with a session or without. */
+export async function isLiveMember(db: Db, member: Pick<Member, 'workspaceId' | 'userId'>): Promise<boolean> {
+  const row = await db
+    .selectFrom('membership as m')
+    .innerJoin('app_user as u', 'u.id', 'm.user_id')
+    .select('u.id')
+    .where('m.workspace_id', '=', member.workspaceId)
+    .where('u.id', '=', member.userId)
+    .where('u.disabled_at', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Member of the session of a refresh token, spent or not. Undefined if unknown or if the session ended. */
 export async function findFamily(db: Db, refreshToken: string): Promise<Member | undefined> {
   const session = await db

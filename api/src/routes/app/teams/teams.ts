@@ -11,13 +11,14 @@ import { createTeam } from '@matte/people/team/create-team'
 import { deleteTeam } from '@matte/people/team/delete-team'
 import { type TeamMember, teamNotFound } from '@matte/people/team/lock-team'
 import { findTeam, listTeams } from '@matte/people/team/team-queries'
-import { renameTeam } from '@matte/people/team/update-team'
+import { renameTeam, setKeyPolicy } from '@matte/people/team/update-team'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Config } from '../../../config.ts'
 import { readListQuery, readPage, toWholeList } from '../../../paging.ts'
 import {
   auditEntrySchema,
+  keyPolicyRequest,
   teamDeletion,
   teamRequest,
   teamSchema,
@@ -72,6 +73,18 @@ const patchSchema = {
   response: memberResponses(200, success('The team.', refer(teamSchema)), []),
 }
 
+const keyPolicySchema = {
+  operationId: 'setKeyPolicy',
+  summary: 'Limit the life of API keys of a team',
+  description:
+    'Applies to keys that are made or rolled from now on, by members and by operators. Existing keys keep their ' +
+    'expiry: roll or revoke those that live too long.',
+  tags,
+  params: teamParams,
+  body: keyPolicyRequest,
+  response: memberResponses(200, success('The team.', refer(teamSchema)), []),
+}
+
 export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps) => {
   const { db } = deps
   const read = async ({ teamId, userId }: TeamMember) => {
@@ -104,6 +117,16 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
     { schema: patchSchema, config: patchConfig, onRequest: requireTeam(db) },
     async (request) => {
       await renameTeam(db, actorOf(request), request.body.name.trim())
+      return read(actorOf(request))
+    },
+  )
+
+  const policyConfig = { access: { roles: ['owner', 'admin'] } } satisfies FastifyContextConfig
+  app.put(
+    '/api/v1/app/teams/:teamId/key-policy',
+    { schema: keyPolicySchema, config: policyConfig, onRequest: requireTeam(db) },
+    async (request) => {
+      await setKeyPolicy(db, actorOf(request), request.body.maxKeyDays)
       return read(actorOf(request))
     },
   )
