@@ -1,9 +1,9 @@
 import { useState } from 'react'
-import { accountText } from '../pages/account/account-text.ts'
 import type { ProofRequest } from '../session/proof-request.ts'
 import { useApp } from '../session/use-session.ts'
 import { useText } from '../text/text.ts'
 import { Button } from '../ui/button.tsx'
+import { confirmText } from '../ui/confirm-text.ts'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -16,7 +16,7 @@ import { shellText } from './shell-text.ts'
 /** Lies over the page. The request that the service refused goes on after it. */
 export function ProofDialog({ request }: { readonly request: ProofRequest }) {
   const { proof: text } = useText(shellText)
-  const { confirm } = useText(accountText)
+  const confirm = useText(confirmText)
   const ui = useText(uiText)
   const app = useApp()
   const [byCode, setByCode] = useState(!request.fields.includes('password'))
