@@ -20,6 +20,7 @@ import type { KeyUsage } from './auth/key-usage.ts'
 import { linkHolders } from './auth/link-holders.ts'
 import { networkCallers } from './auth/network-caller.ts'
 import { operatorsOf } from './auth/operator.ts'
+import { requireProof } from './auth/require-proof.ts'
 import { createSignIn } from './auth/sign-in-metrics.ts'
 import type { Config } from './config.ts'
 import { assetRoutes } from './console/asset-routes.ts'
@@ -120,6 +121,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const operators = operatorsOf(db, config.operatorToken)
   const auth = { guard, limiter, plans, capacity, openRequestsPerMinute, byNetwork, operators }
   checkAccess(app, { ...auth, ...byKey, ...byToken })
+  requireProof(app, db)
   auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)

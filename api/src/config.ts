@@ -24,6 +24,7 @@ import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/stor
 import { parseNetworks, parseSources } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { sessionSettings } from '@matte/people/identity/session/settings'
 import { accountsSetting, checkPayments, paymentSettings } from '@matte/people/payment/settings'
 import { checkDoors, doorSettings } from './doors/settings.ts'
 import { pagesPath } from './pages/page.ts'
@@ -323,6 +324,7 @@ export const configSchema = {
   ...auditSettings,
   ...streamSettings,
   ...signInSettings,
+  ...sessionSettings,
   ...paymentSettings,
   ...referralSettings,
   ...operatorSettings,

@@ -22,13 +22,19 @@ const full = passwordHasher({ atOnce: 0, waitingMax: 0 })
 
 describe('a password that was shed unverified', () => {
   it.each(['login', 'confirmation'])('is no failure: %s', async (what) => {
-    const { userId, email } = await givenPerson(world.db, world.api)
+    const { userId, sessionId, email } = await givenPerson(world.db, world.api)
     await givePassword(world.db, { userId })
     const { masterKeys } = world.api.config
     const send = (hasher: typeof free): Promise<unknown> =>
       what === 'login'
         ? logIn({ db: world.db, masterKeys, hasher }, { email, password, from, client })
-        : confirmPassword({ db: world.db, masterKeys, hasher }, { userId, password, from, path: '/body/password' })
+        : confirmPassword(
+            { db: world.db, masterKeys, hasher },
+            {
+              ...{ userId, sessionId, password, from },
+              path: '/body/password',
+            },
+          )
     const read = async () => {
       const { rows } = await sql<{ failures: number; waits: boolean }>`
         select failures, allowed_at > now() as waits from login_failure

@@ -4,6 +4,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['POST /register', 'POST /verify-email', 'POST /verify-email/resend', 'POST /login', 'POST /refresh'],
     ...['POST /2fa/verify', 'POST /2fa/setup', 'POST /2fa/enable', 'POST /2fa/disable', 'POST /2fa/recovery-codes'],
     ...['POST /logout', 'POST /logout-all', 'GET /sessions', 'DELETE /sessions/{sessionId}'],
+    'POST /sessions/current/proof',
     ...['POST /password/forgot', 'POST /password/reset', 'POST /password/change'],
     ...['POST /email/change', 'POST /email/confirm'],
   ],

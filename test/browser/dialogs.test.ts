@@ -4,10 +4,12 @@ import { writeSetting } from '@matte/core/setting/setting-queries'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { scopes } from '@matte/core/workspace/scope'
+import { sql } from 'kysely'
 import { TOTP } from 'otpauth'
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { password } from '../support/app/sign-in/given-password.ts'
+import { enableSecondFactor } from '../support/app/sign-in/second-factor.ts'
 import { createClient } from '../support/client.ts'
 import { photo, truncatedPng } from '../support/photos.ts'
 import { until } from '../support/until.ts'
@@ -84,6 +86,12 @@ describe.skipIf(!hasBrowser('dialogs.test.ts'))('every dialog', () => {
     page.getByRole('menuitem', { name, exact: true }).or(page.getByRole('option', { name, exact: true }))
   const dialogOf = (page: Page, name: string | RegExp): Locator =>
     page.getByRole('dialog', { name }).or(page.getByRole('alertdialog', { name }))
+  const letProofsPass = (userId: string) =>
+    console.stack.db
+      .updateTable('session')
+      .set({ proved_at: sql<Date>`now() - interval '11 minutes'` })
+      .where('user_id', '=', userId)
+      .execute()
   async function checkOpen(page: Page): Promise<unknown[]> {
     const isInside = `[...document.querySelectorAll('[data-modal]')].at(-1).contains(document.activeElement)`
     const isWide = `[...document.querySelectorAll('html, [data-modal], [data-modal] > *')]
@@ -297,6 +305,65 @@ describe.skipIf(!hasBrowser('dialogs.test.ts'))('every dialog', () => {
     },
     400_000,
   )
+
+  it.each(Object.entries(appearances))(
+    'of a proof is accessible, and the request that needs it goes on, %s',
+    async (_appearance, options) => {
+      const someone = await console.person()
+      const page = await console.openSignedIn({
+        ...{ ...options, reducedMotion: 'reduce', person: someone },
+        tolerates: [/status of 40[03]/],
+      })
+      await page.goto('/keys')
+      await page.getByRole('button', { name: /^Account of / }).waitFor()
+      await press(button('Create key')(page))
+      const create = dialogOf(page, 'Create key')
+      await create.getByLabel('Name').fill('after a proof')
+      await letProofsPass(someone.userId)
+      await create.getByLabel('Name').press('Enter')
+      const proof = dialogOf(page, 'Confirm that it is you')
+      await proof.waitFor()
+      expect(await checkOpen(page)).toEqual([])
+      // Canceled: nothing is created, and nothing that was typed is lost.
+      await page.keyboard.press('Escape')
+      await proof.waitFor({ state: 'detached' })
+      await create.getByLabel('Name').and(page.locator(':focus')).waitFor()
+      expect(await create.getByLabel('Name').inputValue()).toBe('after a proof')
+      expect(await create.getByRole('alert').count()).toBe(0)
+      expect(await checkOpen(page)).toEqual([])
+
+      await page.keyboard.press('Enter')
+      await proof.getByLabel('Your password').and(page.locator(':focus')).waitFor()
+      await page.keyboard.type('not the password')
+      await page.keyboard.press('Enter')
+      await proof.getByText('This is not your password.').waitFor()
+      expect(await checkOpen(page)).toEqual([])
+      await proof.getByLabel('Your password').fill(password)
+      await page.keyboard.press('Enter')
+      await proof.waitFor({ state: 'detached' })
+      await page.getByRole('row', { name: 'after a proof' }).waitFor()
+    },
+    400_000,
+  )
+
+  it('of a proof takes a code, in German, and saves the data of the account then', async () => {
+    const someone = await console.person()
+    const page = await console.openSignedIn({ person: someone, tolerates: [/status of 40[03]/] })
+    const factor = await enableSecondFactor(console.stack.db, someone.client)
+    await page.evaluate(`localStorage.setItem('matte-locale', 'de')`)
+    await page.goto('/account')
+    await tab('Ihre Daten')(page)
+    await letProofsPass(someone.userId)
+    await press(button('Ihre Daten herunterladen')(page))
+    const proof = dialogOf(page, 'Bestätigen Sie, dass Sie es sind')
+    await press(proof.getByRole('button', { name: 'Code der Zwei-Faktor-Anmeldung verwenden' }))
+    await proof.getByLabel('Code', { exact: true }).fill(await factor.nextCode())
+    expect(await checkOpen(page)).toEqual([])
+    const saving = page.waitForEvent('download')
+    await page.keyboard.press('Enter')
+    await proof.waitFor({ state: 'detached' })
+    expect((await saving).suggestedFilename()).toBe('matte-export.json')
+  }, 400_000)
 
   it('of refusals is accessible, after retrying and canceling many', async () => {
     const { db } = console.stack

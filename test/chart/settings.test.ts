@@ -35,6 +35,7 @@ const values = {
   accounts: {
     ...{ appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', registration: 'open' },
     verificationMailsPerMinute: 30,
+    sessionIdleHours: 12,
   },
   payments: {
     ...{ provider: 'stripe', stripe: { existingSecret: { name: 'stripe' } }, selfRefundDays: 0 },
@@ -91,6 +92,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       ...{ auditRetentionDays: 90, consoleEnabled: false, operatorToken: 'f'.repeat(64) },
       verificationMailsPerMinute: 30,
+      sessionIdleHours: 12,
       webhookEgressAddresses: ['203.0.113.7', '2001:db8::/64'],
       ...{ databasePooler: 'transaction', databaseDirectUrl: 'postgresql://matte:secret@direct/matte' },
       ...{ paymentsProvider: 'stripe', stripeSecretKey: 'rk_live_secret', stripeWebhookSecret: 'whsec_secret' },

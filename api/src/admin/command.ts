@@ -23,6 +23,7 @@ export type CommandDeps = {
   readonly publicUrl: string | undefined
   readonly maxQueueAgeMs: number
   readonly auditRetentionDays: number
+  readonly sessionIdleHours: number
   readonly store: CopyStore | undefined
   readonly toStore: CopyStore | undefined
   readonly masterKeys: MasterKeys | undefined

@@ -20,6 +20,7 @@ import { createLogger } from '@matte/core/runtime/logger'
 import { findMasterKeys, optionalMasterKeySettings } from '@matte/core/runtime/master-keys'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { sessionSettings } from '@matte/people/identity/session/settings'
 import { accountsSetting, openPayments, paymentSettings } from '@matte/people/payment/settings'
 import { type AskedCommand, readArguments, usageOf } from './arguments.ts'
 import { type CommandDeps, UsageError } from './command.ts'
@@ -59,6 +60,7 @@ const configSchema = {
   ...optionalMasterKeySettings,
   ...auditSettings,
   ...accountsSetting,
+  ...sessionSettings,
   ...paymentSettings,
   ...storeSchema,
   ...toStoreSchema,
@@ -95,7 +97,7 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
   try {
     const { withoutDatabase = false } = asked.command
     if (!withoutDatabase) await schemaAtStart(database, { ...atStart, logger, reachableWithinMs }).start()
-    const { plans, environment, accountsEnabled, auditRetentionDays, maxQueueAgeSeconds, publicUrl } = config
+    const { plans, environment, accountsEnabled, auditRetentionDays, sessionIdleHours, publicUrl } = config
     const production = environment === 'production'
     const servers = {
       store: storeOf(config),
@@ -110,7 +112,7 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
       // `subscription end` and `refund` work without accounts too. No command creates a checkout, which needs the URL.
       return openPayments(config, { db, plans, environment, accountsEnabled: true, masterKeys, publicUrl: '' })
     }
-    const ages = { auditRetentionDays, maxQueueAgeMs: maxQueueAgeSeconds * 1_000 }
+    const ages = { auditRetentionDays, sessionIdleHours, maxQueueAgeMs: config.maxQueueAgeSeconds * 1_000 }
     return await run(asked, {
       db,
       plans,

@@ -7,7 +7,7 @@ import {
   inviteToRegister,
   resetTwoFactor,
 } from '@matte/people/identity/account/operator-actions'
-import { endSessions } from '@matte/people/identity/session/session-queries'
+import { countSessions, endSessions } from '@matte/people/identity/session/session-queries'
 import { type Command, CommandError, UsageError } from './command.ts'
 import { required, requiredUuid, shortText } from './options.ts'
 
@@ -15,7 +15,7 @@ const find: Command = {
   name: 'user find',
   usage: '--email ADDRESS',
   summary: 'show the account of an address',
-  run: async ({ db }, given) => {
+  run: async ({ db, sessionIdleHours }, given) => {
     const email = required(given, 'email')
     const user = await findUserByEmail(db, email)
     if (user === undefined) throw new CommandError(`there is no account of ${email}`)
@@ -27,7 +27,7 @@ const find: Command = {
       createdAt: user.created_at.toISOString(),
       verifiedAt: user.email_verified_at?.toISOString() ?? null,
       disabledAt: user.disabled_at?.toISOString() ?? null,
-      sessions: user.sessions ?? 0,
+      sessions: (await countSessions(db, { userId: user.id, sessionIdleHours })).total,
     }
   },
 }

@@ -4,7 +4,7 @@
 // refresh is refused and deletes it.
 import { MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
-import { sessionDays } from '@matte/people/identity/session/start-session'
+import { sessionDays } from '@matte/people/identity/session/open-sessions'
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../loopback.ts'

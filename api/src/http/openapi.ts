@@ -187,7 +187,8 @@ export async function documentRoutes(app: FastifyInstance, { publicUrl, accounts
 function describeRoute(schema: FastifySchema, config: FastifyContextConfig | undefined) {
   const { access = 'public' } = config ?? {}
   if (access === 'public' || access === 'page' || access === 'network') return schema
-  const { sentence: needs, security, extensions } = config?.readsToken ? describeOptional : describeAccess(access)
+  const { sentence, security, extensions } = config?.readsToken ? describeOptional : describeAccess(access)
+  const needs = config?.needsProof ? `${sentence} ${describeProof}` : sentence
   const { headers, params, description: more } = schema as FastifySchema & { readonly description?: string }
   return {
     ...schema,
@@ -203,6 +204,8 @@ function describeRoute(schema: FastifySchema, config: FastifyContextConfig | und
     ...(config?.idempotent && { [idempotentMark]: true }),
   }
 }
+
+const describeProof = 'Needs a recent proof, see `proveSession`.'
 
 const describeOptional = {
   sentence: 'The access token is optional.',

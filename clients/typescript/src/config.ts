@@ -1,5 +1,6 @@
 import { MatteError } from './error.ts'
 import type { MatteOptions } from './options.ts'
+import type { ProofRequired } from './proof.ts'
 import { version } from './version.ts'
 
 export type Config = {
@@ -7,6 +8,8 @@ export type Config = {
   readonly authorize: () => Readonly<Record<string, string>>
   /** Gets a new credential after a 401. False: there is none. */
   readonly renew?: (() => Promise<boolean>) | undefined
+  /** Gets a proof of the person after a 403 that asks for one. False: there is none. */
+  readonly prove?: ((required: ProofRequired) => Promise<boolean>) | undefined
   /** Path of an operation of the Developer API on the API that the client calls. */
   readonly toPath: (path: string) => string
   /** Without a slash at its end. */

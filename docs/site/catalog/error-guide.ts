@@ -50,8 +50,12 @@ export const errorGuide: Readonly<Record<ErrorCode, Guide>> = {
     ],
   },
   AUTH_FORBIDDEN: {
-    meaning: 'The caller may not do this. Usually the role is insufficient, or a signed link has expired.',
+    meaning:
+      'The caller may not do this. Usually the role is insufficient, a signed link has expired, or the person must prove ' +
+      'again who they are.',
     remedies: [
+      'If `details.reason` is `proof_required`, send the password or a code of two-factor login to ' +
+        '`POST /app/auth/sessions/current/proof`, then repeat the request within ten minutes.',
       'Ask an owner or admin of the workspace to do it, or to change your role.',
       'For a link to a result, read the task again: its `resultUrl` is a new link.',
     ],

@@ -2,7 +2,7 @@ import { Outlet } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { I18nProvider } from 'react-aria-components'
 import { identityOf, type Session } from '../session/session.ts'
-import { useSession } from '../session/use-session.ts'
+import { useProofRequest, useSession } from '../session/use-session.ts'
 import { TimeZoneContext, timeZoneOf } from '../text/format.ts'
 import { LocaleContext } from '../text/text.ts'
 import { lazyPart } from './lazy-part.tsx'
@@ -12,17 +12,21 @@ import { Shell } from './shell.tsx'
 const Toasts = lazyPart(async () => (await import('../ui/toasts.tsx')).Toasts)
 const loadExpiredDialog = async () => (await import('./expired-dialog.tsx')).ExpiredDialog
 const ExpiredDialog = lazyPart(loadExpiredDialog)
-const expiredDialogAfterMs = 3_000
+const loadProofDialog = async () => (await import('./proof-dialog.tsx')).ProofDialog
+const ProofDialog = lazyPart(loadProofDialog)
+const dialogsAfterMs = 3_000
 
 export function Root() {
   const locale = usePageLocale()
   const session = useSession()
+  const proofRequest = useProofRequest()
   const generation = useGeneration(session)
   const isMember = session.kind === 'member'
   useEffect(() => {
     if (!isMember) return
-    // Before it is needed, because the service may be upgraded or away by then, and after the page has its pictures.
-    const timer = setTimeout(() => void loadExpiredDialog().catch(() => undefined), expiredDialogAfterMs)
+    // Before they are needed, because the service may be upgraded or away by then, and after the page has its pictures.
+    const load = (): void => void Promise.all([loadExpiredDialog(), loadProofDialog()]).catch(() => undefined)
+    const timer = setTimeout(load, dialogsAfterMs)
     return () => clearTimeout(timer)
   }, [isMember])
   return (
@@ -34,6 +38,7 @@ export function Root() {
             <Outlet key={generation} />
           </Shell>
           <Suspense fallback={null}>
+            {proofRequest !== undefined && <ProofDialog request={proofRequest} />}
             {session.kind === 'member' && session.isExpired && <ExpiredDialog session={session} />}
             <Toasts />
           </Suspense>

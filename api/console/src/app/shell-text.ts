@@ -43,6 +43,13 @@ export const shellText = defineText({
       lede: 'Enter your password to go on. This page stays as it is.',
       other: 'Sign out of this account',
     },
+    proof: {
+      title: 'Confirm that it is you',
+      lede: 'You signed in some time ago, and this needs your password or a code again.',
+      useCode: 'Use a code of two-factor sign-in',
+      usePassword: 'Use your password',
+      submit: 'Confirm',
+    },
     unreachable: {
       title: 'The service does not answer',
       lede: 'You may still be signed in. The page tries again when the connection is back.',
@@ -106,6 +113,13 @@ export const shellText = defineText({
       title: 'Ihre Sitzung ist beendet',
       lede: 'Geben Sie Ihr Passwort ein, um fortzufahren. Diese Seite bleibt, wie sie ist.',
       other: 'Von diesem Konto abmelden',
+    },
+    proof: {
+      title: 'Bestätigen Sie, dass Sie es sind',
+      lede: 'Ihre Anmeldung liegt etwas zurück, und hierfür ist Ihr Passwort oder ein Code erneut nötig.',
+      useCode: 'Code der Zwei-Faktor-Anmeldung verwenden',
+      usePassword: 'Passwort verwenden',
+      submit: 'Bestätigen',
     },
     unreachable: {
       title: 'Der Dienst antwortet nicht',

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { ProofRequest } from './proof-request.ts'
 import { createSession, type Session, type SessionStore, type User } from './session.ts'
 
 const userOf = (id: string): User => ({
@@ -29,6 +30,8 @@ type Service = {
   /** Paths of requests in their order, those of refreshes included. */
   readonly requests: string[]
   isDown: boolean
+  /** Balances are refused until a proof. */
+  needsProof: boolean
   /** A refresh is answered once so many other requests were refused. */
   refreshAfterRefusals: number
 }
@@ -36,7 +39,8 @@ type Service = {
 /** The operations that a session needs, with the cookie of the only browser. */
 async function startService(): Promise<Service> {
   const service: { -readonly [Name in keyof Service]: Service[Name] } = {
-    ...{ baseUrl: '', cookie: undefined, valid: new Set(), requests: [], isDown: false, refreshAfterRefusals: 0 },
+    ...{ baseUrl: '', cookie: undefined, valid: new Set(), requests: [], isDown: false, needsProof: false },
+    refreshAfterRefusals: 0,
   }
   const refused = new EventEmitter()
   const answer = (request: IncomingMessage): [status: number, data: unknown] => {
@@ -51,6 +55,8 @@ async function startService(): Promise<Service> {
     }
     if (token === undefined || !service.valid.has(token)) return [401, undefined]
     const { sub } = claimsOf(token)
+    if (path === '/app/auth/sessions/current/proof') service.needsProof = false
+    if (path === '/app/credits/balance' && service.needsProof) return [403, undefined]
     if (path === '/app/auth/logout') service.cookie = undefined
     if (path === '/app/users/profile') return [200, userOf(sub)]
     const switching = /^\/app\/users\/workspaces\/(.+)\/switch$/.exec(path)
@@ -67,7 +73,11 @@ async function startService(): Promise<Service> {
     while (isRefresh && service.refreshAfterRefusals > 0) await once(refused, 'one')
     const [status, data] = answer(request)
     response.writeHead(status, { 'content-type': 'application/json' })
-    const error = { code: 'AUTH_INVALID', message: 'Sign in again.', details: {} }
+    const proof = { reason: 'proof_required', maxAgeSeconds: 600, fields: ['password', 'code'] }
+    const error =
+      status === 403
+        ? { code: 'AUTH_FORBIDDEN', message: 'Prove it.', details: proof }
+        : { code: 'AUTH_INVALID', message: 'Sign in again.', details: {} }
     response.end(JSON.stringify(status === 200 ? { success: true, data } : { success: false, error, requestId: 'r' }))
     if (status !== 401 || isRefresh) return
     service.refreshAfterRefusals -= 1
@@ -91,6 +101,11 @@ const settled = (store: SessionStore, isSettled: (session: Session) => boolean):
     const stop = store.subscribe(look)
     look()
   })
+
+async function proofRequestOf(store: SessionStore): Promise<ProofRequest> {
+  await settled(store, () => store.proofRequest() !== undefined)
+  return store.proofRequest() as ProofRequest
+}
 
 const isOf = (sub: string) => (session: Session) => session.kind === 'member' && session.user.id === sub
 const read = (store: SessionStore): Promise<unknown> => store.app.request('GET', '/app/credits/balance')
@@ -214,6 +229,39 @@ describe('the session of the console', () => {
     expect(service.requests.filter((path) => path === '/app/credits/balance')).toHaveLength(1)
     expect(tab.get()).toMatchObject({ user: { id: 'bob' } })
   })
+
+  it('asks for one proof for all requests that need it, and sends them again', async () => {
+    const { service, tab } = await signedInTabs('ann')
+    service.needsProof = true
+    const both = Promise.all([read(tab), read(tab)])
+    const request = await proofRequestOf(tab)
+    expect(request.fields).toEqual(['password', 'code'])
+    await tab.app.prove({ password: 'violet tractor' })
+    request.settle(true)
+    expect(await both).toEqual([{ readBy: 'ann' }, { readBy: 'ann' }])
+    expect(tab.proofRequest()).toBeUndefined()
+  })
+
+  it.each(['canceled', 'left to the next person', 'overtaken by the end of the session'])(
+    'sends no request again after a proof that is %s',
+    async (what) => {
+      const { service, tab, other } = await signedInTabs('ann')
+      service.needsProof = true
+      const reading = expect(read(tab)).rejects.toMatchObject({ code: 'AUTH_FORBIDDEN' })
+      const request = await proofRequestOf(tab)
+      service.requests.length = 0
+      if (what === 'canceled') request.settle(false)
+      else if (what.startsWith('left')) await signIn(service, other, 'bob')
+      else {
+        service.valid.clear()
+        service.cookie = undefined
+        await expect(tab.app.prove({ password: 'violet tractor' })).rejects.toMatchObject({ status: 401 })
+      }
+      await reading
+      expect(tab.proofRequest()).toBeUndefined()
+      expect(service.requests).not.toContain('/app/credits/balance')
+    },
+  )
 
   it('resumes when the network is back', async () => {
     const { service } = await signedInTabs('ann')

@@ -3,6 +3,7 @@
 // sign-out.
 import type { App } from 'matte-client/app'
 import { MatteApp, MatteError } from 'matte-client/app'
+import { createProofRequests, type ProofRequest } from './proof-request.ts'
 
 export type User = App.Profile
 
@@ -32,6 +33,8 @@ export type SessionStore = {
   readonly get: () => Session
   readonly subscribe: (listener: () => void) => () => void
   readonly app: MatteApp
+  /** The service asks for a proof of the person before it goes on. */
+  readonly proofRequest: () => ProofRequest | undefined
   /** Resumes the session of this browser. */
   readonly start: () => Promise<void>
   /** After an expired session the same person goes on in the same workspace. */
@@ -62,11 +65,21 @@ export function createSession(baseUrl: string): SessionStore {
   let renewing: Promise<boolean> | undefined
   const listeners = new Set<() => void>()
   const channel = new BroadcastChannel('matte-session')
-  const app = new MatteApp({ baseUrl, accessToken: () => token, renew: () => renew() })
+  const notify = (): void => {
+    for (const listener of listeners) listener()
+  }
+  const proofs = createProofRequests(notify)
+  const app = new MatteApp({
+    ...{ baseUrl, accessToken: () => token, renew: () => renew() },
+    onProofRequired: (required) => proofs.ask(required),
+  })
 
   const set = (next: Session): void => {
+    // A request of one person must not be repeated for another, nor in another workspace.
+    const isOther = identityOf(next) !== identityOf(session)
+    if (isOther || (next.kind === 'member' && next.isExpired)) proofs.current()?.settle(false)
     session = next
-    for (const listener of listeners) listener()
+    notify()
   }
   const tell = (message: Message): void => channel.postMessage(message)
 
@@ -181,6 +194,7 @@ export function createSession(baseUrl: string): SessionStore {
       return () => listeners.delete(listener)
     },
     app,
+    proofRequest: proofs.current,
     start: () => {
       set({ kind: 'starting' })
       return localStorage.getItem(hintName) === null ? Promise.resolve(forget()) : resume()

@@ -1,6 +1,7 @@
 import { Matte } from 'matte-client'
 import type { MatteApp } from 'matte-client/app'
 import { createContext, useContext, useMemo, useSyncExternalStore } from 'react'
+import type { ProofRequest } from './proof-request.ts'
 import type { Session, SessionStore } from './session.ts'
 
 export const SessionContext = createContext<SessionStore | undefined>(undefined)
@@ -14,6 +15,11 @@ export function useSessionStore(): SessionStore {
 export function useSession(): Session {
   const store = useSessionStore()
   return useSyncExternalStore(store.subscribe, store.get)
+}
+
+export function useProofRequest(): ProofRequest | undefined {
+  const store = useSessionStore()
+  return useSyncExternalStore(store.subscribe, store.proofRequest)
 }
 
 /** Client of the App API, for members and operators. */

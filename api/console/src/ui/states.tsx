@@ -1,5 +1,5 @@
 // Stand-ins for data: skeleton, empty list, error.
-import { MatteError } from 'matte-client/app'
+import { isProofRequired, MatteError } from 'matte-client/app'
 import type { ReactNode } from 'react'
 import { useText } from '../text/text.ts'
 import { Button } from './button.tsx'
@@ -11,9 +11,10 @@ type ErrorNoteProps = {
   readonly onRetry?: (() => void) | undefined
 }
 
-/** Says what happened and what to do, with the id of the request. */
+/** Says what happened and what to do, with the id of the request. Nothing after a proof that the person canceled. */
 export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
   const text = useText(uiText)
+  if (isProofRequired(error)) return null
   const known = error instanceof MatteError ? error : undefined
   const advice = known === undefined ? text.errors.unknown : text.adviceFor(known.code, known.status)
   return (

@@ -1,4 +1,6 @@
 // Short notes at the edge of the page: what was done, and a failure outside of a form.
+
+import { isProofRequired } from 'matte-client/app'
 import {
   Text,
   UNSTABLE_Toast as Toast,
@@ -23,7 +25,10 @@ export const showNote = (text: string): void => void queue.add({ text, isError: 
 /** Stays until it is closed. */
 export const showProblem = (text: string): void => void queue.add({ text, isError: true })
 
-export const showError = (error: unknown): void => showProblem(toMatteError(error).message)
+/** Shows nothing after a proof that the person canceled. */
+export function showError(error: unknown): void {
+  if (!isProofRequired(error)) showProblem(toMatteError(error).message)
+}
 
 export function Toasts() {
   const text = useText(uiText)

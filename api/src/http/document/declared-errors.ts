@@ -1,4 +1,5 @@
-// Adds AUTH_FORBIDDEN to routes that require a role, and removes INVALID_PARAMS from routes that read no input.
+// Adds AUTH_FORBIDDEN to routes that require a role or a recent proof, and removes INVALID_PARAMS from routes that read
+// no input.
 import { roles } from '@matte/core/workspace/role'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { isOperation } from '../../access.ts'
@@ -14,7 +15,7 @@ export function completeErrorCodes(app: FastifyInstance): void {
     const successes = answers.filter(([status]) => Number(status) < 400)
     const refusals = answers.filter(([status]) => Number(status) >= 400)
     const codes = new Set(refusals.flatMap(([, answer]) => codesOf(answer)))
-    if (asksForRole(route)) codes.add('AUTH_FORBIDDEN')
+    if (asksForRole(route) || route.config?.needsProof) codes.add('AUTH_FORBIDDEN')
     if (!readsInput(route)) codes.delete('INVALID_PARAMS')
     route.schema = { ...schema, response: { ...Object.fromEntries(successes), ...errorAnswers([...codes]) } }
   })

@@ -11,6 +11,7 @@ const write: OperationGroup = { access: { roles: ['owner', 'admin', 'member'] },
 export const developerCentre = { access: { roles: ['owner', 'admin'] } } as const
 export const developerCentreTags = ['Developer centre']
 const centre: OperationGroup = { ...developerCentre, tags: developerCentreTags }
+const proved = { ...centre, needsProof: true } as const
 
 /** Operations that the App API shares with the Developer API: callers are signed in. */
 export const appSurface: ApiSurface = {
@@ -26,15 +27,15 @@ export const appSurface: ApiSurface = {
     listBatches: { url: '/api/v1/app/tasks/batch', operationId: 'appListBatches', ...read },
     getBatch: { url: '/api/v1/app/tasks/batch/:batchId', operationId: 'appGetBatch', ...read },
     cancelBatch: { url: '/api/v1/app/tasks/batch/:batchId', operationId: 'appCancelBatch', ...write },
-    createWebhook: { url: '/api/v1/app/developer/webhooks', operationId: 'appCreateWebhook', ...centre },
+    createWebhook: { url: '/api/v1/app/developer/webhooks', operationId: 'appCreateWebhook', ...proved },
     listWebhooks: { url: '/api/v1/app/developer/webhooks', operationId: 'appListWebhooks', ...centre },
     getWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId', operationId: 'appGetWebhook', ...centre },
-    updateWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId', operationId: 'appUpdateWebhook', ...centre },
+    updateWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId', operationId: 'appUpdateWebhook', ...proved },
     deleteWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId', operationId: 'appDeleteWebhook', ...centre },
     rotateWebhookSecret: {
       url: '/api/v1/app/developer/webhooks/:webhookId/rotate-secret',
       operationId: 'appRotateWebhookSecret',
-      ...centre,
+      ...proved,
     },
     testWebhook: { url: '/api/v1/app/developer/webhooks/:webhookId/test', operationId: 'appTestWebhook', ...centre },
     listWebhookDeliveries: {
@@ -85,7 +86,7 @@ export const appSurface: ApiSurface = {
     getSigningSecret: {
       url: '/api/v1/app/developer/signing-secret',
       operationId: 'appGetSigningSecret',
-      ...centre,
+      ...proved,
     },
     listApiKeys: { url: '/api/v1/app/developer/api-keys', operationId: 'appListApiKeys', ...centre },
     getUsage: { url: '/api/v1/app/developer/usage', operationId: 'appGetUsage', ...centre },

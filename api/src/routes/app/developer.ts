@@ -59,7 +59,7 @@ export const developerRoutes: FastifyPluginAsyncTypebox<DeveloperDeps> = async (
 
   app.post(
     '/api/v1/app/developer/signing-secret/rotate',
-    { schema: rotate, config: developerCentre },
+    { schema: rotate, config: { ...developerCentre, needsProof: true } },
     async ({ caller, body }) => {
       const { signingSecret, previousUntil } = await rotateCallbackSecret(db, masterKeys, {
         workspaceId: caller.workspaceId,
@@ -131,7 +131,7 @@ function readNetworks(given: readonly string[]): string[] {
 const keyRoutes: FastifyPluginAsyncTypebox<Pick<DeveloperDeps, 'db'>> = async (app, { db }) => {
   const replay = async ({ caller }: FastifyRequest, id: string) =>
     toMemberApiKeyView(await readApiKey(db, caller.workspaceId, id))
-  const createConfig = { ...developerCentre, idempotent: replay } as const
+  const createConfig = { ...developerCentre, needsProof: true, idempotent: replay } as const
 
   app.post(
     '/api/v1/app/developer/api-keys',

@@ -14,7 +14,11 @@ export type Operation = {
   readonly operationId: string
   readonly access: Access
   readonly tags: string[]
+  /** Asks a signed-in member for a recent proof. */
+  readonly needsProof?: true
 }
+
+export const configOf = ({ access, needsProof }: Operation) => ({ access, ...(needsProof && { needsProof }) })
 
 export type OperationGroup = Pick<Operation, 'access' | 'tags'>
 

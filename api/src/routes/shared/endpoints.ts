@@ -27,7 +27,7 @@ import {
   webhookRequest,
 } from '../../schemas/webhook.ts'
 import { normalizeId } from '../../uuid.ts'
-import type { ApiSurface, Operation, Responses } from './api-surface.ts'
+import { type ApiSurface, configOf, type Operation, type Responses } from './api-surface.ts'
 import { findTargetIssue } from './task-request.ts'
 
 export type EndpointDeps = {
@@ -123,7 +123,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
     await findOwn(db, request.caller.workspaceId, (request.params as { webhookId: string }).webhookId)
   }
 
-  const createConfig = { access: createWebhook.access, idempotent: replay } as const
+  const createConfig = { ...configOf(createWebhook), idempotent: replay }
   const createOptions = { schema: createSchema(createWebhook, responses), config: createConfig }
   app.post(createWebhook.url, createOptions, async (request, reply) => {
     const { targetUrl, eventTypes, description } = request.body
@@ -153,7 +153,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
     toView(await findOwn(db, caller.workspaceId, params.webhookId)),
   )
 
-  const patchConfig = { access: updateWebhook.access }
+  const patchConfig = configOf(updateWebhook)
   const patchOptions = { schema: patchSchema(updateWebhook, responses), config: patchConfig, onRequest: exists }
   app.patch(updateWebhook.url, patchOptions, async ({ caller, params, body }) => {
     const { targetUrl, eventTypes, status, description } = body
@@ -181,7 +181,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
     return { id, deleted: true as const }
   })
 
-  const rotateConfig = { access: rotateWebhookSecret.access }
+  const rotateConfig = configOf(rotateWebhookSecret)
   const rotateOptions = {
     schema: rotateSchema(rotateWebhookSecret, responses),
     config: rotateConfig,

@@ -12,7 +12,7 @@ import { pageOf } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
 import { toUsageView, usageSchema } from '../../schemas/usage.ts'
 import { signingSecretSchema } from '../../schemas/webhook.ts'
-import type { ApiSurface, Operation, Responses } from './api-surface.ts'
+import { type ApiSurface, configOf, type Operation, type Responses } from './api-surface.ts'
 
 export type WorkspaceDeps = {
   readonly surface: ApiSurface
@@ -55,7 +55,7 @@ export const workspaceRoutes: FastifyPluginAsyncTypebox<WorkspaceDeps> = async (
 
   app.get(
     getSigningSecret.url,
-    { schema: secretSchema(getSigningSecret, responses), config: { access: getSigningSecret.access } },
+    { schema: secretSchema(getSigningSecret, responses), config: configOf(getSigningSecret) },
     async ({ caller }) => ({ signingSecret: await getCallbackSecret(db, masterKeys, caller.workspaceId) }),
   )
 

@@ -1,9 +1,10 @@
 import { passwordLength } from '@matte/people/identity/password/new-password'
+import { type Proof, proofMinutes } from '@matte/people/identity/session/session-proof'
 import type { ListedSession } from '@matte/people/identity/session/session-queries'
 import { type Static, Type } from 'typebox'
 import { patterns } from '../../patterns.ts'
 import { count, named, nullable, oneOf, refer, time, uuid, withDefault } from '../schema.ts'
-import { optionalCode, passwordField, sessionField } from './two-factor.ts'
+import { optionalCode, passwordField, proofCode, sessionField } from './two-factor.ts'
 import { profileSchema } from './user.ts'
 
 const example = { accessToken: 'eyJ…', refreshToken: 'refresh_…', tokenType: 'Bearer', expiresIn: 900 }
@@ -148,6 +149,30 @@ export const sessionSchema = named(
     current: true,
   },
 )
+
+export const proofRequest = Type.Object(
+  { password: Type.Optional(nullable(passwordField)), code: proofCode },
+  {
+    description: 'Either `password` or `code`.',
+    examples: [{ password: 'correct horse battery staple' }],
+  },
+)
+
+export const proofSchema = named(
+  'Proof',
+  {
+    method: oneOf(['password', 'totp', 'recovery_code'], { description: 'More may follow.' }),
+    provedAt: time(),
+    expiresAt: time(`${proofMinutes} minutes later.`),
+  },
+  { method: 'password', provedAt: '2026-11-21T09:30:00.000Z', expiresAt: '2026-11-21T09:40:00.000Z' },
+)
+
+export const toProofView = ({ method, provedAt, expiresAt }: Proof): Static<typeof proofSchema> => ({
+  method,
+  provedAt: provedAt.toISOString(),
+  expiresAt: expiresAt.toISOString(),
+})
 
 export const toSessionView = (session: ListedSession, currentId: string): Static<typeof sessionSchema> => ({
   id: session.id,

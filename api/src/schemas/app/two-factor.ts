@@ -8,6 +8,7 @@ const text = (maxLength: number, description: string) =>
 const codeWords = 'Six digits of the authenticator app, or a recovery code; each works once.'
 const codeField = text(64, codeWords)
 export const optionalCode = Type.Optional(nullable(text(64, `Required if two-factor login is on. ${codeWords}`)))
+export const proofCode = Type.Optional(nullable(text(64, codeWords)))
 export const passwordField = text(1_024, 'Your password.')
 
 /** Field of each operation that returns a refresh token. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { isProofRequired } from '../proof.ts'
 import { type Breaks, png, sendError, sendJson, startService } from '../service.fixtures.ts'
 import { MatteApp, type MatteAppOptions } from './matte-app.ts'
 
@@ -86,6 +87,47 @@ it.each([false, true])('reports a 401 that a renewal, successful: %s, does not c
   const { service, app } = await given(breaks, { renew: async () => renewed })
   await expect(app.tasks.get('1')).rejects.toMatchObject({ code: 'AUTH_INVALID_TOKEN', status: 401 })
   expect(service.requests).toHaveLength(renewed ? 2 : 1)
+})
+
+/** Refuses everything but proofs, as long as there was none. */
+const asking = (): Breaks => {
+  let isProved = false
+  return ({ seen, response }) => {
+    if (seen.path.endsWith('/proof')) {
+      isProved = true
+      sendJson(response, 200, { data: { method: 'password' } })
+    } else if (isProved) sendJson(response, 201, { data: { id: '1' } })
+    else {
+      const details = { reason: 'proof_required', maxAgeSeconds: 600, fields: ['password'] }
+      sendJson(response, 403, { error: { code: 'AUTH_FORBIDDEN', message: 'Prove it.', details } })
+    }
+    return true
+  }
+}
+
+it('asks for a proof and repeats the request with the same key', async () => {
+  const asked: unknown[] = []
+  const { service, app } = await given(asking(), {
+    onProofRequired: async ({ details }) => {
+      asked.push(details.fields)
+      return (await app.prove({ password: 'violet tractor' })).method === 'password'
+    },
+  })
+  const webhook = { targetUrl: 'https://example.com/hook' }
+  expect(await app.webhooks.create(webhook)).toEqual({ id: '1' })
+  expect(asked).toEqual([['password']])
+  const [first, proof, second] = service.requests
+  expect(service.requests).toHaveLength(3)
+  expect(JSON.parse(String(proof?.body))).toEqual({ password: 'violet tractor' })
+  expect(first?.headers['idempotency-key']).toBeTypeOf('string')
+  expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key'])
+})
+
+it.each([undefined, async () => false, async () => true])('reports a proof that is missing', async (prove) => {
+  const { service, app } = await given(asking(), { onProofRequired: prove })
+  const error = await app.webhooks.create({ targetUrl: 'https://example.com/hook' }).catch((cause: unknown) => cause)
+  expect(isProofRequired(error)).toBe(true)
+  expect(service.requests).toHaveLength((await prove?.()) ? 2 : 1)
 })
 
 it('downloads answers without envelope', async () => {

@@ -1,5 +1,6 @@
 import { readConnection } from '../config.ts'
 import type { Cutout } from '../cutout.ts'
+import type * as App from '../generated/app.ts'
 import { foreign, toServiceError } from '../http/answer-errors.ts'
 import { withDeadline } from '../http/deadline.ts'
 import { buildUrl, createTransport, sendAuthorized, type Transport } from '../http/transport.ts'
@@ -18,6 +19,7 @@ import type {
   RemoveOptions,
   RequestOptions,
 } from '../options.ts'
+import type { ProofRequired } from '../proof.ts'
 import { removeBackground } from '../remove-background.ts'
 import type { Page } from '../schema.ts'
 import type { AppData, AppInput, AppMethod, AppPath } from './schema.ts'
@@ -28,7 +30,15 @@ export type MatteAppOptions = Omit<MatteOptions, 'apiKey'> & {
   accessToken: () => string | undefined
   /** Called after a 401. True: `accessToken` returns a new token, and the request is sent once more. */
   renew?: (() => Promise<boolean>) | undefined
+  /**
+   * Called when the service asks for a recent proof of the person, such as to ask for the password and pass it to
+   * `prove`. True: the request is sent once more. Default: the request fails, see `isProofRequired`.
+   */
+  onProofRequired?: ((required: ProofRequired) => Promise<boolean>) | undefined
 }
+
+/** Password of the person, or a code of two-factor sign-in. */
+export type ProofInput = { readonly password: string } | { readonly code: string }
 
 /** Prefixes of the Developer API and their counterparts for people. The first match counts. */
 const appPaths = [
@@ -52,12 +62,12 @@ export class MatteApp {
   readonly #transport: Transport
 
   /** @throws MatteError CLIENT_CONFIG without an address */
-  constructor({ accessToken, renew, ...options }: MatteAppOptions) {
+  constructor({ accessToken, renew, onProofRequired: prove, ...options }: MatteAppOptions) {
     const authorize = (): Record<string, string> => {
       const token = accessToken()
       return token === undefined ? {} : { authorization: `Bearer ${token}` }
     }
-    const transport = createTransport({ ...readConnection(options), authorize, renew, toPath: toAppPath })
+    const transport = createTransport({ ...readConnection(options), authorize, renew, prove, toPath: toAppPath })
     this.#transport = transport
     this.uploads = createUploadOperations(transport)
     this.tasks = createTaskOperations(transport)
@@ -85,6 +95,14 @@ export class MatteApp {
     options?: Omit<RequestOptions, keyof AppInput<Path, Verb>> & AppInput<Path, Verb>,
   ): Promise<AppData<Path, Verb>> {
     return this.#transport.request(method, path, options as RequestOptions)
+  }
+
+  /**
+   * Proves who the person is in this session, for ten minutes.
+   * @throws MatteError INVALID_PARAMS: wrong, RATE_LIMIT_EXCEEDED: too often wrong, CONFLICT: two-factor sign-in is off
+   */
+  prove(proof: ProofInput, options: Pick<RequestOptions, 'signal'> = {}): Promise<App.Proof> {
+    return this.#transport.request('POST', '/app/auth/sessions/current/proof', { ...options, body: proof })
   }
 
   /** Iterates over all records of an operation that returns pages. */

@@ -408,6 +408,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/app/auth/sessions/current/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove who you are in this session
+         * @description Takes your password, or a code of two-factor login. Operations that answer `AUTH_FORBIDDEN` with `details.reason: proof_required` then work in this session until `expiresAt`. A sign-in is a proof, and so is every other request with your password. Wrong passwords and codes count like those of logins.
+         *
+         *     For any signed-in user.
+         */
+        post: operations["proveSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/users/export": {
         parameters: {
             query?: never;
@@ -419,7 +441,7 @@ export interface paths {
          * Get all of your data
          * @description Profile, memberships, sessions, logins, your resources, and orders and usage of your personal workspace. At most 2 a minute.
          *
-         *     For any signed-in user.
+         *     For any signed-in user. Needs a recent proof, see `proveSession`.
          */
         get: operations["exportAccount"];
         put?: never;
@@ -729,7 +751,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook endpoint
-         * @description For members with the role owner, admin.
+         * @description For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         post: operations["appCreateWebhook"];
         delete?: never;
@@ -765,7 +787,7 @@ export interface paths {
          * Change a webhook endpoint
          * @description Absent fields stay as they are. Pending deliveries go to the new target. Disabling an endpoint pauses its deliveries and later events. After enabling it again, recover with `since` set to `pausedSince` of the response sends all of them in the order of their events.
          *
-         *     For members with the role owner, admin.
+         *     For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         patch: operations["appUpdateWebhook"];
         trace?: never;
@@ -783,7 +805,7 @@ export interface paths {
          * Rotate the signing secret of a webhook endpoint
          * @description During the overlap, `X-Service-Signature` uses the previous secret and `webhook-signature` carries both signatures.
          *
-         *     For members with the role owner, admin.
+         *     For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         post: operations["appRotateWebhookSecret"];
         delete?: never;
@@ -1017,7 +1039,7 @@ export interface paths {
         };
         /**
          * Get the secret that signs callbacks of this workspace
-         * @description For members with the role owner, admin.
+         * @description For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         get: operations["appGetSigningSecret"];
         put?: never;
@@ -1047,7 +1069,7 @@ export interface paths {
          * Create an API key
          * @description Allowed on every plan; the plan decides whether keys can call the Developer API.
          *
-         *     For members with the role owner, admin.
+         *     For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         post: operations["appCreateApiKey"];
         delete?: never;
@@ -1379,7 +1401,7 @@ export interface paths {
          * Order a credit pack or a subscription
          * @description Nothing is granted before it is paid at `checkoutUrl`. A new subscription order cancels an unpaid one. A workspace has at most 5 open orders: past that `CONFLICT` lists them in `details.orderIds`.
          *
-         *     For members with the role owner, billing.
+         *     For members with the role owner, billing. Needs a recent proof, see `proveSession`.
          */
         post: operations["createOrder"];
         delete?: never;
@@ -1489,7 +1511,7 @@ export interface paths {
          * Refund the rest of an order
          * @description Refunds at most the share of the price that pays for unspent credits, and removes these credits. A larger amount is `CONFLICT` with `details.refundable`. Orders paid more than `details.selfRefundDays` days ago are `CONFLICT`; operators refund them. Refunding the whole payment of the current subscription period ends the plan immediately and cancels the subscription.
          *
-         *     For members with the role owner, billing.
+         *     For members with the role owner, billing. Needs a recent proof, see `proveSession`.
          */
         post: operations["createRefund"];
         delete?: never;
@@ -1615,7 +1637,7 @@ export interface paths {
          * Change the plan of the subscription
          * @description A larger plan, or annual billing, is charged immediately, less the unused part of the last payment. A smaller plan starts with the next period. A failed charge is `CONFLICT` and changes nothing.
          *
-         *     For members with the role owner, billing.
+         *     For members with the role owner, billing. Needs a recent proof, see `proveSession`.
          */
         post: operations["changeSubscription"];
         delete?: never;
@@ -1637,7 +1659,7 @@ export interface paths {
          * Cancel the subscription at the end of its period
          * @description A subscription whose period is over and whose renewal is unpaid ends immediately.
          *
-         *     For members with the role owner, billing.
+         *     For members with the role owner, billing. Needs a recent proof, see `proveSession`.
          */
         post: operations["cancelSubscription"];
         delete?: never;
@@ -1657,7 +1679,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a canceled subscription
-         * @description For members with the role owner, billing.
+         * @description For members with the role owner, billing. Needs a recent proof, see `proveSession`.
          */
         post: operations["resumeSubscription"];
         delete?: never;
@@ -1813,7 +1835,7 @@ export interface paths {
          * Change the role of a member
          * @description Only an owner changes the role of an owner or grants the roles owner and billing. The last owner keeps the role. Takes effect within 5 seconds. Losing the roles owner and admin ends the invitations of the member, and revokes their API keys unless `adoptKeys` is set. The owners get a mail that lists the webhook endpoints of this member.
          *
-         *     For members with the role owner, admin.
+         *     For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         patch: operations["changeTeamRole"];
         trace?: never;
@@ -1831,7 +1853,7 @@ export interface paths {
          * Transfer a team to another member
          * @description That member becomes an owner, and you an admin.
          *
-         *     For members with the role owner.
+         *     For members with the role owner. Needs a recent proof, see `proveSession`.
          */
         post: operations["transferTeam"];
         delete?: never;
@@ -1859,7 +1881,7 @@ export interface paths {
          * Invite an address to a team
          * @description Sends a mail with a link that works once, for 7 days, for a user signed in with that address. An existing account also gets `team.invitation`. Inviting an address again replaces the link.
          *
-         *     For members with the role owner, admin.
+         *     For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         post: operations["createTeamInvite"];
         delete?: never;
@@ -2121,7 +2143,7 @@ export interface paths {
          * Replace an API key
          * @description The new key has the name, scopes, networks and lifetime of the old one, or the longest lifetime that the team allows. The old key also works during the overlap. A key can be rolled once. `CONFLICT` for a key that was already rolled, was revoked or has expired.
          *
-         *     For members with the role owner, admin.
+         *     For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         post: operations["appRollApiKey"];
         delete?: never;
@@ -2165,7 +2187,7 @@ export interface paths {
          * Rotate the secret that signs callbacks of the workspace
          * @description During the overlap, `X-Service-Signature` uses the previous secret and `webhook-signature` carries both signatures.
          *
-         *     For members with the role owner, admin.
+         *     For members with the role owner, admin. Needs a recent proof, see `proveSession`.
          */
         post: operations["appRotateSigningSecret"];
         delete?: never;
@@ -2611,6 +2633,27 @@ export interface components {
         PasswordChanged: {
             /** @enum {string} */
             status: "password_changed";
+        };
+        /**
+         * @example {
+         *       "method": "password",
+         *       "provedAt": "2026-11-21T09:30:00.000Z",
+         *       "expiresAt": "2026-11-21T09:40:00.000Z"
+         *     }
+         */
+        Proof: {
+            /**
+             * @description More may follow.
+             * @enum {string}
+             */
+            method: "password" | "totp" | "recovery_code";
+            /** Format: date-time */
+            provedAt: string;
+            /**
+             * Format: date-time
+             * @description 10 minutes later.
+             */
+            expiresAt: string;
         };
         ResetSent: {
             /**
@@ -6092,6 +6135,17 @@ export interface components {
             request_id: string;
             data: components["schemas"]["ConfirmedEmail"];
         };
+        /** @description Either `password` or `code`. */
+        ProveSessionRequest: {
+            /** @description Your password. */
+            password?: string | null;
+            /** @description Six digits of the authenticator app, or a recovery code; each works once. */
+            code?: string | null;
+        };
+        ProofResponse: {
+            request_id: string;
+            data: components["schemas"]["Proof"];
+        };
         AccountExportResponse: {
             request_id: string;
             data: components["schemas"]["AccountExport"];
@@ -6664,6 +6718,7 @@ export type MemberApiKey = components['schemas']['MemberApiKey'];
 export type ConfirmedEmail = components['schemas']['ConfirmedEmail'];
 export type EmailChange = components['schemas']['EmailChange'];
 export type PasswordChanged = components['schemas']['PasswordChanged'];
+export type Proof = components['schemas']['Proof'];
 export type ResetSent = components['schemas']['ResetSent'];
 export type SecondFactorAsked = components['schemas']['SecondFactorAsked'];
 export type Session = components['schemas']['Session'];
@@ -6826,6 +6881,8 @@ export type ChangeEmailRequest = components['schemas']['ChangeEmailRequest'];
 export type EmailChangeResponse = components['schemas']['EmailChangeResponse'];
 export type ConfirmEmailRequest = components['schemas']['ConfirmEmailRequest'];
 export type ConfirmedEmailResponse = components['schemas']['ConfirmedEmailResponse'];
+export type ProveSessionRequest = components['schemas']['ProveSessionRequest'];
+export type ProofResponse = components['schemas']['ProofResponse'];
 export type AccountExportResponse = components['schemas']['AccountExportResponse'];
 export type DeleteAccountRequest = components['schemas']['DeleteAccountRequest'];
 export type ProfileResponse = components['schemas']['ProfileResponse'];
@@ -7502,6 +7559,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfirmedEmailResponse"];
+                };
+            };
+        };
+    };
+    proveSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Either `password` or `code`. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProveSessionRequest"];
+            };
+        };
+        responses: {
+            /** @description The proof. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProofResponse"];
                 };
             };
         };

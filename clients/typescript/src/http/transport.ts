@@ -3,6 +3,7 @@
 import type { Config } from '../config.ts'
 import { MatteError } from '../error.ts'
 import type { RequestOptions } from '../options.ts'
+import { isProofRequired } from '../proof.ts'
 import { aborted, connectionError, foreign, readEnvelope, toServiceError } from './answer-errors.ts'
 import { sleep, withDeadline } from './deadline.ts'
 import { type RateWindow, retryDelayMs } from './retry.ts'
@@ -43,7 +44,17 @@ export function createTransport(config: Config): Transport {
     const key = options.idempotencyKey ?? (method === 'POST' && keyed.test(path) ? crypto.randomUUID() : undefined)
     const init = { method, headers: buildHeaders(config, options, key), ...bodyOf(options.body) }
     const repeatable = method !== 'POST' || key !== undefined || harmless.test(path)
-    return retrying(() => send<T>(url, init, options.signal), { ...options, url, repeatable })
+    return retrying(() => sendProven<T>(url, init, options.signal), { ...options, url, repeatable })
+  }
+
+  /** Sends the request once more after a proof. No deadline runs while the person gives it. */
+  async function sendProven<T>(url: string, init: SentRequest, outer: AbortSignal | undefined): Promise<T> {
+    try {
+      return await send<T>(url, init, outer)
+    } catch (error) {
+      if (!isProofRequired(error) || !(await config.prove?.(error))) throw error
+      return send<T>(url, init, outer)
+    }
   }
 
   async function send<T>(url: string, init: SentRequest, outer: AbortSignal | undefined): Promise<T> {

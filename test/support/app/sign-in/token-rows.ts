@@ -1,4 +1,4 @@
-// Rows of a session's tokens.
+// Rows of a session and its tokens.
 import type { Db } from '@matte/core/db/database'
 import { hashRefreshToken } from '@matte/people/identity/session/refresh-token'
 import { decodeJwt } from 'jose'
@@ -18,3 +18,19 @@ export const sessionOfToken = (db: Db, { accessToken }: { readonly accessToken: 
     .selectAll()
     .where('id', '=', String(decodeJwt(accessToken).sid))
     .executeTakeFirstOrThrow()
+
+/** Changes the row as if the session's last proof had been this long ago. */
+export const letProofPass = (db: Db, { sessionId, seconds }: { sessionId: string; seconds: number }) =>
+  db
+    .updateTable('session')
+    .set({ proved_at: sql<Date>`now() - ${seconds} * interval '1 second'` })
+    .where('id', '=', sessionId)
+    .execute()
+
+/** Changes the row as if the session had last been used this long ago. */
+export const letUsePass = (db: Db, { sessionId, minutes }: { sessionId: string; minutes: number }) =>
+  db
+    .updateTable('session')
+    .set({ last_used_at: sql<Date>`now() - ${minutes} * interval '1 minute'` })
+    .where('id', '=', sessionId)
+    .execute()

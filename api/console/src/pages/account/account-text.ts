@@ -30,13 +30,6 @@ export const accountText = defineText({
         `We sent a link to ${email}. Your address changes when you open it and confirm, within 24 hours.`,
       send: 'Send the link',
     },
-    confirm: {
-      password: 'Your password',
-      passwordError: 'This is not your password.',
-      code: 'Code',
-      codeHint: 'From your authenticator app, or a recovery code.',
-      codeError: 'This code is not right, or it was used already.',
-    },
     password: {
       title: 'Password',
       current: 'Current password',
@@ -189,13 +182,6 @@ export const accountText = defineText({
       emailSent: (email: string) =>
         `Wir haben einen Link an ${email} gesendet. Die Adresse ändert sich, sobald Sie ihn öffnen und bestätigen, binnen 24 Stunden.`,
       send: 'Link senden',
-    },
-    confirm: {
-      password: 'Ihr Passwort',
-      passwordError: 'Das ist nicht Ihr Passwort.',
-      code: 'Code',
-      codeHint: 'Aus Ihrer Authenticator-App oder ein Wiederherstellungscode.',
-      codeError: 'Dieser Code ist falsch oder wurde schon verwendet.',
     },
     password: {
       title: 'Passwort',

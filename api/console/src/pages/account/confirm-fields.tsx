@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { useText } from '../../text/text.ts'
+import { confirmText } from '../../ui/confirm-text.ts'
 import { TextField } from '../../ui/field.tsx'
 import { PasswordField } from '../../ui/password-field.tsx'
-import { accountText } from './account-text.ts'
 
 /** Password, and a code if the account has a second factor: asked again before a change that matters. */
 export type Confirmation = { readonly password: string; readonly code: string }
@@ -23,7 +23,7 @@ type ConfirmFieldsProps = {
 }
 
 export function ConfirmFields({ value, onChange, fieldError, needsCode }: ConfirmFieldsProps) {
-  const { confirm: text } = useText(accountText)
+  const text = useText(confirmText)
   return (
     <>
       <PasswordField

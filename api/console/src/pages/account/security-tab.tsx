@@ -4,6 +4,7 @@ import type { User } from '../../session/session.ts'
 import { useApp } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
+import { confirmText } from '../../ui/confirm-text.ts'
 import { CheckboxField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Card, Row, Stack } from '../../ui/page.tsx'
@@ -57,7 +58,8 @@ function TwoFactorCard({ user }: UserProps) {
 }
 
 function PasswordCard({ user }: UserProps) {
-  const { password: text, confirm } = useText(accountText)
+  const { password: text } = useText(accountText)
+  const confirm = useText(confirmText)
   const app = useApp()
   const queries = useQueryClient()
   const [currentPassword, setCurrentPassword] = useState('')

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useApp, useSession, useSessionStore } from '../../session/use-session.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
+import { confirmText } from '../../ui/confirm-text.ts'
 import { CopyButton, Secret } from '../../ui/copy.tsx'
 import { Dialog, DialogActions } from '../../ui/dialog.tsx'
 import { CheckboxField, TextField } from '../../ui/field.tsx'
@@ -70,7 +71,8 @@ type PasswordStepProps = StepProps & {
 }
 
 function PasswordStep({ password, onPassword, action, onClose }: PasswordStepProps) {
-  const { mfa: text, confirm } = useText(accountText)
+  const { mfa: text } = useText(accountText)
+  const confirm = useText(confirmText)
   const ui = useText(uiText)
   return (
     <Form onSubmit={action.run}>
@@ -99,7 +101,8 @@ type CodeStepProps = StepProps & {
 }
 
 function CodeStep({ setup, code, onCode, action, onClose }: CodeStepProps) {
-  const { mfa: text, confirm } = useText(accountText)
+  const { mfa: text } = useText(accountText)
+  const confirm = useText(confirmText)
   const ui = useText(uiText)
   return (
     <Form onSubmit={action.run}>

@@ -51,6 +51,7 @@ import { up as uploadBounds } from './0051-upload-bounds.ts'
 import { up as disputes } from './0054-disputes.ts'
 import { up as unverifiedAccounts } from './0055-unverified-accounts.ts'
 import { up as keyLimits } from './0057-key-limits.ts'
+import { up as sessionProof } from './0056-session-proof.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -106,4 +107,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0054-disputes': { up: disputes },
   '0055-unverified-accounts': { up: unverifiedAccounts },
   '0057-key-limits': { up: keyLimits },
+  '0056-session-proof': { up: sessionProof },
 }

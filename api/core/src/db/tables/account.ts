@@ -44,6 +44,9 @@ export type SessionTable = {
   last_used_at: Generated<Date>
   expires_at: Date
   ended_at: Date | null
+  /** Last time that the person gave a password or a code in this session. Null: not since an upgrade. */
+  proved_at: Generated<Date | null>
+  proof_method: 'password' | 'totp' | 'recovery_code' | null
 }
 
 export type RefreshTokenTable = {

@@ -22,15 +22,6 @@ export async function findUserByEmail(db: Db, email: string) {
       'u.disabled_at',
       'w.id as workspaceId',
     ])
-    .select((select) =>
-      select
-        .selectFrom('session as s')
-        .select((count) => count.fn.countAll<number>().as('live'))
-        .whereRef('s.user_id', '=', 'u.id')
-        .where('s.ended_at', 'is', null)
-        .where('s.expires_at', '>', sql<Date>`now()`)
-        .as('sessions'),
-    )
     .where('u.email_key', '=', foldAddress(email))
     .where('u.erased_at', 'is', null)
     .executeTakeFirst()

@@ -40,7 +40,8 @@ const closed = { kept: 'close-workspace.ts removes personal data; other rows ref
 const swept = { kept: 'the sweep deletes it after its tasks end' }
 const counted = { kept: 'a number' }
 
-const sessionColumns = 'id workspace_id ip_address user_agent created_at last_used_at expires_at ended_at'
+const sessionColumns =
+  'id workspace_id ip_address user_agent created_at last_used_at expires_at ended_at proved_at proof_method'
 const keyColumns =
   'id workspace_id name prefix last_four scopes created_at expires_at last_used_at revoked_at allowed_networks ' +
   'recent_addresses'

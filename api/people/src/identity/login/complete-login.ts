@@ -1,5 +1,4 @@
-// A plain login takes one statement; one that needs a second factor or must be rejected takes a transaction.
-
+// The end of a login with the right password: a session, or the request for a code, or a rejection.
 import { asyncCommit } from '@matte/core/db/async-commit'
 import type { Db } from '@matte/core/db/database'
 import { sql } from 'kysely'
@@ -26,52 +25,52 @@ type CorrectLogin = {
   readonly client: SignInClient
 }
 
-export const completeLogin = async (db: Db, login: CorrectLogin): Promise<LoginOutcome> =>
-  (await signIn(db, login)) ?? (await db.transaction().execute((tx) => requireCodeOrReject(tx, login)))
+/** One transaction, whose first statement locks the account. */
+export const completeLogin = (db: Db, login: CorrectLogin): Promise<LoginOutcome> =>
+  db.transaction().execute(async (tx) => {
+    const { found, account, network, client } = login
+    const { id: userId, email } = found
+    const failed = async (failureReason: string): Promise<LoginOutcome> => {
+      await insertFailedLogin(tx, { userId, method: 'password', failureReason, client })
+      return { outcome: 'failed' }
+    }
+    const person = await lockIfUnchanged(tx, found)
+    if (person === undefined) return failed('wrong_password')
+    const { disabled_at, ...user } = person
+    if (disabled_at === null && user.emailVerified && !user.mfaEnabled) return signIn(tx, login, user)
+    await forgetAttempt(tx, { account, network })
+    if (disabled_at !== null) return failed('disabled')
+    if (!user.emailVerified) {
+      await requestVerification(tx, email)
+      await insertFailedLogin(tx, { userId, method: 'password', failureReason: 'unverified', client })
+      return { outcome: 'unverified' }
+    }
+    return { outcome: 'mfa_required', mfaToken: await createMfaToken(tx, { userId, client }) }
+  })
 
-/** Locks the account's row, so a concurrent password change either ends the new session or is seen here. */
-const lockIfUnchanged = (db: Db, { id, password_hash }: FoundAccount) =>
-  selectProfile(db, id).where('u.password_hash', '=', password_hash).forShare('u')
+/**
+ * Concurrent logins of the account take turns, so their sessions are counted. A concurrent password change either ends
+ * the new session or is seen here.
+ */
+const lockIfUnchanged = (tx: Db, { id, password_hash }: FoundAccount) =>
+  selectProfile(tx, id)
+    .select('u.disabled_at')
+    .where('u.password_hash', '=', password_hash)
+    .forNoKeyUpdate('u')
+    .executeTakeFirst()
 
-/** Returns undefined and writes nothing if the account changed, is disabled or unverified, or needs a code. */
-async function signIn(db: Db, { found, account, network, client }: CorrectLogin): Promise<LoginOutcome | undefined> {
+async function signIn(tx: Db, { account, network, client }: CorrectLogin, user: Profile): Promise<LoginOutcome> {
   const refreshToken = generateRefreshToken()
-  const person = lockIfUnchanged(db, found)
-    .where('u.disabled_at', 'is', null)
-    .where('u.email_verified_at', 'is not', null)
-    .where('t.user_id', 'is', null)
-  const { rows } = await sql<Omit<StartedSession, 'refreshToken'> & Profile & { readonly commit: string }>`
-    with person as materialized (${person}), chosen as materialized (
-      select p.id as user_id, w.id as workspace_id, m.role
-        from person p
-        join workspace w on w.personal_of = p.id
-        join membership m on m.user_id = p.id and m.workspace_id = w.id
+  const { rows } = await sql<Omit<StartedSession, 'refreshToken'> & { readonly commit: string }>`
+    with chosen as (
+      select m.user_id, w.id as workspace_id, m.role
+        from workspace w
+        join membership m on m.user_id = w.personal_of and m.workspace_id = w.id
+       where w.personal_of = ${user.id}
     ), ${forgettingParts({ account, network })}, ${sessionParts({ method: 'password', client, refreshToken })}
-    select p.*, ${sessionColumns}, ${asyncCommit} as commit from person p, chosen c, started s`.execute(db)
+    select ${sessionColumns}, ${asyncCommit} as commit from chosen c, started s`.execute(tx)
   const [row] = rows
-  if (row === undefined) return undefined
-  const { sessionId, userId, workspaceId, role, commit: _setting, ...user } = row
-  return { outcome: 'signed_in', session: { sessionId, userId, workspaceId, role, refreshToken }, user }
-}
-
-async function requireCodeOrReject(tx: Db, login: CorrectLogin): Promise<LoginOutcome> {
-  const { found, account, network, client } = login
-  const { id: userId, email } = found
-  const person = await lockIfUnchanged(tx, found).select('u.disabled_at').executeTakeFirst()
-  const failed = async (failureReason: string): Promise<LoginOutcome> => {
-    await insertFailedLogin(tx, { userId, method: 'password', failureReason, client })
-    return { outcome: 'failed' }
-  }
-  if (person === undefined) return failed('wrong_password')
-  const { disabled_at, emailVerified, mfaEnabled } = person
-  // A concurrent transaction removed the obstacle, such as the second factor.
-  if (disabled_at === null && emailVerified && !mfaEnabled) return (await signIn(tx, login)) ?? failed('disabled')
-  await forgetAttempt(tx, { account, network })
-  if (disabled_at !== null) return failed('disabled')
-  if (!emailVerified) {
-    await requestVerification(tx, email)
-    await insertFailedLogin(tx, { userId, method: 'password', failureReason: 'unverified', client })
-    return { outcome: 'unverified' }
-  }
-  return { outcome: 'mfa_required', mfaToken: await createMfaToken(tx, { userId, client }) }
+  if (row === undefined) throw new Error(`user ${user.id} has no personal workspace`)
+  const { commit: _setting, ...session } = row
+  return { outcome: 'signed_in', session: { ...session, refreshToken }, user }
 }

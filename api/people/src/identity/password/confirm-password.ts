@@ -3,6 +3,7 @@ import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
+import { type Proof, recordProof } from '../session/session-proof.ts'
 import { forgetAttempt, takeAttempt, warnOwnerAfter } from './login-attempts.ts'
 import { type PasswordClient, type PasswordHasher, turnOfPerson, type Verify } from './password-hasher.ts'
 import { warnOwner } from './refuse-login.ts'
@@ -15,24 +16,29 @@ export type ConfirmationDeps = {
 
 type Confirmation = {
   readonly userId: string
+  readonly sessionId: string
   readonly password: string
   readonly from: PasswordClient
   readonly path: string
 }
 
+type Confirmed = { readonly hash: string; readonly proof: Proof }
+
 /**
- * Confirms a signed-in user's password before a change that a stolen access token must not make; returns the stored
- * hash. Wrong passwords count like failed logins, and the owner is warned after many.
- * @throws MatteError INVALID_PARAMS: wrong password; RATE_LIMIT_EXCEEDED: too many wrong, or too many waiting
+ * Confirms a signed-in user's password before a change that a stolen access token must not make. Returns the stored
+ * hash, and the proof that the session has with it. Wrong passwords count like failed logins, and the owner is warned
+ * after many.
+ * @throws MatteError INVALID_PARAMS: wrong password; RATE_LIMIT_EXCEEDED: too many wrong, or too many waiting;
+ * AUTH_INVALID_TOKEN: the session has ended
  */
-export const confirmPassword = (deps: ConfirmationDeps, given: Confirmation): Promise<string> =>
+export const confirmPassword = (deps: ConfirmationDeps, given: Confirmation): Promise<Confirmed> =>
   deps.hasher.inTurn(turnOfPerson(given.from, given.userId), (verify) => confirm(deps, given, verify))
 
 async function confirm(
   { db, masterKeys }: ConfirmationDeps,
-  { userId, password, from, path }: Confirmation,
+  { userId, sessionId, password, from, path }: Confirmation,
   verify: Verify,
-): Promise<string> {
+): Promise<Confirmed> {
   const user = await db
     .selectFrom('app_user')
     .select(['id', 'email', 'password_hash'])
@@ -52,7 +58,7 @@ async function confirm(
     throw invalidParams([issue], stored === null ? { message: noPassword } : {})
   }
   await forgetAttempt(db, { account, network })
-  return stored
+  return { hash: stored, proof: await recordProof(db, { sessionId, method: 'password' }) }
 }
 
 /** Possible after two registrations of one address. */

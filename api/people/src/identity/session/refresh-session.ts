@@ -6,6 +6,7 @@ import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { sql } from 'kysely'
 import { findMember } from './find-member.ts'
+import { isInUse } from './open-sessions.ts'
 import {
   deriveNextToken,
   deriveSwitchedToken,
@@ -26,10 +27,20 @@ type Refreshed =
 
 const refused = { outcome: 'refused' } as const
 
-export async function refreshSession(db: Db, masterKeys: MasterKeys, token: string): Promise<Refreshed> {
+type RefreshSettings = {
+  readonly masterKeys: MasterKeys
+  /** Hours without use after which a session is not refreshed. */
+  readonly sessionIdleHours: number
+}
+
+export async function refreshSession(
+  db: Db,
+  { masterKeys, sessionIdleHours }: RefreshSettings,
+  token: string,
+): Promise<Refreshed> {
   if (!isWellFormedRefreshToken(token)) return refused
   return db.transaction().execute(async (tx) => {
-    const session = await lockFamily(tx, hashRefreshToken(token))
+    const session = await lockFamily(tx, hashRefreshToken(token), sessionIdleHours)
     if (session === undefined) return refused
     const presented = await readToken(tx, hashRefreshToken(token))
     const member = await findPlace(tx, session)
@@ -60,13 +71,14 @@ async function endFamily(tx: Db, { sessionId, userId }: Family): Promise<Refresh
 
 type Family = { readonly sessionId: string; readonly userId: string; readonly workspaceId: string }
 
-const lockFamily = (tx: Db, hash: Buffer): Promise<Family | undefined> =>
+const lockFamily = (tx: Db, hash: Buffer, idleHours: number): Promise<Family | undefined> =>
   tx
     .selectFrom('session')
     .select(['id as sessionId', 'user_id as userId', 'workspace_id as workspaceId'])
     .where('id', '=', (select) => select.selectFrom('refresh_token').select('session_id').where('hash', '=', hash))
     .where('ended_at', 'is', null)
     .where('expires_at', '>', sql<Date>`now()`)
+    .where(isInUse(idleHours))
     .forUpdate()
     .executeTakeFirst()
 
@@ -139,7 +151,7 @@ export function switchWorkspace(db: Db, masterKeys: MasterKeys, { sessionId, use
       .forUpdate('s')
       .executeTakeFirst()
     if (session === undefined) return undefined
-    await tx.updateTable('session').set({ workspace_id: workspaceId }).where('id', '=', sessionId).execute()
+    await touch(tx, sessionId, workspaceId)
     return { ...session, refreshToken: await replaceToken(tx, masterKeys, sessionId) }
   })
 }

@@ -1,16 +1,24 @@
 import type { Db } from '@matte/core/db/database'
 import { countRows, type ListTotal, limitOf, offsetOf, type PageRequest } from '@matte/core/db/page'
 import { sql } from 'kysely'
+import { isInUse } from './open-sessions.ts'
 import { deleteMfaTokens } from './pending-login.ts'
 
 const now = sql<Date>`now()`
 
-const live = (db: Db, userId: string) =>
-  db.selectFrom('session').where('user_id', '=', userId).where('ended_at', 'is', null).where('expires_at', '>', now)
+type Owner = { readonly userId: string; readonly sessionIdleHours: number }
 
-export function listSessions(db: Db, userId: string, { limit, offset, after }: PageRequest) {
+const open = (db: Db, { userId, sessionIdleHours }: Owner) =>
+  db
+    .selectFrom('session')
+    .where('user_id', '=', userId)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where(isInUse(sessionIdleHours))
+
+export function listSessions(db: Db, owner: Owner, { limit, offset, after }: PageRequest) {
   const at = sql<Date>`to_timestamp(0) + ${after?.createdAtMicros ?? '0'}::bigint * interval '1 microsecond'`
-  return live(db, userId)
+  return open(db, owner)
     .$if(after !== undefined, (query) => query.where(sql<boolean>`(created_at, id) < (${at}, ${after?.id}::uuid)`))
     .select(['id', 'created_at', 'last_used_at', 'user_agent'])
     .select(sql<string | null>`host(ip_address)`.as('ip_address'))
@@ -24,8 +32,7 @@ export function listSessions(db: Db, userId: string, { limit, offset, after }: P
 
 export type ListedSession = Awaited<ReturnType<typeof listSessions>>[number]
 
-export const countSessions = (db: Db, userId: string): Promise<ListTotal> =>
-  countRows(db, live(db, userId).select('id'))
+export const countSessions = (db: Db, owner: Owner): Promise<ListTotal> => countRows(db, open(db, owner).select('id'))
 
 /** Returns false if the user has no such live session. Every replica enforces it within 5 s. */
 export async function endSession(db: Db, userId: string, sessionId: string): Promise<boolean> {

@@ -2,7 +2,9 @@ import type { Db } from '@matte/core/db/database'
 import type { LoginEventTable } from '@matte/core/db/tables/account'
 import type { Role } from '@matte/core/workspace/role'
 import { type RawBuilder, sql } from 'kysely'
+import { makingRoom, sessionDays } from './open-sessions.ts'
 import { generateRefreshToken, hashRefreshToken } from './refresh-token.ts'
+import type { ProofMethod } from './session-proof.ts'
 
 export type StartedSession = {
   readonly sessionId: string
@@ -20,7 +22,10 @@ type NewSession = {
   readonly client: SignInClient
 }
 
-/** Starts a session in one of the user's workspaces. Undefined: not a member of it, disabled, or erased. */
+/**
+ * Starts a session in one of the user's workspaces, and ends the one unused for longest if there are too many. The
+ * caller has locked the person or their second factor. Undefined: not a member of the workspace, disabled, or erased.
+ */
 export async function startSession(tx: Db, { userId, method, workspaceId, client }: NewSession) {
   const refreshToken = generateRefreshToken()
   const which = workspaceId === undefined ? sql`w.personal_of = u.id` : sql`w.id = ${workspaceId}`
@@ -37,22 +42,22 @@ export async function startSession(tx: Db, { userId, method, workspaceId, client
   return row && ({ ...row, refreshToken } satisfies StartedSession)
 }
 
-/** Lifetime of a session in days, regardless of refreshes. */
-export const sessionDays = 30
-
 type Beginning = {
   readonly method: LoginEventTable['method']
   readonly client: SignInClient
   readonly refreshToken: string
 }
 
-/** CTEs after `with chosen (user_id, workspace_id, role)`: insert the session, its first token and its history row. */
+/**
+ * CTEs after `with chosen (user_id, workspace_id, role)`: insert the session, its first token and its history row, and
+ * make room for it.
+ */
 export function sessionParts({ method, client, refreshToken }: Beginning): RawBuilder<unknown> {
   const userAgent = cutUserAgent(client)
-  return sql`started as (
-      insert into session (user_id, workspace_id, ip_address, user_agent, expires_at)
+  return sql`${makingRoom}, started as (
+      insert into session (user_id, workspace_id, ip_address, user_agent, expires_at, proof_method)
       select user_id, workspace_id, ${client.ipAddress}::inet, ${userAgent},
-             now() + ${sessionDays} * interval '1 day'
+             now() + ${sessionDays} * interval '1 day', ${proofOf(method)}
         from chosen
       returning id, user_id, workspace_id
     ), first_token as (
@@ -62,6 +67,9 @@ export function sessionParts({ method, client, refreshToken }: Beginning): RawBu
       select user_id, true, ${method}, ${client.ipAddress}::inet, ${userAgent} from started
     )`
 }
+
+/** The link of a mail needs the password of the registration (D92). */
+const proofOf = (method: LoginEventTable['method']): ProofMethod => (method === 'verify_email' ? 'password' : method)
 
 export const sessionColumns = sql`s.id as "sessionId", s.user_id as "userId", s.workspace_id as "workspaceId", c.role`
 

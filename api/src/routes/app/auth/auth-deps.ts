@@ -19,6 +19,7 @@ export type AuthDeps = {
   readonly accountRequests: { wake(): void }
   readonly appUrl: string
   readonly freeCredits: number
+  readonly sessionIdleHours: number
   /** Registration, reset and their mails are enabled. */
   readonly registers: boolean
   readonly resets: boolean

@@ -13,6 +13,7 @@ import {
 } from '@matte/people/identity/password/confirm-password'
 import { checkNewPassword } from '@matte/people/identity/password/new-password'
 import { type PasswordClient, turnOfAddress } from '@matte/people/identity/password/password-hasher'
+import type { Proof } from '@matte/people/identity/session/session-proof'
 import type { SignInClient, StartedSession } from '@matte/people/identity/session/start-session'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
@@ -33,12 +34,17 @@ export const passwordClientOf = ({ ip }: Pick<FastifyRequest, 'ip'>): PasswordCl
 
 type Signed = Pick<FastifyRequest, 'member' | 'ip' | 'releaseSlot'>
 
-/** Confirms the password of the signed-in user. @throws MatteError INVALID_PARAMS, RATE_LIMIT_EXCEEDED */
-export async function confirmOwnPassword(deps: ConfirmationDeps, request: Signed, password: string): Promise<void> {
+/**
+ * Confirms the password of the signed-in user, which is a proof in their session.
+ * @throws MatteError INVALID_PARAMS, RATE_LIMIT_EXCEEDED, AUTH_INVALID_TOKEN
+ */
+export async function confirmOwnPassword(deps: ConfirmationDeps, request: Signed, password: string): Promise<Proof> {
   // Password hashing has its own bounded queue, here and below.
   request.releaseSlot()
-  const { userId } = request.member
-  await confirmPassword(deps, { userId, password, from: passwordClientOf(request), path: '/body/password' })
+  const { userId, sessionId } = request.member
+  const from = passwordClientOf(request)
+  const { proof } = await confirmPassword(deps, { userId, sessionId, password, from, path: '/body/password' })
+  return proof
 }
 
 /** Delays the response until `answerMs` after `startedAt` (D15). */

@@ -9,6 +9,7 @@ import type { Config } from '../../../config.ts'
 import { emailRoutes } from './email.ts'
 import { loginRoutes } from './login.ts'
 import { passwordRoutes } from './passwords.ts'
+import { proofRoutes } from './proof.ts'
 import { registerRoutes } from './register.ts'
 import { sessionRoutes } from './sessions.ts'
 import { twoFactorRoutes } from './two-factor.ts'
@@ -25,17 +26,25 @@ export type AuthRouteDeps = {
 
 export const authRoutes: FastifyPluginAsync<AuthRouteDeps> = async (app, deps) => {
   const all = toAuthDeps(deps)
-  const modules = [registerRoutes, loginRoutes, sessionRoutes, passwordRoutes, twoFactorRoutes, emailRoutes]
+  const modules = [
+    registerRoutes,
+    loginRoutes,
+    sessionRoutes,
+    passwordRoutes,
+    twoFactorRoutes,
+    emailRoutes,
+    proofRoutes,
+  ]
   for (const routes of modules) await app.register(routes, all)
 }
 
 export function toAuthDeps({ db, config, signingKeys, ...deps }: AuthRouteDeps) {
   const { hasher, signIn, accountRequests, nudge } = deps
-  const { masterKeys, appUrl, publicUrl: issuer, plans, registration } = config
+  const { masterKeys, appUrl, publicUrl: issuer, plans, registration, sessionIdleHours } = config
   // Without a mail server, development logs mails and production sends none.
   const mails = config.mailEnabled || config.environment !== 'production'
   return {
-    ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge },
+    ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge, sessionIdleHours },
     issuer: { signingKeys, issuer },
     cookie: sessionCookie(issuer),
     freeCredits: plans.free?.credits ?? 0,

@@ -50,7 +50,7 @@ const refresh = {
 const config = { access: 'open' } as const
 
 export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
-  const { db, masterKeys, signIn, cookie } = deps
+  const { db, signIn, cookie } = deps
 
   app.post('/api/v1/app/auth/login', { schema: login, config }, async (request, reply) => {
     const { session } = request.body
@@ -66,7 +66,7 @@ export const loginRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps
 
   app.post('/api/v1/app/auth/refresh', { schema: refresh, config }, async (request, reply) => {
     const fromCookie = request.body.refreshToken ? undefined : cookie.read(request as FastifyRequest)
-    const done = await refreshSession(db, masterKeys, request.body.refreshToken ?? fromCookie ?? '')
+    const done = await refreshSession(db, deps, request.body.refreshToken ?? fromCookie ?? '')
     signIn.countRefresh(done.outcome)
     if ('session' in done) {
       const tokens = await issueTokens(deps.issuer, done.session)

@@ -73,7 +73,8 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<PasswordDeps> = async (ap
     request.releaseSlot()
     const from = passwordClientOf(request)
     const path = '/body/currentPassword'
-    const currentHash = await confirmPassword(deps, { userId, password: currentPassword, from, path })
+    const given = { userId, sessionId, password: currentPassword, from, path }
+    const { hash: currentHash } = await confirmPassword(deps, given)
     if (!(await changePassword(deps, { userId, sessionId, currentHash, newPassword, endOtherSessions, from }))) {
       throw new MatteError('CONFLICT', 'Your password was changed by another request.')
     }

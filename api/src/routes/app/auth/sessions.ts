@@ -53,7 +53,8 @@ const sessionNotFound = (): MatteError => new MatteError('NOT_FOUND', 'You have 
 const noToken = (): MatteError =>
   new MatteError('AUTH_INVALID_TOKEN', 'No valid token was sent: the session may have ended already.')
 
-export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, { db, cookie }) => {
+export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
+  const { db, cookie, sessionIdleHours } = deps
   app.post(
     '/api/v1/app/auth/logout',
     { schema: logout, config: { access: 'open', readsToken: true } },
@@ -80,8 +81,9 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, { 
 
   app.get('/api/v1/app/auth/sessions', { schema: list, config }, async ({ member, query }) => {
     const { userId, sessionId } = member
+    const owner = { userId, sessionIdleHours }
     return readPage(readListQuery(query), {
-      read: (range) => Promise.all([listSessions(db, userId, range), countSessions(db, userId)]),
+      read: (range) => Promise.all([listSessions(db, owner, range), countSessions(db, owner)]),
       micros: (row) => row.created_at_micros,
       view: (row) => toSessionView(row, sessionId),
     })

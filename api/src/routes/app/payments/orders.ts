@@ -86,7 +86,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
 
   app.post(
     '/api/v1/app/payments/orders',
-    { schema: createSchema, config: { access, idempotent: withCheckout } },
+    { schema: createSchema, config: { access, needsProof: true, idempotent: withCheckout } },
     async (request, reply) => {
       const { workspaceId } = request.caller
       const { userId } = request.member

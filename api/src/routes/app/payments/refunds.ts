@@ -46,7 +46,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (
 
   app.post(
     '/api/v1/app/payments/refunds',
-    { schema: createSchema, config: { access, idempotent: view } },
+    { schema: createSchema, config: { access, needsProof: true, idempotent: view } },
     async (request, reply) => {
       const { orderId, amount, reason } = request.body
       if (!isUuid(orderId)) throw new MatteError('NOT_FOUND', 'There is no such order.')

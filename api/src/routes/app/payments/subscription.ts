@@ -52,7 +52,8 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = a
 
   app.get('/api/v1/app/payments/subscription', { schema: getSchema, config: { access } }, view)
 
-  const changeConfig = { access, idempotent: view } as const
+  const changing = { access, needsProof: true } as const
+  const changeConfig = { ...changing, idempotent: view } as const
   app.post(
     '/api/v1/app/payments/subscription/change',
     { schema: changeSchema, config: changeConfig },
@@ -64,23 +65,15 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = a
     },
   )
 
-  app.post(
-    '/api/v1/app/payments/subscription/cancel',
-    { schema: cancelSchema, config: { access } },
-    async (request) => {
-      await cancelSubscription(payments, request.caller.workspaceId)
-      nudge.delivery(request.caller.workspaceId)
-      return view(request)
-    },
-  )
+  app.post('/api/v1/app/payments/subscription/cancel', { schema: cancelSchema, config: changing }, async (request) => {
+    await cancelSubscription(payments, request.caller.workspaceId)
+    nudge.delivery(request.caller.workspaceId)
+    return view(request)
+  })
 
-  app.post(
-    '/api/v1/app/payments/subscription/resume',
-    { schema: resumeSchema, config: { access } },
-    async (request) => {
-      await resumeSubscription(payments, request.caller.workspaceId)
-      nudge.delivery(request.caller.workspaceId)
-      return view(request)
-    },
-  )
+  app.post('/api/v1/app/payments/subscription/resume', { schema: resumeSchema, config: changing }, async (request) => {
+    await resumeSubscription(payments, request.caller.workspaceId)
+    nudge.delivery(request.caller.workspaceId)
+    return view(request)
+  })
 }

@@ -84,7 +84,7 @@ export const inviteRoutes: FastifyPluginAsyncTypebox<InviteDeps> = async (app, d
   }
   const createOptions = {
     schema: createSchema,
-    config: { ...manage, idempotent: replayInvite } satisfies FastifyContextConfig,
+    config: { ...manage, needsProof: true, idempotent: replayInvite } satisfies FastifyContextConfig,
     onRequest: async (request: FastifyRequest) => {
       await team(request)
       requireMail(config)

@@ -82,7 +82,8 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, {
     return toWholeList(members.map(toMemberView))
   })
 
-  const patchOptions = { schema: patchSchema, config: manage, onRequest: requireMember(db) }
+  const patchConfig = { ...manage, needsProof: true } as const
+  const patchOptions = { schema: patchSchema, config: patchConfig, onRequest: requireMember(db) }
   app.patch('/api/v1/app/teams/:teamId/members/:userId', patchOptions, async (request) => {
     const { params, body } = request
     const { role, adoptKeys } = body
@@ -98,7 +99,8 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, {
     return { id, deleted: true as const }
   })
 
-  const transferOptions = { schema: transferSchema, config: own, onRequest: requireTeam(db) }
+  const transferConfig = { ...own, needsProof: true } as const
+  const transferOptions = { schema: transferSchema, config: transferConfig, onRequest: requireTeam(db) }
   app.post('/api/v1/app/teams/:teamId/transfer', transferOptions, async (request) => {
     const actor = actorOf(request)
     await transferOwnership(db, actor, request.body.userId.toLowerCase())

@@ -51,7 +51,8 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountDeps> = async (app,
   const { db, masterKeys, limiter, findSubscription } = deps
   const config = { access: 'self' } as const
 
-  app.get('/api/v1/app/users/export', { schema: getExport, config }, async (request, reply) => {
+  const exportConfig = { ...config, needsProof: true } as const
+  app.get('/api/v1/app/users/export', { schema: getExport, config: exportConfig }, async (request, reply) => {
     const { userId } = request.member
     const verdict = await limiter.take(`export:${userId}`, exportsPerMinute)
     if (!verdict.allowed) {
