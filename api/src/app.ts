@@ -28,7 +28,6 @@ import { doorRoutes } from './doors/door-routes.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { createErrorHandler } from './errors/error-handler.ts'
 import { gateway } from './gateway.ts'
-import { auditChanges } from './http/audit.ts'
 import { clientErrorHandler } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
 import { bodyLimitBytes, closeConnectionsWhileStopping, readDeclaredBodiesOnly, traceRequests } from './http/hooks.ts'
@@ -111,7 +110,6 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const operators = operatorsOf(db, config.operatorToken)
   const auth = { guard, limiter, plans, capacity, openRequestsPerMinute, byNetwork, operators }
   checkAccess(app, { ...auth, ...byKey, ...byToken })
-  auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   addIdempotency(app, db)

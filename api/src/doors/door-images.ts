@@ -78,11 +78,12 @@ export async function releaseAll(db: Db, { image, background }: Partial<Images<S
 }
 
 async function storeFile({ db, bucket }: ImageDeps, request: FastifyRequest, { fileName, bytes }: DoorFile) {
-  const { workspaceId, planLimits: plan } = request.caller
+  const { workspaceId, planLimits: plan, userId: createdBy, apiKeyId } = request.caller
   const format = sniffFormat(bytes)
   const contentType = format === undefined ? '' : mimeTypes[format]
   if (bytes.length === 0) throw formatRefused(plan) // an empty file has no known format
-  const wanted = { workspaceId, plan, fileName, contentType, fileSize: bytes.length, signLength: true }
+  const maker = { createdBy, apiKeyId }
+  const wanted = { workspaceId, plan, maker, fileName, contentType, fileSize: bytes.length, signLength: true }
   const { objectKey } = await createGrant(db, bucket, wanted)
   try {
     await request.awaitStore(() => bucket.put(objectKey, bytes, { contentType }))

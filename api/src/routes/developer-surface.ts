@@ -122,5 +122,6 @@ export const developerSurface: ApiSurface = {
   },
   responses: (status, data, codes) => responses(status, data, publicCodes(codes, 'developer')),
   notifyMaker: false,
+  auditsCreations: false,
   showMakers: false,
 }

@@ -1,7 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-type GrantInput = {
+export type UploadMaker = {
+  /** The member, or the creator of the key; null: unknown. */
+  readonly createdBy?: string | null
+  readonly apiKeyId?: string | undefined
+}
+
+type GrantInput = UploadMaker & {
   readonly workspaceId: string
   readonly objectKey: string
   readonly contentType: string
@@ -29,6 +35,7 @@ const unbounded: UnusedMax = { count: 2_147_483_647, bytes: Number.MAX_SAFE_INTE
  */
 export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGrant> {
   const { workspaceId, objectKey, contentType, expiresInSeconds, reservedBytes = 0, unusedMax = unbounded } = input
+  const { createdBy = null, apiKeyId = null } = input
   const { rows } = await sql<InsertedGrant>`
     with unused as materialized (
       select reserved_bytes, created_at from upload
@@ -37,9 +44,9 @@ export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGr
     ), total as materialized (
       select count(*) as count, coalesce(sum(reserved_bytes), 0) as bytes, min(created_at) as oldest_at from unused
     ), granted as (
-      insert into upload (workspace_id, object_key, content_type, reserved_bytes, expires_at)
-      select ${workspaceId}::uuid, ${objectKey}::text, ${contentType}::text, ${reservedBytes}::bigint,
-             now() + ${expiresInSeconds} * interval '1 s'
+      insert into upload (workspace_id, object_key, content_type, created_by, api_key_id, reserved_bytes, expires_at)
+      select ${workspaceId}::uuid, ${objectKey}::text, ${contentType}::text, ${createdBy}::uuid, ${apiKeyId}::uuid,
+             ${reservedBytes}::bigint, now() + ${expiresInSeconds} * interval '1 s'
         from total where count < ${unusedMax.count} and bytes + ${reservedBytes}::bigint <= ${unusedMax.bytes}::bigint
       returning expires_at
     )

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { inTransaction } from '../db/in-transaction.ts'
 import type { ApiKeyTable } from '../db/tables/workspace.ts'
 import type { NewApiKey } from './api-key.ts'
 import type { Scope } from './scope.ts'
@@ -29,7 +30,7 @@ export function insertApiKey(db: Db, key: NewApiKey, input: ApiKeyInput): Promis
     if (workspace === undefined || (await countApiKeys(tx, workspace.id)) >= apiKeysMax) return undefined
     return insertRow(tx, key, input)
   }
-  return db.isTransaction ? insert(db) : db.transaction().execute(insert)
+  return inTransaction(db, insert)
 }
 
 async function countApiKeys(db: Db, workspaceId: string): Promise<number> {

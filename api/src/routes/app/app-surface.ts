@@ -92,5 +92,6 @@ export const appSurface: ApiSurface = {
   },
   responses: (status, data, codes) => memberResponses(status, data, publicCodes(codes, 'app')),
   notifyMaker: true,
+  auditsCreations: true,
   showMakers: true,
 }

@@ -47,6 +47,7 @@ import { up as growth } from './0047-growth.ts'
 import { up as growthIndexes } from './0048-growth-indexes.ts'
 import { up as countTasks } from './0049-count-tasks.ts'
 import { up as functions } from './0050-functions.ts'
+import { up as audit } from './0053-audit.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -98,4 +99,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0048-growth-indexes': { up: growthIndexes },
   '0049-count-tasks': { up: countTasks },
   '0050-functions': { up: functions },
+  '0053-audit': { up: audit },
 }
