@@ -14,7 +14,7 @@ import { codeOf, databaseTime, enableSecondFactor } from '../support/app/sign-in
 import { givenKeyOf, givenTeam, readInviteMails } from '../support/app/teams.ts'
 import { makers } from './victim.ts'
 
-/** Who acts: a bearer token, an API key, or nobody that the request names. */
+/** Credential of the request: a bearer token, an API key, or none. */
 type As = { readonly accessToken: string } | { readonly apiKey: string } | undefined
 
 export type Scenario = {

@@ -1,5 +1,5 @@
-// Entries of matte-admin in the audit log (D74). The actor is whoever may run commands with the database's URL; the user
-// agent names the account of the operating system and the host, such as a pod of the API.
+// Entries of matte-admin in the audit log (D74). The actor is any holder of the database's URL. The user agent names
+// the account of the operating system and the host, for example a pod of the API.
 import { randomUUID } from 'node:crypto'
 import { hostname, userInfo } from 'node:os'
 import { type Audit, recordChange } from '@matte/core/audit/record-change'

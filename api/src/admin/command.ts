@@ -18,7 +18,7 @@ export class CommandError extends Error {
 
 /** Object of a change. */
 export type Changed = {
-  /** Whose log gets the entry; a user stands for the personal workspace. */
+  /** Workspace whose log gets the entry; with `userId` it is the personal workspace of the user. */
   readonly workspaceId?: string | null
   readonly userId?: string
   readonly target?: string | null

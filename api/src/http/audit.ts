@@ -26,11 +26,11 @@ type Audited = Pick<FastifyRequest, 'id' | 'ownId' | 'ip' | 'caller' | 'member' 
 }
 
 type Given = {
-  /** Of routes without a credential: the person whom the request proved to be. */
+  /** Person whom the request proved to be, on a route without a credential. */
   readonly userId?: string
-  /** Of routes without an operationId. */
+  /** Action on a route without an operationId. */
   readonly action?: string
-  /** Of an operator's route without a credential. */
+  /** Actor on an operator's route without a credential. */
   readonly actor?: 'operator'
 }
 

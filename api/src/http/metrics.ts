@@ -63,7 +63,7 @@ export function observeRequests(app: FastifyInstance, { duration }: Pick<ApiMetr
         ...{ method, route, status },
         duration_ms: Math.round(reply.elapsedTime),
         ...(caller && { workspace_id: caller.workspaceId }),
-        // That of audit entries, if the caller chose `request_id`.
+        // Audit entries have this id; it differs if the caller chose `request_id`.
         ...(request.ownId !== request.id && { own_request_id: request.ownId }),
       },
       'request answered',

@@ -9894,7 +9894,7 @@ export interface operations {
                 endDate?: string;
                 /**
                  * @description `id` of the last entry that you have.
-                 * @example text
+                 * @example c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81
                  */
                 after?: string;
                 /**

@@ -179,7 +179,7 @@ export type AuditEntryTable = {
   details: ColumnType<Readonly<Record<string, unknown>>, string | undefined, never>
   ip_address: string | null
   user_agent: string | null
-  /** Of this service; in rows of earlier releases perhaps the caller's. */
+  /** Chosen by this service; rows of earlier releases may have the caller's id. */
   request_id: string | null
   client_request_id: string | null
   at: Generated<Date>

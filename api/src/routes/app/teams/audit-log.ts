@@ -43,7 +43,12 @@ const exportSchema = {
   params: teamParams,
   querystring: Type.Object({
     ...spanQuery,
-    after: Type.Optional(Type.String({ description: '`id` of the last entry that you have.' })),
+    after: Type.Optional(
+      Type.String({
+        description: '`id` of the last entry that you have.',
+        examples: ['c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81'],
+      }),
+    ),
     limit: withDefault(
       Type.Integer({ minimum: 1, maximum: exportedMax, description: 'Entries in the response.' }),
       exportedMax,
