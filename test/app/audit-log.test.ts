@@ -98,6 +98,14 @@ describe('entries', () => {
     await leaving.client.call('DELETE', '/users/profile', { body: { password } })
     const [after] = await entriesOf(team)
     expect(after).toEqual({ ...before, ipAddress: null, userAgent: null, actorName: null })
+    const refused = { code: '42501' }
+    const own = sql`user_id = ${leaving.userId}`
+    // Entries of erased persons alone, so nothing but their values is refused.
+    await sql`delete from audit_entry where not (${own})`.execute(world.db)
+    const worker = sql`update audit_entry set at = now() - interval '10 years'`.execute(processDb('worker', world.db))
+    await expect(worker).rejects.toMatchObject(refused)
+    const api = sql`update audit_entry set ip_address = '192.0.2.1' where ${own}`.execute(processDb('api', world.db))
+    await expect(api).rejects.toMatchObject(refused)
   })
 
   it('are deleted by the worker after their retention, and by no sweep of matte-admin with the role of the API', async () => {
