@@ -30,7 +30,6 @@ import { doorRoutes } from './doors/door-routes.ts'
 import { addEnvelope, requestId } from './envelope.ts'
 import { createErrorHandler } from './errors/error-handler.ts'
 import { gateway } from './gateway.ts'
-import { auditChanges } from './http/audit.ts'
 import { clientErrorHandler } from './http/client-error.ts'
 import { allowOrigins } from './http/cors.ts'
 import { closeConnectionsWhileStopping, readDeclaredBodiesOnly, traceRequests } from './http/hooks.ts'
@@ -122,7 +121,6 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const auth = { guard, limiter, plans, capacity, openRequestsPerMinute, byNetwork, operators }
   checkAccess(app, { ...auth, ...byKey, ...byToken })
   requireProof(app, db)
-  auditChanges(app, db)
   countRequests(app, deps.requests)
   ignoreUnknownFields(app)
   addIdempotency(app, db)

@@ -11,6 +11,10 @@ declare module 'fastify' {
     /** False: the response is sent without an envelope. */
     envelope?: false
   }
+  interface FastifyRequest {
+    /** Chosen by this process. Differs from `id` if the caller chose that, so it is unique. */
+    ownId: string
+  }
 }
 
 export type ErrorResponse = {
@@ -29,7 +33,9 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
 }
 
 export function addEnvelope(app: FastifyInstance): void {
+  app.decorateRequest('ownId', '')
   app.addHook('onRequest', (request, reply, done) => {
+    request.ownId = request.id === request.headers['x-request-id'] ? randomUUID() : request.id
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     // Routes with cacheable responses set their own header.
     if (isForOneCaller(request.routeOptions.config)) reply.header('cache-control', 'no-store')

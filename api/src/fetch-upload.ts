@@ -1,5 +1,6 @@
 // An upload by URL, for the operation of both APIs and for the doors: asks the dispatcher, and waits without a database
 // connection.
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
@@ -25,15 +26,17 @@ type Wanted = {
   readonly path: string
   /** Aborts when the client disconnects. */
   readonly gone: AbortSignal
+  readonly audit?: Audit | undefined
 }
 
 /** @throws MatteError CONFLICT without the setting; others as `requestFetch` and `settleFetch` */
 export async function fetchUpload(deps: FetchUploadDeps, request: FastifyRequest, wanted: Wanted) {
   const { db, bucket, nudge, fetchPoll, fetchUrls, deniedNetworks } = deps
-  const { url, path, gone } = wanted
+  const { url, path, gone, audit } = wanted
   if (!fetchUrls) throw fetchesNothing()
-  const { workspaceId, planLimits: plan } = request.caller
-  const fetch = await requestFetch(db, bucket, { workspaceId, plan, url, path, deniedNetworks })
+  const { workspaceId, planLimits: plan, userId: createdBy, apiKeyId } = request.caller
+  const maker = { createdBy, apiKeyId }
+  const fetch = await requestFetch(db, bucket, { workspaceId, plan, maker, audit, url, path, deniedNetworks })
   nudge.fetch(fetch.id)
   request.releaseSlot()
   const ended = await fetchPoll.wait(fetch.id, { waitMs: fetchWaitMs, signal: gone, holders: request.holders })

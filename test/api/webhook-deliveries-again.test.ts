@@ -146,7 +146,7 @@ describe.each(surfaces)('POST /webhooks/deliveries/{id}/redeliver on the surface
       .execute()
     const canceled = { status: 409, code: 'CONFLICT', details: { status: 'canceled' } }
     await expect(redeliver(keeper, waiting.id)).rejects.toMatchObject(canceled)
-    await deleteEndpoint(world.db, workspaceId, endpointId)
+    await deleteEndpoint(world.db, { workspaceId, id: endpointId })
     await expect(redeliver(keeper, id)).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
   })
 

@@ -45,6 +45,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     ...['POST /{teamId}/invites', 'GET /{teamId}/invites', 'DELETE /{teamId}/invites/{inviteId}'],
     ...['POST /invites/accept', 'GET /{teamId}/credits', 'PUT /{teamId}/credits/limits'],
     ...['GET /{teamId}/billing', 'PATCH /{teamId}/billing', 'GET /{teamId}/audit-log', 'PUT /{teamId}/key-policy'],
+    'GET /{teamId}/audit-log/export',
   ],
   developer: [
     ...['GET /api-keys', 'POST /api-keys', 'POST /api-keys/{apiKeyId}/roll', 'DELETE /api-keys/{apiKeyId}'],

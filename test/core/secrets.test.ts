@@ -98,7 +98,7 @@ describe('the secrets of a webhook endpoint', () => {
       headers_sealed: expect.stringContaining('k1.'),
       headers_masked: { 'X-Token': '••••1234' },
     })
-    await deleteEndpoint(db, workspaceId, id)
+    await deleteEndpoint(db, { workspaceId, id })
     expect(await secrets()).toEqual({
       ...{ secret_sealed: '', previous_secret_sealed: null, previous_until: null },
       ...{ headers_sealed: null, headers_masked: null },

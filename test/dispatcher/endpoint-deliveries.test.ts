@@ -69,7 +69,7 @@ describe('createEventDeliveries', () => {
     const disabled = await givenEndpoint(db, workspaceId)
     await changeEndpoint(db, { workspaceId, id: disabled.id }, { status: 'disabled' })
     const deleted = await givenEndpoint(db, workspaceId)
-    await deleteEndpoint(db, workspaceId, deleted.id)
+    await deleteEndpoint(db, { workspaceId, id: deleted.id })
     await givenEndpoint(db, (await givenWorkspace(db)).id)
     await announce(db, workspaceId)
     expect(await targets()).toEqual([

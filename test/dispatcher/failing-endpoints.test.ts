@@ -112,6 +112,10 @@ describe('a failing endpoint', () => {
     await announce(workspaceId)
     expect([await judge(), await judge()]).toEqual([1, 0])
     expect(await read()).toMatchObject({ status: 'disabled', disabled_reason: 'FAILING' })
+    const entries = await database.db.selectFrom('audit_entry').selectAll().execute()
+    expect(entries).toMatchObject([
+      { actor: 'system', workspace_id: workspaceId, action: 'disableFailingWebhook', target: id, user_id: null },
+    ])
     const { db } = database
     const statuses = await db.selectFrom('delivery').select('status').orderBy('status').execute()
     expect(statuses.map(({ status }) => status)).toEqual(['exhausted', 'paused', 'paused'])

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { auditCommands } from './audit.ts'
 import { type Command, type Given, UsageError } from './command.ts'
 import { consoleCommands } from './console.ts'
 import { creditsCommands } from './credits.ts'
@@ -13,7 +14,7 @@ import { faultCommands, sweepCommands } from './sweep.ts'
 import { userCommands } from './user.ts'
 import { workspaceCommands } from './workspace.ts'
 
-const commands: readonly Command[] = [
+export const commands: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
   ...userCommands,
@@ -28,6 +29,7 @@ const commands: readonly Command[] = [
   ...secretsCommands,
   ...signingKeyCommands,
   ...storeCommands,
+  ...auditCommands,
   ...databaseCommands,
 ]
 
@@ -39,13 +41,14 @@ export function readArguments(args: readonly string[]): Asked {
   const command = commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word))
   if (command === undefined) throw new UsageError(`no such command\n\n${helpText()}`.trimEnd())
   const options = Array.from(command.usage.matchAll(/--([a-z-]+)/g), ([, option = '']) => option)
+  const accepted = command.changes ? [...options, 'reason'] : options
   try {
     const { values, positionals } = parseArgs({
       args: args.slice(command.name.split(' ').length),
       allowPositionals: true,
       options: {
         json: { type: 'boolean', default: false },
-        ...Object.fromEntries(options.map((name) => [name, { type: name === 'yes' ? 'boolean' : 'string' } as const])),
+        ...Object.fromEntries(accepted.map((name) => [name, { type: name === 'yes' ? 'boolean' : 'string' } as const])),
       },
     })
     const { json, yes, ...texts } = values as { json: boolean; yes?: boolean } & Record<string, string | undefined>
@@ -56,7 +59,10 @@ export function readArguments(args: readonly string[]): Asked {
   }
 }
 
-export const usageOf = ({ name, usage }: Command): string => `matte-admin ${name} ${usage} [--json]`
+export function usageOf({ name, usage, changes }: Command): string {
+  const reason = changes && !usage.includes('--reason') ? '[--reason TEXT]' : ''
+  return ['matte-admin', name, usage, reason, '[--json]'].filter((part) => part !== '').join(' ')
+}
 
 function helpText(): string {
   const lines = commands.map((command) => `  ${usageOf(command)}\n      ${command.summary}`)

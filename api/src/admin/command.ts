@@ -1,3 +1,4 @@
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import type { ProcessRole } from '@matte/core/db/roles/table-rights'
 import type { MasterKeys } from '@matte/core/runtime/seal'
@@ -15,8 +16,20 @@ export class CommandError extends Error {
   override name = 'CommandError'
 }
 
+/** Object of a change. */
+export type Changed = {
+  /** Workspace whose log gets the entry; with `userId` it is the personal workspace of the user. */
+  readonly workspaceId?: string | null
+  readonly userId?: string
+  readonly target?: string | null
+}
+
 export type CommandDeps = {
   readonly db: Db
+  /** Commits a change with its entry in the audit log, or neither. */
+  readonly change: <T>(of: Changed | ((result: T) => Changed), run: (tx: Db) => Promise<T>) => Promise<T>
+  /** For functions with several transactions. */
+  readonly auditOf: (of: Changed) => Audit
   readonly plans: Plans
   readonly production: boolean
   readonly accountsEnabled: boolean
@@ -43,10 +56,19 @@ export type Command = {
   /** Arguments; names every option that the command accepts. */
   readonly usage: string
   readonly summary: string
+  /** The command changes something: it leaves an entry in the audit log and accepts `--reason TEXT`. */
+  readonly changes?: true
   /** Runs without waiting for the database and without migrating it. */
   readonly withoutDatabase?: true
   /** Without `--json`, only this field is printed, unchanged. */
   readonly plain?: string
-  /** Returns the output: one object with `--json`, else one line per field. */
-  readonly run: (deps: CommandDeps, given: Given) => Promise<Readonly<Record<string, unknown>>>
-}
+} & (
+  | {
+      /** Returns the output: one object with `--json`, else one line per field. */
+      readonly run: (deps: CommandDeps, given: Given) => Promise<Readonly<Record<string, unknown>>>
+    }
+  | {
+      /** Objects that are printed one a line as JSON while they are read. */
+      readonly stream: (deps: CommandDeps, given: Given) => AsyncIterable<object>
+    }
+)

@@ -14,7 +14,8 @@ const grant: Command = {
   summary:
     'add credits; lower priorities are spent first (50 by default), then earlier expiries; the same --source ' +
     'grants once',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const credits = wholeNumber(required(given, 'credits'), 'credits', { min: 1, max: creditsMax })
     const { 'expires-at': expiry, priority: rank, source } = given.values
@@ -24,8 +25,11 @@ const grant: Command = {
       throw new UsageError('--source must have 1 to 255 characters')
     }
     const wanted = { workspaceId, kind: 'grant', amount: credits, expiresAt, priority, source: source ?? null }
-    const lot = await grantCredits(db, wanted)
-    if (lot === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+    const lot = await change({ workspaceId, target: workspaceId }, async (tx) => {
+      const granted = await grantCredits(tx, wanted)
+      if (granted === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+      return granted
+    })
     return { workspaceId, lotId: lot.lotId, credits, expiresAt: expiresAt?.toISOString() ?? null, priority }
   },
 }
@@ -42,14 +46,18 @@ const adjust: Command = {
   summary:
     'correct the credits of a workspace: add a lot without expiry, or remove available credits (never held ' +
     'ones); the reason is shown in the ledger; the same --reference adjusts once',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ db, change }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const amount = signedNumber(required(given, 'amount'))
     const reason = shortText(given, 'reason', 500)
     const reference = shortText(given, 'reference', 255)
     const wanted = { workspaceId, amount, reason, reference }
-    const made = await adjustCredits(db, wanted)
-    if (made === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+    const made = await change({ workspaceId, target: workspaceId }, async (tx) => {
+      const adjusted = await adjustCredits(tx, wanted)
+      if (adjusted === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+      return adjusted
+    })
     const { available } = await readBalance(db, workspaceId)
     return { workspaceId, adjustmentId: made.adjustmentId, amount, available }
   },

@@ -32,10 +32,12 @@ const createRoles: Command = {
   summary:
     'create these roles, or change their passwords, from the URLs in ' +
     `${processRoles.map(variableOf).join(', ')}; the user of DATABASE_URL needs CREATEROLE`,
-  run: async ({ db, roleUrls }, given) => {
+  changes: true,
+  run: async ({ db, change, roleUrls }, given) => {
     expectNothing(given)
     const { database } = await readPlace(db)
-    return { roles: await applyRoles(db, readPasswords(roleUrls, database)).catch(explain) }
+    const passwords = readPasswords(roleUrls, database)
+    return { roles: await change({}, (tx) => applyRoles(tx, passwords)).catch(explain) }
   },
 }
 

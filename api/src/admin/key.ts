@@ -16,19 +16,24 @@ const create: Command = {
   summary:
     'create an API key, printed once; it has all scopes unless --scopes is given, and works from any address unless ' +
     '--networks is given; without --expires-at it expires at the limit of the team, or never',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ db, change }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const { scopes: list, name = 'matte-admin', 'expires-at': expiry, networks } = given.values
     const granted = list === undefined ? scopes : readScopes(list)
     const expiresAt = expiry === undefined ? null : instant(expiry, 'expires-at')
     const allowedNetworks = networks === undefined ? [] : readNetworks(networks)
     const key = generateApiKey()
-    const row = await insertApiKey(db, key, { workspaceId, name, scopes: granted, expiresAt, allowedNetworks })
-    if (row === undefined) {
-      const workspace = await findWorkspace(db, workspaceId)
-      if (workspace === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
-      throw new CommandError('the workspace already has 100 keys; revoke one first')
-    }
+    const row = await change(
+      ({ id }: { readonly id: string }) => ({ workspaceId, target: id }),
+      async (tx) => {
+        const made = await insertApiKey(tx, key, { workspaceId, name, scopes: granted, expiresAt, allowedNetworks })
+        if (made !== undefined) return made
+        const workspace = await findWorkspace(db, workspaceId)
+        if (workspace === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+        throw new CommandError('the workspace already has 100 keys; revoke one first')
+      },
+    )
     return {
       workspaceId,
       apiKeyId: row.id,
@@ -44,10 +49,17 @@ const revoke: Command = {
   name: 'key revoke',
   usage: '--key ID',
   summary: 'revoke an API key; every replica refuses it within 5 s',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const apiKeyId = requiredUuid(given, 'key')
-    const row = await revokeApiKey(db, apiKeyId)
-    if (row === undefined) throw new CommandError(`there is no key ${apiKeyId}, or it is already revoked`)
+    await change(
+      (key: { readonly workspace_id: string }) => ({ workspaceId: key.workspace_id, target: apiKeyId }),
+      async (tx) => {
+        const row = await revokeApiKey(tx, apiKeyId)
+        if (row === undefined) throw new CommandError(`there is no key ${apiKeyId}, or it is already revoked`)
+        return row
+      },
+    )
     return { apiKeyId, revoked: true }
   },
 }
@@ -77,13 +89,16 @@ const roll: Command = {
   name: 'key roll',
   usage: '--key ID [--overlap-seconds N]',
   summary: 'replace an API key with one of the same name, scopes and lifetime, printed once; both work for a day',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ db, change }, given) => {
     const rolled = requiredUuid(given, 'key')
     const { 'overlap-seconds': overlap = '86400' } = given.values
     const overlapSeconds = wholeNumber(overlap, 'overlap-seconds', { min: 0, max: overlapSecondsMax })
     const workspaceId = await findWorkspaceOfKey(db, rolled)
     if (workspaceId === undefined) throw new CommandError(`there is no key ${rolled}`)
-    const { id, key, scopes, expires_at } = await rollKey(db, { workspaceId, id: rolled, overlapSeconds })
+    const { id, key, scopes, expires_at } = await change({ workspaceId, target: rolled }, (tx) =>
+      rollKey(tx, { workspaceId, id: rolled, overlapSeconds }),
+    )
     return { workspaceId, apiKeyId: id, apiKey: key, scopes, expiresAt: expires_at?.toISOString() ?? null, rolled }
   },
 }
@@ -92,10 +107,11 @@ const adopt: Command = {
   name: 'key adopt',
   usage: '--workspace ID --from USER --to OWNER',
   summary: "transfer a member's API keys to an owner, so they keep working when the member is removed",
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const [from, to] = [requiredUuid(given, 'from'), requiredUuid(given, 'to')]
-    const adopted = await db.transaction().execute((tx) => adoptKeysOfMember(tx, { workspaceId, from, to }))
+    const adopted = await change({ workspaceId, target: to }, (tx) => adoptKeysOfMember(tx, { workspaceId, from, to }))
     return { workspaceId, to, adopted }
   },
 }

@@ -1,6 +1,13 @@
 import { isUuid } from '../uuid.ts'
 import { type Given, UsageError } from './command.ts'
 
+/** `--reason` of a changing command; null without it. */
+export function reasonOf({ values: { reason } }: Given): string | null {
+  if (reason === undefined) return null
+  if (reason === '' || reason.length > 500) throw new UsageError('--reason must have 1 to 500 characters')
+  return reason
+}
+
 export function required({ values }: Given, option: string): string {
   const value = values[option]
   if (value === undefined || value === '') throw new UsageError(`--${option} is missing`)

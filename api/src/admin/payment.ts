@@ -13,7 +13,8 @@ const refund: Command = {
   summary:
     'refund an order: the share of its unspent credits, or N of it in the minor unit of the currency; needs the ' +
     'payment settings and MASTER_KEYS of the API',
-  run: async ({ db, payments }, given) => {
+  changes: true,
+  run: async ({ db, auditOf, payments }, given) => {
     const orderId = requiredUuid(given, 'order').toLowerCase()
     const reason = required(given, 'reason')
     if (reason.length > reasonLengthMax) throw new UsageError(`--reason must have 1 to ${reasonLengthMax} characters`)
@@ -23,7 +24,8 @@ const refund: Command = {
     const order = await findOrderBy(db, 'id', orderId)
     if (order === undefined) throw new CommandError(`there is no order ${orderId}`)
     const { workspace_id: workspaceId } = order
-    const wanted = { workspaceId, orderId, amount, reason, userId: null, once: undefined }
+    const audit = auditOf({ workspaceId, target: orderId })
+    const wanted = { workspaceId, orderId, amount, reason, userId: null, once: undefined, audit }
     const made = await createRefund(await payments(), wanted)
     const { id, status, credits, currency } = made
     return { refundId: id, orderId, workspaceId, status, amount: made.amount, currency, credits }
@@ -38,13 +40,14 @@ const end: Command = {
   summary:
     'end the subscription of a workspace at its provider immediately, without a refund; open charges can no ' +
     'longer be paid; needs the payment settings and MASTER_KEYS of the API',
-  run: async ({ db, payments }, given) => {
+  changes: true,
+  run: async ({ db, auditOf, payments }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     if (!given.yes) throw new UsageError('--yes is needed: an ended subscription cannot be resumed')
     if ((await findWorkspace(db, workspaceId)) === undefined) {
       throw new CommandError(`there is no workspace ${workspaceId}`)
     }
-    const ended = await endSubscriptions(await payments(), workspaceId)
+    const ended = await endSubscriptions(await payments(), workspaceId, auditOf({ workspaceId }))
     const { plan } = (await findWorkspace(db, workspaceId)) ?? {}
     return { workspaceId, ended, plan: plan ?? null }
   },

@@ -25,10 +25,14 @@ const decision = (decide: 'approve' | 'refuse', summary: string): Command => ({
   name: `referral ${decide}`,
   usage: '--referral ID',
   summary,
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const referralId = requiredUuid(given, 'referral')
-    const decided = await decideReview(db, referralId, decide)
-    if (decided === undefined) throw new CommandError(`there is no referral ${referralId}`)
+    const decided = await change({ target: referralId }, async (tx) => {
+      const made = await decideReview(tx, referralId, decide)
+      if (made === undefined) throw new CommandError(`there is no referral ${referralId}`)
+      return made
+    })
     return { referralId, ...decided }
   },
 })

@@ -1,5 +1,6 @@
 // matte-admin as a function. Migrates the schema first, so it works before any process has run.
 
+import { EventEmitter, once } from 'node:events'
 import { connectionOf, databaseSettings } from '@matte/core/database-settings'
 import { openDatabase } from '@matte/core/db/database'
 import { schemaAtStart } from '@matte/core/db/schema'
@@ -23,7 +24,9 @@ import { defaultPlans } from '@matte/core/workspace/plan'
 import { sessionSettings } from '@matte/people/identity/session/settings'
 import { accountsSetting, openPayments, paymentSettings } from '@matte/people/payment/settings'
 import { type AskedCommand, readArguments, usageOf } from './arguments.ts'
+import { commandChanges } from './changes.ts'
 import { type CommandDeps, UsageError } from './command.ts'
+import { reasonOf } from './options.ts'
 import { storeOf, storeSchema, toStoreOf, toStoreSchema } from './store.ts'
 
 /** Commands run with the database role of the API, or of the owner. */
@@ -74,7 +77,8 @@ type Env = Readonly<Record<string, string | undefined>>
 export async function runAdmin(args: readonly string[], env: Env, { stdout, stderr }: Streams): Promise<number> {
   try {
     const asked = readArguments(args)
-    stdout.write('help' in asked ? asked.help : await answer(asked, env, stderr))
+    if ('help' in asked) stdout.write(asked.help)
+    else await answer(asked, env, { stdout, stderr })
     return 0
   } catch (error) {
     stderr.write(`matte-admin: ${error instanceof Error ? error.message : String(error)}\n`)
@@ -82,11 +86,7 @@ export async function runAdmin(args: readonly string[], env: Env, { stdout, stde
   }
 }
 
-async function answer(asked: AskedCommand, env: Env, stderr: Output): Promise<string> {
-  return formatResult(await execute(asked, env, stderr), { json: asked.json, plain: asked.command.plain })
-}
-
-async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<Readonly<Record<string, unknown>>> {
+async function answer(asked: AskedCommand, env: Env, { stdout, stderr }: Streams): Promise<void> {
   const config = parseEnv(configSchema, env)
   checkTls(config)
   trustAuthorities(config.trustedCaFile)
@@ -113,8 +113,9 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
       return openPayments(config, { db, plans, environment, accountsEnabled: true, masterKeys, publicUrl: '' })
     }
     const ages = { auditRetentionDays, sessionIdleHours, maxQueueAgeMs: config.maxQueueAgeSeconds * 1_000 }
-    return await run(asked, {
+    const deps = {
       db,
+      ...commandChanges(db, { command: asked.command.name, reason: reasonOf(asked.given) }),
       plans,
       production,
       accountsEnabled,
@@ -123,7 +124,8 @@ async function execute(asked: AskedCommand, env: Env, stderr: Output): Promise<R
       ...servers,
       roleUrls,
       payments,
-    })
+    }
+    await print(asked, deps, stdout)
   } finally {
     await database.stop()
   }
@@ -139,12 +141,18 @@ function readRoleUrls(config: Infer<typeof roleSettings>): CommandDeps['roleUrls
   }
 }
 
-async function run({ command, given }: AskedCommand, deps: CommandDeps): Promise<Readonly<Record<string, unknown>>> {
+async function print({ command, given, json }: AskedCommand, deps: CommandDeps, stdout: Output): Promise<void> {
   try {
-    return await command.run(deps, given)
+    if ('run' in command) stdout.write(formatResult(await command.run(deps, given), { json, plain: command.plain }))
+    else for await (const line of command.stream(deps, given)) await writeLine(stdout, `${JSON.stringify(line)}\n`)
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(`${error.message}\nusage: ${usageOf(command)}`) : error
   }
+}
+
+/** Waits for a slow reader, so the lines take no memory meanwhile. */
+async function writeLine(stdout: Output, line: string): Promise<void> {
+  if (stdout.write(line) === false && stdout instanceof EventEmitter) await once(stdout, 'drain')
 }
 
 type Form = { readonly json: boolean; readonly plain?: string | undefined }

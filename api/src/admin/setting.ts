@@ -35,12 +35,13 @@ const set: Command = {
   name: 'setting set',
   usage: 'maintenance|batchEnabled|dispatchPaused on|off, or webhooks.allowedTargets "host:port host:* …"',
   summary: 'change a switch or a list, effective within 5 s; an empty list clears it',
-  run: async ({ db }, { words }) => {
+  changes: true,
+  run: async ({ change }, { words }) => {
     const [name, text, ...rest] = words
     if (name === undefined || text === undefined || rest.length > 0) throw new UsageError('give a name and one value')
     const setting = readName(name)
     const value = setting === 'webhooks.allowedTargets' ? readTargets(text) : readSwitch(setting, text)
-    await writeSetting(db, setting, value)
+    await change({ target: setting }, (tx) => writeSetting(tx, setting, value))
     return { name: setting, value }
   },
 }

@@ -1,4 +1,5 @@
 import { countsOrThrow, sweepParts } from '@matte/core/db/sweep'
+import { mayDeleteAuditEntries } from '@matte/core/retention/delete-old-rows'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { openBucket } from '@matte/core/storage/bucket'
 import { setFaultAttempts } from '@matte/core/task/run/fault-injection'
@@ -14,9 +15,13 @@ const sweep: Command = {
     'process everything due by a time, now by default: unclaimed tasks, credits, unused uploads, old tasks, ' +
     'notifications, mails, audit entries, records of pools, accounts never verified, and objects if S3_* is set; a ' +
     'future time needs --yes in production',
+  changes: true,
   run: async (deps, given) => {
     const now = timeOf(given, deps)
-    const { db, plans, store, maxQueueAgeMs, auditRetentionDays } = deps
+    const { db, change, plans, store, maxQueueAgeMs } = deps
+    await change({ target: now?.toISOString() ?? null }, async () => undefined) // before the many transactions
+    // The role of the API may not delete entries; the worker's sweep does.
+    const auditRetentionDays = (await mayDeleteAuditEntries(db)) ? deps.auditRetentionDays : undefined
     const bucket = store && openBucket({ ...store, internalEndpoint: store.endpoint, publicEndpoint: store.endpoint })
     try {
       const sweptTasks = await sweepParts({ ended: (pass) => sweepTasks(db, { maxQueueAgeMs, ...pass }) }, { now })
@@ -31,7 +36,7 @@ const sweep: Command = {
         announcedCleanups: counts.cleanups_announced,
         deletedNotifications: counts.notifications_deleted,
         deletedMails: counts.mails_deleted,
-        deletedAuditEntries: counts.audit_entries_deleted,
+        deletedAuditEntries: auditRetentionDays === undefined ? null : counts.audit_entries_deleted,
         deletedAccounts: countsOrThrow(accounts).deleted,
         deletedKeyAddresses: counts.key_addresses_deleted,
         deletedPoolRecords: counts.pool_records_deleted,
@@ -62,14 +67,18 @@ const inference: Command = {
   name: 'fault inference',
   usage: '--task ID --attempts N',
   summary: 'make the next N attempts of an unfinished task fail; refused in production',
-  run: async ({ db, production }, given) => {
+  changes: true,
+  run: async ({ change, production }, given) => {
     const taskId = requiredUuid(given, 'task')
     const attempts = wholeNumber(required(given, 'attempts'), 'attempts', { min: 0, max: 1_000 })
     if (production) {
       throw new CommandError('faults are refused while MATTE_ENV is production; set MATTE_ENV=development for a trial')
     }
-    const row = await setFaultAttempts(db, taskId, attempts)
-    if (row === undefined) throw new CommandError(`there is no task ${taskId} that is queued or processing`)
+    const row = await change({ target: taskId }, async (tx) => {
+      const set = await setFaultAttempts(tx, taskId, attempts)
+      if (set === undefined) throw new CommandError(`there is no task ${taskId} that is queued or processing`)
+      return set
+    })
     return { taskId, attempts, status: row.status }
   },
 }

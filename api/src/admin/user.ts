@@ -9,7 +9,7 @@ import {
 } from '@matte/people/identity/account/operator-actions'
 import { countSessions, endSessions } from '@matte/people/identity/session/session-queries'
 import { type Command, CommandError, UsageError } from './command.ts'
-import { required, requiredUuid, shortText } from './options.ts'
+import { required, requiredUuid } from './options.ts'
 
 const find: Command = {
   name: 'user find',
@@ -32,13 +32,16 @@ const find: Command = {
   },
 }
 
-const setDisabled = (verb: 'disable' | 'enable', change: typeof disableUser, summary: string): Command => ({
+const setDisabled = (verb: 'disable' | 'enable', set: typeof disableUser, summary: string): Command => ({
   name: `user ${verb}`,
   usage: '--user ID',
   summary,
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const userId = requiredUuid(given, 'user')
-    if (!(await change(db, userId))) throw new CommandError(`there is no account ${userId}`)
+    await change({ userId, target: userId }, async (tx) => {
+      if (!(await set(tx, userId))) throw new CommandError(`there is no account ${userId}`)
+    })
     return { userId, disabled: verb === 'disable' }
   },
 })
@@ -55,10 +58,15 @@ const resetFactor: Command = {
   summary:
     'disable two-factor login after the loss of a device, and end all sessions within 5 s; the user gets a ' +
     'mail, and the audit log of the personal workspace records the reason',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const userId = requiredUuid(given, 'user')
-    const endedSessions = await resetTwoFactor(db, { userId, reason: shortText(given, 'reason', 500) })
-    if (endedSessions === undefined) throw new CommandError(`there is no account ${userId} with two-factor login`)
+    required(given, 'reason')
+    const endedSessions = await change({ userId, target: userId }, async (tx) => {
+      const ended = await resetTwoFactor(tx, userId)
+      if (ended === undefined) throw new CommandError(`there is no account ${userId} with two-factor login`)
+      return ended
+    })
     return { userId, twoFactor: false, endedSessions }
   },
 }
@@ -67,10 +75,12 @@ const invite: Command = {
   name: 'user invite',
   usage: '--email ADDRESS',
   summary: 'allow an address to register when AUTH_REGISTRATION is invite; sends no mail',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const email = required(given, 'email')
     if (!isAddress(email)) throw new UsageError('--email must be an address')
-    await inviteToRegister(db, email)
+    // Without the address, which erasure could not find in the entry.
+    await change({}, (tx) => inviteToRegister(tx, email))
     return { email, invited: true }
   },
 }
@@ -99,10 +109,14 @@ const take: Command = {
   name: 'user take-address',
   usage: '--user ID',
   summary: 'let a duplicate account log in with its address, instead of the account that has the address now',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const userId = requiredUuid(given, 'user')
-    const takenFrom = await takeAddress(db, userId)
-    if (takenFrom === undefined) throw new CommandError(`there is no account ${userId}`)
+    const takenFrom = await change({ userId, target: userId }, async (tx) => {
+      const taken = await takeAddress(tx, userId)
+      if (taken === undefined) throw new CommandError(`there is no account ${userId}`)
+      return taken
+    })
     return { userId, takenFrom }
   },
 }
@@ -111,9 +125,11 @@ const end: Command = {
   name: 'sessions end',
   usage: '--user ID',
   summary: 'end all sessions of a user; every replica refuses the tokens within 5 s',
-  run: async ({ db }, given) => {
+  changes: true,
+  run: async ({ change }, given) => {
     const userId = requiredUuid(given, 'user')
-    return { userId, endedSessions: await endSessions(db, userId) }
+    const endedSessions = await change({ userId, target: userId }, (tx) => endSessions(tx, userId))
+    return { userId, endedSessions }
   },
 }
 

@@ -10,18 +10,21 @@ import { type Command, type CommandDeps, CommandError, type Given, UsageError } 
 import { creditsMax } from './credits.ts'
 import { required, requiredUuid, wholeNumber } from './options.ts'
 
+const ofNew = ({ workspaceId }: { readonly workspaceId: string }) => ({ workspaceId, target: workspaceId })
+
 const create: Command = {
   name: 'workspace create',
   usage: '--name NAME [--plan PLAN] [--credits N]',
   summary:
     'create a workspace with one key that has every scope, and the credits of its plan or --credits instead; ' +
     'the plan is internal by default while ACCOUNTS_ENABLED is false',
-  run: async ({ db, plans, accountsEnabled }, given) => {
+  changes: true,
+  run: async ({ change, plans, accountsEnabled }, given) => {
     const wanted = readWorkspace(given, plans, accountsEnabled ? undefined : 'internal')
     const credits =
       given.values.credits === undefined ? 0 : wholeNumber(given.values.credits, 'credits', { min: 0, max: creditsMax })
     const key = generateApiKey()
-    return db.transaction().execute(async (tx) => {
+    return change(ofNew, async (tx) => {
       const { workspaceId, apiKeyId } = await insertWithKey(tx, wanted, key)
       const fromNextMonth = given.values.credits !== undefined
       await setOperatorPlan(tx, plans, { workspaceId, plan: wanted.plan, fromNextMonth })
@@ -35,13 +38,16 @@ const first: Command = {
   name: 'workspace first',
   usage: '--name NAME --plan PLAN',
   summary: 'create the first workspace with the key in MATTE_API_KEY; does nothing if a workspace exists',
-  run: async ({ db, plans }, given) => {
+  changes: true,
+  run: async ({ db, auditOf, plans }, given) => {
     const wanted = readWorkspace(given, plans)
     const text = process.env.MATTE_API_KEY ?? ''
     if (!isWellFormedApiKey(text)) throw new UsageError('MATTE_API_KEY must be an API key')
     return db.transaction().execute(async (tx) => {
       if (!(await holdsNoWorkspace(tx))) return { created: false }
-      return { created: true, ...(await insertWithKey(tx, wanted, toApiKey(text))) }
+      const made = await insertWithKey(tx, wanted, toApiKey(text))
+      await auditOf(ofNew(made))(tx)
+      return { created: true, ...made }
     })
   },
 }
@@ -52,11 +58,15 @@ const plan: Command = {
   summary:
     'set the plan of a workspace: grants its credits now and with each calendar month, UTC; refused while a ' +
     'subscription sets the plan: see `subscription end`',
-  run: async ({ db, plans }, given) => {
+  changes: true,
+  run: async ({ change, plans }, given) => {
     const workspaceId = requiredUuid(given, 'workspace')
     const plan = requiredPlan(given, plans)
-    const set = await db.transaction().execute((tx) => changePlan(tx, plans, { workspaceId, plan }))
-    if (set === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+    const set = await change({ workspaceId, target: workspaceId }, async (tx) => {
+      const changed = await changePlan(tx, plans, { workspaceId, plan })
+      if (changed === undefined) throw new CommandError(`there is no workspace ${workspaceId}`)
+      return changed
+    })
     return { workspaceId, plan, creditsOfThisMonth: set.credits }
   },
 }

@@ -127,11 +127,12 @@ type NewTask = { readonly asked: Asked; readonly keys: Images<string> }
 
 async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys }: NewTask) {
   const { db, bucket, nudge, metrics } = deps
-  const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
+  const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
   const { parts, modelVersion, output } = asked
   const { image: imageUrl, background: objectKey } = keys
   const door = objectKey !== undefined ? { kind: 'background' as const, objectKey } : undefined
-  const common = { workspaceId, plan: planLimits, createdBy, callbackUrl: null, modelVersion, output, imageUrl }
+  const maker = { createdBy, apiKeyId }
+  const common = { workspaceId, plan: planLimits, ...maker, callbackUrl: null, modelVersion, output, imageUrl }
   try {
     const task = await createTask(db, storeOf(request, bucket), {
       ...common,

@@ -79,11 +79,12 @@ export async function releaseAll(db: Db, { image, background }: Partial<Images<S
 
 async function storeFile(deps: ImageDeps, request: FastifyRequest, { fileName, bytes }: DoorFile) {
   const { db, bucket } = deps
-  const { workspaceId, planLimits: plan } = request.caller
+  const { workspaceId, planLimits: plan, userId: createdBy, apiKeyId } = request.caller
   const format = sniffFormat(bytes)
   const contentType = format === undefined ? '' : mimeTypes[format]
   if (bytes.length === 0) throw formatRefused(plan) // an empty file has no known format
-  const wanted = { workspaceId, plan, fileName, contentType, fileSize: bytes.length }
+  const maker = { createdBy, apiKeyId }
+  const wanted = { workspaceId, plan, maker, fileName, contentType, fileSize: bytes.length }
   const { objectKey } = await createGrant(deps, wanted)
   try {
     await request.awaitStore(() => bucket.put(objectKey, bytes, { contentType }))

@@ -63,6 +63,8 @@ export function observeRequests(app: FastifyInstance, { duration }: Pick<ApiMetr
         ...{ method, route, status },
         duration_ms: Math.round(reply.elapsedTime),
         ...(caller && { workspace_id: caller.workspaceId }),
+        // Audit entries have this id; it differs if the caller chose `request_id`.
+        ...(request.ownId !== request.id && { own_request_id: request.ownId }),
       },
       'request answered',
     )

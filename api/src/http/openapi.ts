@@ -4,6 +4,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifySchema } from 'fasti
 import { Type } from 'typebox'
 import type { Access } from '../access.ts'
 import * as apiKey from '../schemas/api-key.ts'
+import * as appAudit from '../schemas/app/audit.ts'
 import * as auth from '../schemas/app/auth.ts'
 import * as credit from '../schemas/app/credit.ts'
 import * as developer from '../schemas/app/developer.ts'
@@ -34,7 +35,19 @@ import { splitDocument } from './document/split-document.ts'
 export const openapiPath = '/api/v1/openapi.json'
 export const operatorOpenapiPath = '/api/v1/operator/openapi.json'
 
-const appModules = [auth, credit, developer, notification, payment, referral, taskEvent, team, twoFactor, user]
+const appModules = [
+  appAudit,
+  auth,
+  credit,
+  developer,
+  notification,
+  payment,
+  referral,
+  taskEvent,
+  team,
+  twoFactor,
+  user,
+]
 
 /** Every exported schema with an `$id`. */
 const namedSchemas = (ofApp: readonly object[]) =>

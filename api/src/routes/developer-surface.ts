@@ -123,6 +123,7 @@ export const developerSurface: ApiSurface = {
   },
   responses: (status, data, codes) => responses(status, data, publicCodes(codes, 'developer')),
   notifyMaker: false,
+  auditsCreations: false,
   showMakers: false,
   apiKeys: { schema: apiKeySchema, view: toApiKeyView },
 }

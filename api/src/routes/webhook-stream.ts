@@ -1,4 +1,5 @@
 // `matte webhooks listen` and `matte webhooks trigger`: a workspace's webhooks without a public address.
+
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
@@ -6,6 +7,7 @@ import { invalidParam } from '@matte/core/invalid-params'
 import { type WebhookEvent, webhookEvents } from '@matte/core/webhook/events'
 import { sendSampleToStreams } from '@matte/core/webhook/stream/send-sample'
 import { Type } from 'typebox'
+import { commitChange } from '../http/audit.ts'
 import { refer, responses, success } from '../schemas/schema.ts'
 import { streamedWebhookSchema, streamReadySchema, triggeredSchema, triggerRequest } from '../schemas/webhook-stream.ts'
 import { eventStreamHeaders } from '../stream/event-stream.ts'
@@ -99,8 +101,11 @@ export const webhookStreamRoutes: FastifyPluginAsyncTypebox<WebhookStreamDeps> =
   app.post(
     '/api/v1/open/developer/webhooks/trigger',
     { schema: triggerSchema, config: triggerConfig },
-    async ({ caller, body }) => {
-      const id = await sendSampleToStreams(db, caller.workspaceId, body.event)
+    async (request) => {
+      const { caller, body } = request
+      const { id } = await commitChange(db, request, async (tx) => ({
+        id: await sendSampleToStreams(tx, caller.workspaceId, body.event),
+      }))
       nudge.change(caller.workspaceId)
       return { id, event: body.event }
     },

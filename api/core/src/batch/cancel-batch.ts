@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { settleHolds } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
+import { inTransaction } from '../db/in-transaction.ts'
 import { MatteError } from '../error.ts'
 import { announceBatch, countEndedChildren } from '../task/batch-progress.ts'
 import { type RunEnds, secondsBetween } from '../task/run/ending-metrics.ts'
@@ -21,7 +22,7 @@ type CanceledBatch = BatchWithTasks & { readonly ends: RunEnds }
  */
 export async function cancelBatch(db: Db, workspaceId: string, id: string): Promise<CanceledBatch> {
   if ((await findBatch(db, workspaceId, id)) === undefined) throw batchNotFound()
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const workspace = await lockWorkspace(tx, workspaceId)
     if (workspace === undefined) throw batchNotFound()
     await tx.selectFrom('batch').select('id').where('id', '=', id).forNoKeyUpdate().execute()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Audit } from '../audit/record-change.ts'
 import { holdCreditsEach } from '../credit/hold-batch.ts'
 import type { Db } from '../db/database.ts'
 import type { Output } from '../db/tables/task.ts'
@@ -30,10 +31,14 @@ type CreateBatch = {
   readonly once?: OnceRequest | undefined
   /** The creating member; null: unknown. */
   readonly createdBy?: string | null | undefined
+  /** The creating key; undefined: a member. */
+  readonly apiKeyId?: string | undefined
   readonly traceparent: string | null
   /** Created in the App: the creator is notified when the batch ends. */
   readonly notifyMaker?: boolean
   readonly gate: Gate
+  /** Undefined: the rows alone are the record of their creation. */
+  readonly audit?: Audit | undefined
 }
 
 /** Why the plan rejects a batch of this size; checked before objects are inspected (D4). */
@@ -57,8 +62,9 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
   const { workspaceId, plan, once } = request
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)
-  const { modelVersion, callbackUrl, createdBy = null, traceparent, notifyMaker } = request
-  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, createdBy, traceparent, notifyMaker }
+  const { modelVersion, callbackUrl, createdBy = null, apiKeyId, traceparent, notifyMaker } = request
+  const maker = { createdBy, apiKeyId, notifyMaker }
+  const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent, ...maker }
   return createOnce(db, once, async (tx) => {
     const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
     if (slots.kind === 'refused') throw toChildLimitError({ plan, size: sources.length }, slots.reached)
@@ -67,6 +73,7 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
     if (tasks.length < sources.length) throw uploadsDeleted(sources, new Set(tasks.map((task) => task.source_key)))
     const runs = tasks.map((task) => ({ taskId: task.id, run: task.run }))
     if (plan.charged) await holdCreditsEach(tx, { workspaceId, userId: createdBy, runs, amount: creditCost })
+    await request.audit?.(tx, batch.id)
     return { id: batch.id, batch, tasks }
   })
 }
@@ -86,6 +93,7 @@ type NewBatch = {
   /** Per child. */
   readonly creditCost: number
   readonly createdBy: string | null
+  readonly apiKeyId?: string | undefined
   readonly traceparent: string | null
   readonly notifyMaker?: boolean | undefined
 }
@@ -99,6 +107,7 @@ export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promis
       model_version: batch.modelVersion,
       callback_url: batch.callbackUrl,
       created_by: batch.createdBy,
+      api_key_id: batch.apiKeyId ?? null,
       traceparent: batch.traceparent,
       notify_maker: batch.notifyMaker ?? false,
     })
@@ -130,11 +139,12 @@ export async function insertChildren(
       returning id
     ), created as (
       insert into task (id, workspace_id, batch_id, upload_id, source_key, source_etag, source_size_bytes,
-                        model_version, callback_url, output, credit_cost, created_by, traceparent)
+                        model_version, callback_url, output, credit_cost, created_by, api_key_id,
+                        traceparent)
       select w.id, ${batch.workspaceId}::uuid, ${batch.batchId}::uuid, w.upload_id, w.source_key, w.source_etag,
              w.source_size_bytes, ${batch.modelVersion}, ${batch.callbackUrl}::text,
              ${batch.output && JSON.stringify(batch.output)}::jsonb, ${batch.creditCost}::int,
-             ${batch.createdBy}::uuid, ${batch.traceparent}::text
+             ${batch.createdBy}::uuid, ${batch.apiKeyId ?? null}::uuid, ${batch.traceparent}::text
         from wanted w join live on live.id = w.upload_id
       returning *
     ), event as (

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { inTransaction } from '../db/in-transaction.ts'
 import { MatteError } from '../error.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { grantCredits } from './lot-queries.ts'
@@ -22,7 +23,7 @@ type Adjustment = {
  * @throws MatteError CONFLICT if fewer credits are available, or if the reference was used for another amount
  */
 export function adjustCredits(db: Db, adjustment: Adjustment): Promise<{ adjustmentId: string } | undefined> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const { workspaceId, amount, reason, reference } = adjustment
     if ((await lockWorkspace(tx, workspaceId)) === undefined) return undefined
     const made = await tx

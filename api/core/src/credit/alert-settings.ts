@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { inTransaction } from '../db/in-transaction.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 
 type AlertSettings = {
@@ -19,7 +20,7 @@ export function readAlertSettings(db: Db, workspaceId: string): Promise<AlertSet
 
 /** Stores the settings. A new threshold can be announced again; a new notice period makes lots due again. */
 export function writeAlertSettings(db: Db, workspaceId: string, settings: AlertSettings): Promise<AlertSettings> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockWorkspace(tx, workspaceId)
     const before = await readAlertSettings(tx, workspaceId)
     const { lowBalanceThreshold, expiryDaysBefore } = settings

@@ -3,6 +3,7 @@
 // A route declares `config: { idempotent: (request, id) => view }` (api/src/http/idempotency.ts) and passes
 // `request.once` to its core function, which uses `createOnce` instead of `db.transaction().execute`.
 import type { Db } from '../db/database.ts'
+import { inTransaction } from '../db/in-transaction.ts'
 import { MatteError } from '../error.ts'
 import { invalidParam } from '../invalid-params.ts'
 import { findRequest, type RequestIdentity, recordOutcome, takeKey } from './idempotency-queries.ts'
@@ -36,7 +37,7 @@ export async function findOutcome(db: Db, request: OnceRequest): Promise<FirstOu
 }
 
 /**
- * Runs `create` in a transaction, under the request's key if it has one.
+ * Runs `create` in the caller's transaction or its own, under the request's key if it has one.
  * @throws AlreadyCreated; MatteError INVALID_PARAMS (another body), CONFLICT (the same request is in progress)
  */
 export function createOnce<T extends { readonly id: string }>(
@@ -44,7 +45,7 @@ export function createOnce<T extends { readonly id: string }>(
   request: OnceRequest | undefined,
   create: (tx: Db) => Promise<T>,
 ): Promise<T> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     if (request === undefined) return create(tx)
     await takeOrRefuse(tx, request)
     const resource = await create(tx)

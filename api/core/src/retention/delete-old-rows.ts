@@ -10,6 +10,12 @@ export const deleteOldMails = (db: Db, pass?: SweepPass) => deleteOlder(db, 'mai
 export const deleteOldNotifications = (db: Db, pass?: SweepPass) =>
   deleteOlder(db, 'notification', 'created_at', keptDays, pass)
 
+/** False for every role but the worker's and the owner of the tables. */
+export async function mayDeleteAuditEntries(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ may: boolean }>`select has_table_privilege('audit_entry', 'delete') as may`.execute(db)
+  return rows[0]?.may === true
+}
+
 export const deleteOldAuditEntries = (db: Db, days: number, pass?: SweepPass) =>
   deleteOlder(db, 'audit_entry', 'at', days, pass)
 

@@ -19,7 +19,8 @@ import { releaseUnusedUploads } from './release-uploads.ts'
 type RetentionDeps = {
   readonly db: Db
   readonly plans: Plans
-  readonly auditRetentionDays: number
+  /** Undefined: entries are kept. */
+  readonly auditRetentionDays: number | undefined
   /** Without a store, objects wait for a sweep that has one. */
   readonly bucket: Pick<Bucket, 'delete' | 'list'> | undefined
 }
@@ -53,7 +54,8 @@ export const sweepRetention = (
       cleanups_announced: (pass) => announceCleanups(db, plans, pass),
       notifications_deleted: (pass) => deleteOldNotifications(db, pass),
       mails_deleted: (pass) => deleteOldMails(db, pass),
-      audit_entries_deleted: (pass) => deleteOldAuditEntries(db, auditRetentionDays, pass),
+      audit_entries_deleted: async (pass) =>
+        auditRetentionDays === undefined ? 0 : deleteOldAuditEntries(db, auditRetentionDays, pass),
       key_addresses_deleted: (pass) => deleteOldAddresses(db, pass),
       pool_records_deleted: (pass) => deleteOldPoolRecords(db, pass),
       objects_deleted: async (pass) => (bucket === undefined ? 0 : deleteDueObjects(db, bucket, pass)),

@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/record-change.ts'
 import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import type { DoorWish } from '../db/tables/task.ts'
@@ -31,9 +32,13 @@ type CreateTask = {
   readonly once?: OnceRequest | undefined
   /** The creating member; null: unknown. */
   readonly createdBy?: string | null | undefined
+  /** The creating key; undefined: a member. */
+  readonly apiKeyId?: string | undefined
   readonly traceparent: string | null
   /** Created in the App: the creator is notified when the task ends. */
   readonly notifyMaker?: boolean
+  /** Undefined: the task's row alone is the record of its creation. */
+  readonly audit?: Audit | undefined
 }
 
 /**
@@ -63,17 +68,20 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     door,
     creditCost,
     createdBy: request.createdBy ?? null,
+    apiKeyId: request.apiKeyId,
     traceparent: request.traceparent,
     notifyMaker: request.notifyMaker,
   }
-  // Without idempotency key, the single statement needs no transaction around it.
-  const alone = once === undefined ? await insertSingle(db, plan, task, { holds: plan.charged }) : undefined
+  // Without idempotency key and entry, the single statement needs no transaction around it.
+  const isAlone = once === undefined && request.audit === undefined
+  const alone = isAlone ? await insertSingle(db, plan, task, { holds: plan.charged }) : undefined
   if (alone !== undefined && alone.kind !== 'limit-reached') return toTask(plan, alone)
   return createOnce(db, once, async (tx) => {
     const first = alone ?? (await insertSingle(tx, plan, task))
     const created = toTask(plan, first.kind === 'limit-reached' ? await insertUnderLock(tx, plan, task) : first)
     const { id: taskId, run, created_by: userId } = created
     if (plan.charged) await holdCredits(tx, { workspaceId, userId, taskId, run, amount: creditCost })
+    await request.audit?.(tx, taskId)
     return created
   })
 }

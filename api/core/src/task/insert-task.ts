@@ -19,6 +19,7 @@ export type NewTask = {
   readonly door?: DoorWish | null | undefined
   readonly creditCost: number
   readonly createdBy: string | null
+  readonly apiKeyId?: string | null | undefined
   readonly traceparent: string | null
   /** Created in the App: the creator is notified when the task ends. */
   readonly notifyMaker?: boolean | undefined
@@ -56,11 +57,12 @@ export async function insertSingle(
       returning id as upload_id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, output, door, credit_cost, created_by, traceparent, notify_maker)
+                        callback_url, output, door, credit_cost, created_by, api_key_id, traceparent,
+                        notify_maker)
       select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
-             ${task.door ? JSON.stringify(task.door) : null}::jsonb, ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.traceparent}::text,
-             ${task.notifyMaker ?? false}::boolean
+             ${task.door ? JSON.stringify(task.door) : null}::jsonb, ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.apiKeyId ?? null}::uuid,
+             ${task.traceparent}::text, ${task.notifyMaker ?? false}::boolean
         from slot left join source on true
       returning *
     ), event as (

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Audit } from '../audit/record-change.ts'
 import { holdCredits } from '../credit/hold.ts'
 import type { Db } from '../db/database.ts'
 import { MatteError } from '../error.ts'
@@ -18,6 +19,7 @@ type RetryTask = {
   readonly id: string
   readonly once?: OnceRequest | undefined
   readonly traceparent: string | null
+  readonly audit?: Audit
 }
 
 /**
@@ -53,6 +55,7 @@ export async function retryTask(db: Db, bucket: Inspected, request: RetryTask): 
     const { run, created_by: userId } = task
     if (plan.charged) await holdCredits(tx, { workspaceId, userId, taskId: id, run, amount: creditCost })
     await cancelTaskDeliveries(tx, { taskId: id, event: 'task.failed', beforeRun: task.run })
+    await request.audit?.(tx)
     return task
   })
 }

@@ -1,4 +1,6 @@
+import type { Audit } from '../audit/record-change.ts'
 import type { Db } from '../db/database.ts'
+import { inTransaction } from '../db/in-transaction.ts'
 import { MatteError } from '../error.ts'
 import { invalidParam } from '../invalid-params.ts'
 import type { Bucket } from '../storage/bucket.ts'
@@ -6,7 +8,7 @@ import { newUploadKey } from '../storage/object-key.ts'
 import type { UploadLink } from '../storage/upload-link.ts'
 import { type InputFormat, mimeTypes } from '../workspace/format.ts'
 import { type Plan, unusedHours } from '../workspace/plan.ts'
-import { insertGrant, type UnusedMax } from './grant-queries.ts'
+import { insertGrant, type UnusedMax, type UploadMaker } from './grant-queries.ts'
 
 /** Lifetime of the presigned PUT in seconds; shorter if the store's keys expire earlier. */
 const grantSeconds = 15 * 60
@@ -23,6 +25,9 @@ export type GrantDeps = {
 type GrantRequest = {
   readonly workspaceId: string
   readonly plan: Plan
+  readonly maker: UploadMaker
+  /** Undefined: the upload's row alone is the record of its creation. */
+  readonly audit?: Audit | undefined
   readonly fileName: string
   readonly contentType: string
   readonly fileSize?: number | undefined
@@ -56,7 +61,8 @@ export async function createGrant(deps: GrantDeps, request: GrantRequest): Promi
     fileSize,
     reservedBytes,
   })
-  const row = { workspaceId, plan, objectKey, contentType, expiresInSeconds, reservedBytes }
+  const { maker, audit } = request
+  const row = { ...maker, audit, workspaceId, plan, objectKey, contentType, expiresInSeconds, reservedBytes }
   const expiresAt = await insertUpload(deps.db, row)
   return { uploadUrl: url, objectKey, headers, expiresAt, maxFileSizeBytes: plan.maxFileSizeBytes }
 }
@@ -87,13 +93,20 @@ async function uploadUrlOf(
   return { ...link, headers: { 'Content-Type': contentType, 'Content-Length': String(fileSize) } }
 }
 
-type NewUpload = Omit<Parameters<typeof insertGrant>[1], 'unusedMax'> & { readonly plan: Plan }
+type NewUpload = Omit<Parameters<typeof insertGrant>[1], 'unusedMax'> & {
+  readonly plan: Plan
+  readonly audit?: Audit | undefined
+}
 
 /** Returns when its URL expires. @throws MatteError RATE_LIMIT_EXCEEDED if too many uploads are unused */
-export async function insertUpload(db: Db, { plan, ...upload }: NewUpload): Promise<Date> {
-  const { expiresAt, oldestAt } = await insertGrant(db, { ...upload, unusedMax: unusedUploadsMax(plan) })
-  if (expiresAt === null) throw tooManyUnused(plan, oldestAt ?? new Date())
-  return expiresAt
+export async function insertUpload(db: Db, { plan, audit, ...upload }: NewUpload): Promise<Date> {
+  const insert = async (tx: Db): Promise<Date> => {
+    const { expiresAt, oldestAt } = await insertGrant(tx, { ...upload, unusedMax: unusedUploadsMax(plan) })
+    if (expiresAt === null) throw tooManyUnused(plan, oldestAt ?? new Date())
+    await audit?.(tx, upload.objectKey)
+    return expiresAt
+  }
+  return audit === undefined ? insert(db) : inTransaction(db, insert)
 }
 
 /**

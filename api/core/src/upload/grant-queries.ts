@@ -1,7 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 
-type GrantInput = {
+export type UploadMaker = {
+  /** The member, or the creator of the key; null: unknown. */
+  readonly createdBy?: string | null
+  readonly apiKeyId?: string | undefined
+}
+
+type GrantInput = UploadMaker & {
   readonly workspaceId: string
   readonly objectKey: string
   readonly contentType: string
@@ -29,10 +35,12 @@ const unbounded: UnusedMax = { count: 2_147_483_647, bytes: Number.MAX_SAFE_INTE
  */
 export async function insertGrant(db: Db, input: GrantInput): Promise<InsertedGrant> {
   const { workspaceId, objectKey, contentType, expiresInSeconds, reservedBytes = 0, unusedMax = unbounded } = input
+  const { createdBy = null, apiKeyId = null } = input
   const { rows } = await sql<InsertedGrant>`
     select granted_until as "expiresAt", oldest_at as "oldestAt"
       from grant_upload(${workspaceId}::uuid, ${objectKey}::text, ${contentType}::text, ${reservedBytes}::bigint,
-                        ${expiresInSeconds}::int, ${unusedMax.count}::int, ${unusedMax.bytes}::bigint)`.execute(db)
+                        ${expiresInSeconds}::int, ${unusedMax.count}::int, ${unusedMax.bytes}::bigint,
+                        ${createdBy}::uuid, ${apiKeyId}::uuid)`.execute(db)
   return rows[0] ?? { expiresAt: null, oldestAt: null }
 }
 

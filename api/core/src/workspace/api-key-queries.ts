@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { inTransaction } from '../db/in-transaction.ts'
 import type { ApiKeyTable } from '../db/tables/workspace.ts'
 import { invalidParams } from '../invalid-params.ts'
 import type { NewApiKey } from './api-key.ts'
@@ -34,7 +35,7 @@ export function insertApiKey(db: Db, key: NewApiKey, input: ApiKeyInput): Promis
     if (workspace === undefined || (await countApiKeys(tx, workspace.id)) >= apiKeysMax) return undefined
     return insertRow(tx, key, { ...input, expiresAt: await readExpiry(tx, input) })
   }
-  return db.isTransaction ? insert(db) : db.transaction().execute(insert)
+  return inTransaction(db, insert)
 }
 
 async function readExpiry(tx: Db, { workspaceId, expiresAt }: ApiKeyInput): Promise<Date | null> {

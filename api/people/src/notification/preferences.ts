@@ -1,6 +1,7 @@
 // Recipients and default channels of each event.
 
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { type WebhookEvent, webhookEvents } from '@matte/core/webhook/events'
 import type { Role } from '@matte/core/workspace/role'
 
@@ -85,7 +86,7 @@ export async function readPreferences(db: Db, userId: string): Promise<Preferenc
 
 /** Applies all changes or none; the last change of an event wins. */
 export function changePreferences(db: Db, userId: string, changes: readonly PreferenceChange[]): Promise<Preference[]> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     // A fixed order prevents deadlocks between two changes.
     const sorted = [...changes].sort((a, b) => webhookEvents.indexOf(a.event) - webhookEvents.indexOf(b.event))
     for (const { event, inApp, email } of sorted) {

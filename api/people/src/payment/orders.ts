@@ -1,3 +1,4 @@
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { AlreadyCreated, createOnce, findOutcome, type OnceRequest } from '@matte/core/idempotency/create-once'
@@ -23,6 +24,7 @@ type NewOrder = {
   readonly wanted: Wanted
   readonly returnUrl: string
   readonly once: OnceRequest | undefined
+  readonly audit?: Audit
 }
 
 /** Hours until an open order is checked at the provider, in case its events are lost. */
@@ -60,6 +62,7 @@ export async function createOrder(deps: PaymentDeps, order: NewOrder): Promise<O
       ...sold,
     })
     if (row === undefined) throw new Error('the order was not stored')
+    await order.audit?.(tx, row.id)
     return row
   })
   deps.metrics?.count('ordered')
@@ -165,27 +168,42 @@ export async function ensureCheckout(
 }
 
 /** Closes the checkout first, so the order cannot be paid. @throws MatteError CONFLICT: paid, or being paid */
-export async function cancelOrder(deps: PaymentDeps, order: OrderRow): Promise<OrderRow> {
+export async function cancelOrder(deps: PaymentDeps, order: OrderRow, audit?: Audit): Promise<OrderRow> {
   const { db, provider } = deps
   refuseWithout(deps)
   if (!isOpen(order)) throw notOpen(order.status)
   // The checkout of a provider that is not configured cannot be closed, and must not block new orders.
-  if (order.checkout_id === null || order.provider !== provider.name) return closeUnlessPaid(deps, order)
+  if (order.checkout_id === null || order.provider !== provider.name) return closeUnlessPaid(deps, { order, audit })
   await provider.endCheckout(order.checkout_id)
   const reading = await nextReading(db)
   const facts = await provider.getOrder(order.checkout_id)
-  await db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
-  return closeUnlessPaid(deps, order, facts.order?.status === 'expired')
+  const isCanceled = await db.transaction().execute(async (tx) => {
+    await applyFacts(tx, deps, { facts, reading })
+    const current = await findOwn(tx, 'payment_order', { workspaceId: order.workspace_id, id: order.id })
+    if (current?.status === 'canceled') await audit?.(tx)
+    return current?.status === 'canceled'
+  })
+  return closeUnlessPaid(deps, {
+    ...{ order, audit: isCanceled ? undefined : audit },
+    closed: facts.order?.status === 'expired',
+  })
 }
 
-/** `closed`: the provider confirmed that nothing can be paid. */
-async function closeUnlessPaid({ db }: PaymentDeps, order: OrderRow, closed = true): Promise<OrderRow> {
+type Closing = {
+  readonly order: OrderRow
+  readonly audit: Audit | undefined
+  /** The provider confirmed that nothing can be paid. */
+  readonly closed?: boolean
+}
+
+async function closeUnlessPaid({ db }: PaymentDeps, { order, audit, closed = true }: Closing): Promise<OrderRow> {
   return db.transaction().execute(async (tx) => {
     await lockWorkspace(tx, order.workspace_id)
     const current = await findOwn(tx, 'payment_order', { workspaceId: order.workspace_id, id: order.id })
     if (current?.status === 'canceled') return current
     if (current === undefined || !isOpen(current)) throw notOpen(current?.status ?? 'gone')
     if (!closed) throw new MatteError('CONFLICT', 'The order is being paid. Wait for the outcome.')
+    await audit?.(tx)
     return closeOrder(tx, order.id)
   })
 }

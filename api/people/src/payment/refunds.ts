@@ -1,3 +1,4 @@
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createOnce, type OnceRequest } from '@matte/core/idempotency/create-once'
@@ -23,6 +24,7 @@ type NewRefund = {
   /** Null for an operator. */
   readonly userId: string | null
   readonly once: OnceRequest | undefined
+  readonly audit?: Audit
 }
 
 /**
@@ -45,7 +47,10 @@ export async function createRefund(deps: PaymentDeps, refund: NewRefund): Promis
     const amount = resolveAmount(order, refundableAmount(sold), refund.amount)
     const credits = creditsForRefund(sold, amount)
     const { reason, userId: createdBy } = refund
-    return insertRefund(context, order, { amount, credits, left, reason, createdBy, providerRefundId: null })
+    const parts = { amount, credits, left, reason, createdBy, providerRefundId: null }
+    const made = await insertRefund(context, order, parts)
+    await refund.audit?.(tx, made.id)
+    return made
   })
   return payRefund(deps, made)
 }

@@ -1,6 +1,7 @@
 // Matte's side of the sandbox. Its signed events go through `receiveEvent`, like those of the provider
 // endpoint.
 
+import type { Audit } from '@matte/core/audit/record-change'
 import { type SweepPass, sumEach } from '@matte/core/db/sweep'
 import { MatteError } from '@matte/core/error'
 import { sql } from 'kysely'
@@ -18,13 +19,14 @@ type Payer = {
   readonly outcome: SandboxOutcome
   readonly declineRenewals: boolean
   readonly failRefunds: boolean
+  readonly audit?: Audit
 }
 
 /** Pays a checkout; event deliveries that fail are retried later. @throws MatteError CONFLICT: the checkout is closed */
-export async function paySandbox(deps: PaymentDeps, { orderId, outcome, ...payer }: Payer): Promise<void> {
+export async function paySandbox(deps: PaymentDeps, { orderId, outcome, audit, ...payer }: Payer): Promise<void> {
   const now = await timeOf(deps.db, deps)
   const { declineRenewals: declines, failRefunds: failsRefunds } = payer
-  const sent = await payCheckout(deps.db, orderId, { outcome, declines, failsRefunds, now })
+  const sent = await payCheckout(deps.db, orderId, { outcome, declines, failsRefunds, now, audit })
   if (sent === undefined) throw new MatteError('CONFLICT', 'This checkout is closed.')
   const own = await listDueEvents(deps, { now, limit: sent.length, positions: sent })
   for (const event of own) await deliver(deps, event, now).catch(() => undefined)

@@ -1,5 +1,7 @@
 // Changes go to the provider first. If the process dies before the local change, the provider's event repeats it.
+
 import { randomUUID } from 'node:crypto'
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createOnce, type OnceRequest } from '@matte/core/idempotency/create-once'
@@ -29,6 +31,7 @@ type Wanted = {
   readonly plan: string
   readonly interval: 'month' | 'year'
   readonly once: OnceRequest | undefined
+  readonly audit?: Audit
 }
 
 /**
@@ -42,7 +45,7 @@ export async function changeSubscription(deps: PaymentDeps, wanted: Wanted): Pro
   const from = await pricePaid(deps, paid)
   const when = changeTiming({ from, to }, subscription)
   const { id, provider_id: subscriptionId } = subscription
-  await atProvider(deps, subscription, async (reading) => {
+  await atProvider(deps, { subscription, audit: wanted.audit }, async (reading) => {
     await refuseDisputedSubscription(deps.db, id)
     // Checked under the claim, which keeps refunds out.
     if (when === 'now') await refuseRefunded(deps, subscription)
@@ -138,13 +141,15 @@ async function chargeOrRecordFailure(deps: PaymentDeps, subscription: Subscripti
  * providers may try to collect for weeks, which would block a new order.
  * @throws MatteError CONFLICT
  */
-export async function cancelSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {
+export async function cancelSubscription(deps: PaymentDeps, workspaceId: string, audit?: Audit): Promise<void> {
   const subscription = await requireSubscription(deps, workspaceId)
   const { provider_id: id, cancel_at_period_end: isCanceled } = subscription
   const isOver = await isUncollected(deps, subscription)
-  if (isCanceled && !isOver && subscription.stopped_by_dispute) return keepStopped(deps, subscription)
+  if (isCanceled && !isOver && subscription.stopped_by_dispute) {
+    return keepStopped(deps, { subscription, audit })
+  }
   if (isCanceled && !isOver) throw new MatteError('CONFLICT', 'The subscription is already canceled.')
-  await atProvider(deps, subscription, async (reading) => {
+  await atProvider(deps, { subscription, audit }, async (reading) => {
     const { provider } = deps
     const ends = isOver && !(await isCollected(deps, id))
     const facts = await (ends ? provider.endSubscription(id) : provider.cancelSubscription(id))
@@ -156,8 +161,8 @@ export async function cancelSubscription(deps: PaymentDeps, workspaceId: string)
 }
 
 /** Renewals that a dispute has stopped do not resume after it. */
-const keepStopped = (deps: PaymentDeps, subscription: SubscriptionRow): Promise<void> =>
-  atProvider(deps, subscription, () => setStoppedByDispute(deps.db, subscription.id, false))
+const keepStopped = (deps: PaymentDeps, change: AuditedSubscription): Promise<void> =>
+  atProvider(deps, change, () => setStoppedByDispute(deps.db, change.subscription.id, false))
 
 async function setStoppedByDispute(db: Db, id: string, stopped_by_dispute: boolean): Promise<void> {
   await db.updateTable('subscription').set({ stopped_by_dispute }).where('id', '=', id).execute()
@@ -175,33 +180,33 @@ async function isUncollected(deps: PaymentDeps, { id, status }: SubscriptionRow)
 }
 
 /** Ends all subscriptions of a workspace without a refund; returns their number. @throws MatteError CONFLICT */
-export async function endSubscriptions(deps: PaymentDeps, workspaceId: string): Promise<number> {
+export async function endSubscriptions(deps: PaymentDeps, workspaceId: string, audit?: Audit): Promise<number> {
   const living = await listUnended(deps.db, workspaceId)
-  for (const _each of living) await endAtProvider(deps, await requireSubscription(deps, workspaceId))
+  for (const _each of living) await endAtProvider(deps, await requireSubscription(deps, workspaceId), audit)
   return living.length
 }
 
-export const endAtProvider = (deps: PaymentDeps, subscription: SubscriptionRow): Promise<void> =>
-  atProvider(deps, subscription, async (reading) => {
+export const endAtProvider = (deps: PaymentDeps, subscription: SubscriptionRow, audit?: Audit): Promise<void> =>
+  atProvider(deps, { subscription, audit }, async (reading) => {
     const facts = await deps.provider.endSubscription(subscription.provider_id)
     await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
   })
 
 /** Revokes a cancellation before the period ends. @throws MatteError CONFLICT */
-export async function resumeSubscription(deps: PaymentDeps, workspaceId: string): Promise<void> {
+export async function resumeSubscription(deps: PaymentDeps, workspaceId: string, audit?: Audit): Promise<void> {
   const subscription = await requireSubscription(deps, workspaceId)
   if (!subscription.cancel_at_period_end) throw new MatteError('CONFLICT', 'The subscription is not canceled.')
   await refuseDisputedSubscription(deps.db, subscription.id)
-  await resumeAtProvider(deps, subscription)
+  await resumeAtProvider(deps, { subscription, audit })
 }
 
-const resumeAtProvider = (deps: PaymentDeps, { id, provider_id }: SubscriptionRow): Promise<void> =>
-  atProvider(deps, { id }, async (reading) => {
-    const facts = await deps.provider.resumeSubscription(provider_id)
+const resumeAtProvider = (deps: PaymentDeps, { subscription, audit }: AuditedSubscription): Promise<void> =>
+  atProvider(deps, { subscription, audit }, async (reading) => {
+    const facts = await deps.provider.resumeSubscription(subscription.provider_id)
     await deps.db.transaction().execute(async (tx) => {
-      await setStoppedByDispute(tx, id, false)
+      await setStoppedByDispute(tx, subscription.id, false)
       await applyFacts(tx, deps, { facts, reading })
-      await announceNext(tx, id)
+      await announceNext(tx, subscription.id)
     })
   })
 
@@ -217,15 +222,15 @@ export async function settleRenewals(deps: PaymentDeps, subscriptionId: string):
   if (subscription.provider !== provider.name || !(await hasRenewalToChange(db, subscription))) return
   if (await hasOpenDispute(db, subscriptionId)) return stopRenewals(deps, subscription)
   const { cancel_at_period_end: isStopped, workspace_id: workspaceId } = subscription
-  if (isStopped && !(await isDeleted(db, workspaceId))) return resumeAtProvider(deps, subscription)
+  if (isStopped && !(await isDeleted(db, workspaceId))) return resumeAtProvider(deps, { subscription })
   await setStoppedByDispute(db, subscriptionId, false)
 }
 
 /** Noted before the request, so a process that dies after it leaves renewals that resume. */
-const stopRenewals = (deps: PaymentDeps, { id, provider_id }: SubscriptionRow): Promise<void> =>
-  atProvider(deps, { id }, async (reading) => {
-    await setStoppedByDispute(deps.db, id, true)
-    const facts = await deps.provider.cancelSubscription(provider_id)
+const stopRenewals = (deps: PaymentDeps, subscription: SubscriptionRow): Promise<void> =>
+  atProvider(deps, { subscription }, async (reading) => {
+    await setStoppedByDispute(deps.db, subscription.id, true)
+    const facts = await deps.provider.cancelSubscription(subscription.provider_id)
     await deps.db.transaction().execute((tx) => applyFacts(tx, deps, { facts, reading }))
   })
 
@@ -238,24 +243,32 @@ async function isDeleted(db: Db, workspaceId: string): Promise<boolean> {
   return workspace.deleted_at !== null
 }
 
+type AuditedSubscription = { readonly subscription: SubscriptionRow; readonly audit?: Audit | undefined }
+
 /** Longer than a request to the provider; a claim of a dead process expires. */
 const claimSeconds = 45
 
-/** Serializes changes of a subscription, so two changes are not both charged. */
+/**
+ * Serializes changes of a subscription, so two changes are not both charged. The entry of the audit log is written with
+ * the claim: the provider is not asked without it, and a refusal by the provider leaves it.
+ */
 async function atProvider(
   deps: PaymentDeps,
-  { id }: Pick<SubscriptionRow, 'id'>,
+  { subscription: { id }, audit }: AuditedSubscription,
   work: (reading: number) => Promise<void>,
 ): Promise<void> {
   const { db } = deps
-  const claimed = await db
-    .updateTable('subscription')
-    .set({ claimed_until: sql`now() + ${claimSeconds} * interval '1 second'` })
-    .where('id', '=', id)
-    .where((where) => where.or([where('claimed_until', 'is', null), where('claimed_until', '<', sql<Date>`now()`)]))
-    .returning('id')
-    .executeTakeFirst()
-  if (claimed === undefined) throw new MatteError('CONFLICT', 'The subscription is being changed.')
+  await db.transaction().execute(async (tx) => {
+    const claimed = await tx
+      .updateTable('subscription')
+      .set({ claimed_until: sql`now() + ${claimSeconds} * interval '1 second'` })
+      .where('id', '=', id)
+      .where((where) => where.or([where('claimed_until', 'is', null), where('claimed_until', '<', sql<Date>`now()`)]))
+      .returning('id')
+      .executeTakeFirst()
+    if (claimed === undefined) throw new MatteError('CONFLICT', 'The subscription is being changed.')
+    await audit?.(tx, id)
+  })
   try {
     // Taken before the request, so a later event's reading wins.
     await work(await nextReading(db))

@@ -1,6 +1,7 @@
 // Rewards, and their review by an operator: possible duplicate accounts, users who bought nothing, frequent referrers.
 import { grantCredits } from '@matte/core/credit/lot-queries'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { MatteError } from '@matte/core/error'
 import { lockWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
@@ -54,7 +55,7 @@ export function listReviews(db: Db, limit: number) {
 
 /** Undefined if unknown. @throws MatteError CONFLICT: not under review, referrer erased, or ten rewards in 30 days */
 export function decideReview(db: Db, id: string, decision: 'approve' | 'refuse') {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const found = await tx
       .selectFrom('referral as r')
       .leftJoin('workspace as w', 'w.personal_of', 'r.referrer_id')

@@ -1,10 +1,10 @@
+import { recordChange } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import type { TeamInviteTable } from '@matte/core/db/tables/team'
 import { MatteError } from '@matte/core/error'
 import { createOnce, type OnceRequest } from '@matte/core/idempotency/create-once'
 import { lockWorkspace } from '@matte/core/workspace/workspace-queries'
 import { sql } from 'kysely'
-import { recordChange } from './audit-log.ts'
 import type { Doer } from './create-team.ts'
 import { hashInviteToken, inviteNotFound } from './invite-queries.ts'
 import { findRole } from './lock-team.ts'
@@ -53,7 +53,8 @@ export function acceptInvite(db: Db, { doer, token, once }: AcceptInvite): Promi
       .set({ ended_at: sql<Date>`now()`, ending: 'accepted' })
       .where('id', '=', invite.id)
       .execute()
-    await recordChange(tx, { ...doer, workspaceId: teamId, action: 'acceptTeamInvite', target: invite.id })
+    const change = { workspaceId: teamId, action: 'acceptTeamInvite', target: invite.id, reason: null }
+    await recordChange(tx, { ...doer.origin, ...change })
     return { id: teamId }
   })
 }

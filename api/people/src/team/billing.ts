@@ -1,4 +1,5 @@
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import type { InvoiceTable, SubscriptionTable } from '@matte/core/db/tables/payment'
 import type { Billing } from '@matte/core/db/tables/workspace'
 import { type Selectable, sql } from 'kysely'
@@ -59,7 +60,7 @@ const listInvoices = (db: Db, teamId: string): Promise<Invoice[]> =>
 
 /** Absent fields stay unchanged. @throws MatteError NOT_FOUND, AUTH_FORBIDDEN */
 export async function updateBilling(db: Db, actor: TeamMember, changes: Partial<Billing>): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockTeam(tx, actor, ['owner', 'billing'])
     const [empty, changed] = [JSON.stringify(emptyBilling), JSON.stringify(changes)]
     await sql`

@@ -1,4 +1,5 @@
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { MatteError } from '@matte/core/error'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { endKeysOfMember } from '@matte/core/workspace/key/member-keys'
@@ -27,7 +28,7 @@ type RoleChange = {
 export function changeRole(db: Db, masterKeys: MasterKeys, change: RoleChange): Promise<MemberRow> {
   const { actor, userId, role, adoptKeys } = change
   const { teamId } = actor
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const team = await lockTeam(tx, actor, ['owner', 'admin'])
     const target = await findRole(tx, { teamId, userId })
     if (target === undefined) throw memberNotFound()
@@ -48,7 +49,7 @@ export function changeRole(db: Db, masterKeys: MasterKeys, change: RoleChange): 
 /** The acting owner becomes an admin. @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, CONFLICT: too many teams */
 export async function transferOwnership(db: Db, owner: TeamMember, userId: string): Promise<void> {
   const { teamId } = owner
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockTeam(tx, owner, ['owner'])
     if (userId === owner.userId) throw new MatteError('CONFLICT', 'You already own this team.')
     const newOwner = { teamId, userId }
@@ -108,7 +109,7 @@ type Removal = {
 export async function removeMember(db: Db, masterKeys: MasterKeys, removal: Removal): Promise<void> {
   const { actor, userId, adoptKeys } = removal
   const { teamId } = actor
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const team = await lockTeam(tx, actor, roles)
     const isSelf = userId === actor.userId
     const target = await findRole(tx, { teamId, userId })

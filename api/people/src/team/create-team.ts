@@ -1,11 +1,11 @@
+import { type ChangeOrigin, recordChange } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { createOnce, type OnceRequest } from '@matte/core/idempotency/create-once'
 import { sql } from 'kysely'
-import { recordChange } from './audit-log.ts'
 import { lockCount } from './lock-team.ts'
 
-export type Doer = { readonly userId: string; readonly ipAddress: string | null; readonly requestId: string }
+export type Doer = { readonly userId: string; readonly origin: ChangeOrigin }
 
 type CreateTeam = {
   readonly doer: Doer
@@ -29,7 +29,8 @@ export function createTeam(db: Db, { doer, name, once }: CreateTeam): Promise<{ 
       .returning('id')
       .executeTakeFirstOrThrow()
     await tx.insertInto('membership').values({ workspace_id: team.id, user_id: userId, role: 'owner' }).execute()
-    await recordChange(tx, { ...doer, workspaceId: team.id, action: 'createTeam', target: team.id })
+    const change = { workspaceId: team.id, action: 'createTeam', target: team.id, reason: null }
+    await recordChange(tx, { ...doer.origin, ...change })
     return team
   })
 }

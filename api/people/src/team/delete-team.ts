@@ -1,6 +1,7 @@
 import { readBalance } from '@matte/core/credit/balance'
 import { forfeitCredits } from '@matte/core/credit/expire-credits'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { MatteError } from '@matte/core/error'
 import { deleteEndpoints } from '@matte/core/webhook/endpoint/endpoint-changes'
 import { sql } from 'kysely'
@@ -21,7 +22,7 @@ type DeleteTeam = {
  */
 export async function deleteTeam(db: Db, { owner, confirmCreditLoss }: DeleteTeam): Promise<void> {
   const { teamId } = owner
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockTeam(tx, owner, ['owner'])
     await refuseWhileInUse(tx, teamId)
     const { total } = await readBalance(tx, teamId)

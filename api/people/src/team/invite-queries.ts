@@ -2,6 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import type { TeamInviteTable } from '@matte/core/db/tables/team'
 import { MatteError } from '@matte/core/error'
 import { sql } from 'kysely'
@@ -66,7 +67,7 @@ export const inviteNotFound = (): MatteError => new MatteError('NOT_FOUND', 'The
 
 /** @throws MatteError NOT_FOUND: unknown or not open; AUTH_FORBIDDEN */
 export function revokeInvite(db: Db, actor: TeamMember, id: string): Promise<void> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockTeam(tx, actor, ['owner', 'admin'])
     const ended = await tx
       .updateTable('team_invite')

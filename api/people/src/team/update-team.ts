@@ -1,10 +1,11 @@
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { invalidParams } from '@matte/core/invalid-params'
 import { sql } from 'kysely'
 import { lockTeam, type TeamMember } from './lock-team.ts'
 
 export async function renameTeam(db: Db, owner: TeamMember, name: string): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockTeam(tx, owner, ['owner'])
     await tx.updateTable('workspace').set({ name }).where('id', '=', owner.teamId).execute()
   })
@@ -12,7 +13,7 @@ export async function renameTeam(db: Db, owner: TeamMember, name: string): Promi
 
 /** Longest life in days of keys that are made from now on; null: no limit. Existing keys keep their expiry. */
 export async function setKeyPolicy(db: Db, actor: TeamMember, maxKeyDays: number | null): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockTeam(tx, actor, ['owner', 'admin'])
     await tx.updateTable('workspace').set({ max_key_days: maxKeyDays }).where('id', '=', actor.teamId).execute()
   })
@@ -26,7 +27,7 @@ type MemberLimit = {
 
 /** Members not listed have no limit. @throws MatteError NOT_FOUND, AUTH_FORBIDDEN, INVALID_PARAMS: not a member */
 export async function setMemberLimits(db: Db, actor: TeamMember, limits: readonly MemberLimit[]): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockTeam(tx, actor, ['owner', 'admin', 'billing'])
     const ids = limits.map(({ userId }) => userId)
     const amounts = limits.map(({ monthlyLimit }) => monthlyLimit)

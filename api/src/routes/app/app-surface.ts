@@ -94,6 +94,7 @@ export const appSurface: ApiSurface = {
   },
   responses: (status, data, codes) => memberResponses(status, data, publicCodes(codes, 'app')),
   notifyMaker: true,
+  auditsCreations: true,
   showMakers: true,
   apiKeys: { schema: memberApiKeySchema, view: toMemberApiKeyView },
 }

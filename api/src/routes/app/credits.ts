@@ -6,6 +6,7 @@ import { countLots, endingLotsMax, listEndingLots, listLots } from '@matte/core/
 import type { Db } from '@matte/core/db/database'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
+import { commitChange } from '../../http/audit.ts'
 import { isEntryId, readListQuery, readPage, toWholeList } from '../../paging.ts'
 import {
   alertSettingsSchema,
@@ -115,7 +116,7 @@ export const creditRoutes: FastifyPluginAsyncTypebox<CreditDeps> = async (app, {
     readAlertSettings(db, caller.workspaceId),
   )
 
-  app.put('/api/v1/app/credits/alert-settings', { schema: changeAlertSettings, config: write }, ({ caller, body }) =>
-    writeAlertSettings(db, caller.workspaceId, body),
+  app.put('/api/v1/app/credits/alert-settings', { schema: changeAlertSettings, config: write }, (request) =>
+    commitChange(db, request, (tx) => writeAlertSettings(tx, request.caller.workspaceId, request.body)),
   )
 }

@@ -1,4 +1,5 @@
 // Operations of the developer centre that need a signed-in person: API keys, the callback secret, the events.
+
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
@@ -10,6 +11,7 @@ import { apiKeyNotFound, endApiKey, readApiKey } from '@matte/core/workspace/key
 import { makeKey, rollKey } from '@matte/core/workspace/key/make-key'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { commitChange } from '../../http/audit.ts'
 import { toWholeList } from '../../paging.ts'
 import { toMemberApiKeyView } from '../../schemas/api-key.ts'
 import {
@@ -60,11 +62,12 @@ export const developerRoutes: FastifyPluginAsyncTypebox<DeveloperDeps> = async (
   app.post(
     '/api/v1/app/developer/signing-secret/rotate',
     { schema: rotate, config: { ...developerCentre, needsProof: true } },
-    async ({ caller, body }) => {
-      const { signingSecret, previousUntil } = await rotateCallbackSecret(db, masterKeys, {
-        workspaceId: caller.workspaceId,
-        overlapSeconds: body.overlapSeconds,
-      })
+    async (request) => {
+      const { workspaceId } = request.caller
+      const { overlapSeconds } = request.body
+      const { signingSecret, previousUntil } = await commitChange(db, request, (tx) =>
+        rotateCallbackSecret(tx, masterKeys, { workspaceId, overlapSeconds }),
+      )
       return { signingSecret, previousSecretExpiresAt: previousUntil?.toISOString() ?? null }
     },
   )
@@ -133,52 +136,48 @@ const keyRoutes: FastifyPluginAsyncTypebox<Pick<DeveloperDeps, 'db'>> = async (a
     toMemberApiKeyView(await readApiKey(db, caller.workspaceId, id))
   const createConfig = { ...developerCentre, needsProof: true, idempotent: replay } as const
 
-  app.post(
-    '/api/v1/app/developer/api-keys',
-    { schema: create, config: createConfig },
-    async ({ caller, member, body, once }, reply) => {
-      const { name, expiresAt } = body
-      const { key, ...created } = await makeKey(db, {
-        workspaceId: caller.workspaceId,
-        userId: member.userId,
-        name,
-        scopes: [...new Set(body.scopes)],
-        allowedNetworks: readNetworks(body.allowedNetworks ?? []),
-        expiresAt: expiresAt == null ? null : new Date(expiresAt),
-        once,
-      })
-      reply.code(201)
-      return { ...toMemberApiKeyView(created), key }
-    },
-  )
+  app.post('/api/v1/app/developer/api-keys', { schema: create, config: createConfig }, async (request, reply) => {
+    const { caller, member, body, once } = request
+    const { name, expiresAt } = body
+    const wanted = {
+      workspaceId: caller.workspaceId,
+      userId: member.userId,
+      name,
+      scopes: [...new Set(body.scopes)],
+      allowedNetworks: readNetworks(body.allowedNetworks ?? []),
+      expiresAt: expiresAt == null ? null : new Date(expiresAt),
+      once,
+    }
+    const { key, ...created } = await commitChange(db, request, (tx) => makeKey(tx, wanted))
+    reply.code(201)
+    return { ...toMemberApiKeyView(created), key }
+  })
 
   /** Runs before the body is read: an unknown id is reported first. */
   const exists = async ({ caller, params }: FastifyRequest): Promise<void> => {
     await readApiKey(db, caller.workspaceId, normalizeId((params as { apiKeyId: string }).apiKeyId, apiKeyNotFound))
   }
   const rollOptions = { schema: roll, config: createConfig, onRequest: exists }
-  app.post(
-    '/api/v1/app/developer/api-keys/:apiKeyId/roll',
-    rollOptions,
-    async ({ caller, member, params, body, once }, reply) => {
-      const { key, ...created } = await rollKey(db, {
-        workspaceId: caller.workspaceId,
-        userId: member.userId,
-        id: normalizeId(params.apiKeyId, apiKeyNotFound),
-        overlapSeconds: body.overlapSeconds,
-        once,
-      })
-      reply.code(201)
-      return { ...toMemberApiKeyView(created), key }
-    },
-  )
+  app.post('/api/v1/app/developer/api-keys/:apiKeyId/roll', rollOptions, async (request, reply) => {
+    const { caller, member, params, body, once } = request
+    const wanted = {
+      workspaceId: caller.workspaceId,
+      userId: member.userId,
+      id: normalizeId(params.apiKeyId, apiKeyNotFound),
+      overlapSeconds: body.overlapSeconds,
+      once,
+    }
+    const { key, ...created } = await commitChange(db, request, (tx) => rollKey(tx, wanted))
+    reply.code(201)
+    return { ...toMemberApiKeyView(created), key }
+  })
 
   app.delete(
     '/api/v1/app/developer/api-keys/:apiKeyId',
     { schema: revoke, config: { ...developerCentre, exists } },
-    async ({ caller, params }) => {
-      const id = normalizeId(params.apiKeyId, apiKeyNotFound)
-      await endApiKey(db, caller.workspaceId, id)
+    async (request) => {
+      const id = normalizeId(request.params.apiKeyId, apiKeyNotFound)
+      await commitChange(db, request, (tx) => endApiKey(tx, request.caller.workspaceId, id))
       return { id, deleted: true as const }
     },
   )

@@ -15,6 +15,7 @@ import {
   readPreferences,
 } from '@matte/people/notification/preferences'
 import { Type } from 'typebox'
+import { commitChange } from '../../http/audit.ts'
 import { readListQuery, readPage } from '../../paging.ts'
 import {
   notificationPreferenceSchema,
@@ -115,31 +116,27 @@ export const notificationRoutes: FastifyPluginAsyncTypebox<NotificationDeps> = a
     return { unread: total, ...(isMinimum && { unreadIsMinimum: true }) }
   })
 
-  app.post(
-    '/api/v1/app/notifications/:notificationId/read',
-    { schema: readSchema, config },
-    async ({ params: { notificationId }, member }) => {
-      if (!isUuid(notificationId)) throw notificationNotFound()
-      return toNotificationView(await markRead(db, member.userId, notificationId))
-    },
-  )
+  app.post('/api/v1/app/notifications/:notificationId/read', { schema: readSchema, config }, async (request) => {
+    const { notificationId } = request.params
+    if (!isUuid(notificationId)) throw notificationNotFound()
+    const { userId } = request.member
+    return toNotificationView(await commitChange(db, request, (tx) => markRead(tx, userId, notificationId)))
+  })
 
-  app.post('/api/v1/app/notifications/read-all', { schema: readAllSchema, config }, async ({ member }) => ({
-    marked: await markAllRead(db, member.userId),
+  app.post('/api/v1/app/notifications/read-all', { schema: readAllSchema, config }, async (request) => ({
+    marked: await commitChange(db, request, (tx) => markAllRead(tx, request.member.userId)),
   }))
 
   app.get('/api/v1/app/notifications/preferences', { schema: getPreferencesSchema, config }, async ({ member }) => ({
     preferences: await readPreferences(db, member.userId),
   }))
 
-  app.put(
-    '/api/v1/app/notifications/preferences',
-    { schema: putPreferencesSchema, config },
-    async ({ body, member }) => {
-      checkRequiredMails(body.preferences)
-      return { preferences: await changePreferences(db, member.userId, body.preferences) }
-    },
-  )
+  app.put('/api/v1/app/notifications/preferences', { schema: putPreferencesSchema, config }, async (request) => {
+    const { preferences } = request.body
+    const { userId } = request.member
+    checkRequiredMails(preferences)
+    return { preferences: await commitChange(db, request, (tx) => changePreferences(tx, userId, preferences)) }
+  })
 }
 
 /** @throws MatteError INVALID_PARAMS naming every mail that cannot be disabled */

@@ -7,6 +7,7 @@ import { countOutcomes, countReferrals, findReferral, listReferrals } from '@mat
 import type { FastifyContextConfig } from 'fastify'
 import { Type } from 'typebox'
 import type { Config } from '../../config.ts'
+import { commitChange } from '../../http/audit.ts'
 import { readListQuery, readPage } from '../../paging.ts'
 import {
   newReferralInvitation,
@@ -87,7 +88,8 @@ export const referralRoutes: FastifyPluginAsyncTypebox<ReferralDeps> = async (ap
       refuseWithoutInvitations()
       const { member, body, once } = request
       const { userId } = member
-      const { id } = await inviteByMail(db, config.masterKeys, { userId, email: body.email, linkOf, once })
+      const invitation = { userId, email: body.email, linkOf, once }
+      const { id } = await commitChange(db, request, (tx) => inviteByMail(tx, config.masterKeys, invitation))
       reply.code(201)
       return find(userId, id)
     },

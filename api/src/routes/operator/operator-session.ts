@@ -1,8 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { MatteError } from '@matte/core/error'
 import { endOperatorSession, takeConsoleLink } from '@matte/core/operator-credential'
 import type { Operators } from '../../auth/operator.ts'
+import { auditOf, commitChange } from '../../http/audit.ts'
 import {
   consoleLinkRequest,
   endedOperatorSessionSchema,
@@ -41,8 +43,13 @@ const endSchema = {
 }
 
 export const operatorSessionRoutes: FastifyPluginAsyncTypebox<OperatorSessionDeps> = async (app, { db, operators }) => {
-  app.post(path, { schema: beginSchema, config: { access: 'open' } }, async ({ body }) => {
-    const session = await takeConsoleLink(db, body.code)
+  app.post(path, { schema: beginSchema, config: { access: 'open' } }, async (request) => {
+    const audit = auditOf(request, { actor: 'operator' })
+    const session = await inTransaction(db, async (tx) => {
+      const begun = await takeConsoleLink(tx, request.body.code)
+      if (begun !== undefined) await audit(tx)
+      return begun
+    })
     if (session === undefined) {
       const message = 'This link is unknown, used or expired: print a new one with `matte-admin console-link`.'
       throw new MatteError('AUTH_INVALID_TOKEN', message)
@@ -55,9 +62,10 @@ export const operatorSessionRoutes: FastifyPluginAsyncTypebox<OperatorSessionDep
     expiresAt: session?.expiresAt.toISOString() ?? null,
   }))
 
-  app.delete(path, { schema: endSchema, config: { access: 'operator' } }, async ({ operator: { session } }) => {
+  app.delete(path, { schema: endSchema, config: { access: 'operator' } }, async (request) => {
+    const { session } = request.operator
     if (session === undefined) return { ended: false }
-    await endOperatorSession(db, session.hash)
+    await commitChange(db, request, (tx) => endOperatorSession(tx, session.hash))
     operators.forget(session.hash)
     return { ended: true }
   })

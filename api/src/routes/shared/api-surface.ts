@@ -55,6 +55,11 @@ export type ApiSurface<Name extends string = SharedOperation> = {
   readonly responses: Responses
   /** Notifies the member who created a task or batch when it ends. */
   readonly notifyMaker: boolean
+  /**
+   * Creations of tasks, batches and uploads leave entries in the audit log. Those by keys do not: their rows name the
+   * key, and an entry for each would double the writes of a creation.
+   */
+  readonly auditsCreations: boolean
   /** Responses name the creator of a webhook endpoint. */
   readonly showMakers: boolean
   /** Responses about API keys. */

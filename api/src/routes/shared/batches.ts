@@ -9,6 +9,7 @@ import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { auditOf, commitChange } from '../../http/audit.ts'
 import type { ApiMetrics } from '../../http/metrics.ts'
 import { readListQuery, readPage } from '../../paging.ts'
 import { batchSchema, batchSummarySchema, toBatchSummary, toBatchView, toNewBatchView } from '../../schemas/batch.ts'
@@ -82,7 +83,7 @@ const cancelSchema = ({ operationId, tags }: Operation, responses: Responses) =>
 
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics, inspectionGate, surface } = deps
-  const { operations, responses, notifyMaker } = surface
+  const { operations, responses, notifyMaker, auditsCreations } = surface
   const { createBatch: create, listBatches: list, getBatch: get, cancelBatch: cancel } = operations
 
   const createConfig = {
@@ -90,14 +91,15 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
     idempotent: async ({ caller }, id) => toNewBatchView(await readBatch(db, caller.workspaceId, id), links(caller)),
   } satisfies FastifyContextConfig
   app.post(create.url, { schema: createSchema(create, responses), config: createConfig }, async (request, reply) => {
-    const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
+    const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
     const wanted = await readBatchRequest(request.body, planLimits, deps)
     const traceparent = currentTraceparent() ?? null
     // Waiting at the gate also counts as waiting for the store.
     const gate: Gate = {
       run: (inspect) => request.awaitStore(() => inspectionGate.run(workspaceId, inspect)),
     }
-    const common = { workspaceId, plan: planLimits, createdBy, notifyMaker, once: request.once, traceparent, gate }
+    const maker = { createdBy, apiKeyId, notifyMaker, audit: auditsCreations ? auditOf(request) : undefined }
+    const common = { workspaceId, plan: planLimits, ...maker, once: request.once, traceparent, gate }
     const created = await createBatch(db, bucket, { ...common, ...wanted })
     // No more tasks can start at once; a worker slot that ends a task claims the next by itself.
     for (const { id, model_version } of created.tasks.slice(0, planLimits.concurrentTasks)) {
@@ -134,7 +136,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchDeps> = async (app, dep
   app.delete(cancel.url, cancelOptions, async (request) => {
     const { batchId } = request.params
     if (!isUuid(batchId)) throw batchNotFound()
-    const canceled = await cancelBatch(db, request.caller.workspaceId, batchId)
+    const canceled = await commitChange(db, request, (tx) => cancelBatch(tx, request.caller.workspaceId, batchId))
     metrics.ends.record(canceled.ends)
     if (canceled.batch.status === 'completed') nudge.delivery(batchId)
     nudge.change(canceled.batch.workspace_id)

@@ -1,4 +1,5 @@
 // Webhook deliveries: lists, redelivery, recovery (D61), and the test event (D68).
+
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
@@ -14,6 +15,7 @@ import { findEndpoint } from '@matte/core/webhook/endpoint/endpoint-queries'
 import { eventsOf } from '@matte/core/webhook/event-types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { auditOf, commitChange } from '../../http/audit.ts'
 import { applyPreference, readWaitSeconds } from '../../http/prefer.ts'
 import type { AttemptPoll } from '../../long-poll.ts'
 import { parseDay, readListQuery, readPage } from '../../paging.ts'
@@ -145,16 +147,20 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (ap
 
   const redeliverConfig = { access: redeliverWebhook.access }
   const redeliverOptions = { schema: redeliverSchema(redeliverWebhook, responses), config: redeliverConfig }
-  app.post(redeliverWebhook.url, redeliverOptions, async ({ caller, params }) => {
+  app.post(redeliverWebhook.url, redeliverOptions, async (request) => {
+    const { caller, params } = request
     if (!isUuid(params.deliveryId)) throw deliveryNotFound()
-    const delivery = await redeliver(db, { workspaceId: caller.workspaceId, id: params.deliveryId })
+    const delivery = await commitChange(db, request, (tx) =>
+      redeliver(tx, { workspaceId: caller.workspaceId, id: params.deliveryId }),
+    )
     nudge.delivery(delivery.id)
     return toDeliveryView(delivery)
   })
 
   const recoverConfig = { access: recoverWebhook.access }
   const recoverOptions = { schema: recoverSchema(recoverWebhook, responses), config: recoverConfig, onRequest: exists }
-  app.post(recoverWebhook.url, recoverOptions, async ({ caller, params, body }) => {
+  app.post(recoverWebhook.url, recoverOptions, async (request) => {
+    const { caller, params, body } = request
     const { since, until } = readRange(body)
     const { dryRun, eventTypes, statuses } = body
     const { count, more, id } = await recoverDeliveries(db, {
@@ -162,6 +168,7 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (ap
       endpointId: endpointIdOf(params),
       ...{ since, until, statuses: statuses ?? undefined, dryRun },
       events: eventTypes?.length ? eventsOf(eventTypes) : undefined,
+      audit: auditOf(request),
     })
     if (id !== undefined) nudge.delivery(id)
     return { since: since.toISOString(), until: until?.toISOString() ?? null, dryRun, count, more }
@@ -171,7 +178,8 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (ap
   app.post(testWebhook.url, testOptions, async (request, reply) => {
     const { workspaceId } = request.caller
     const traceparent = currentTraceparent() ?? null
-    const id = await sendTest(db, { workspaceId, endpointId: endpointIdOf(request.params), traceparent })
+    const test = { workspaceId, endpointId: endpointIdOf(request.params), traceparent }
+    const id = await commitChange(db, request, (tx) => sendTest(tx, test))
     return answerAttempt(deps, id, { request: request as FastifyRequest, reply })
   })
 
@@ -181,7 +189,8 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<DeliveryDeps> = async (ap
     const { workspaceId } = request.caller
     const traceparent = currentTraceparent() ?? null
     const { event } = request.body
-    const id = await sendSample(db, { workspaceId, endpointId: endpointIdOf(request.params), traceparent, event })
+    const sample = { workspaceId, endpointId: endpointIdOf(request.params), traceparent, event }
+    const id = await commitChange(db, request, (tx) => sendSample(tx, sample))
     return answerAttempt(deps, id, { request: request as FastifyRequest, reply })
   })
 }

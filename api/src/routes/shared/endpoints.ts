@@ -1,4 +1,5 @@
 // Webhook endpoints. The dispatcher sends to them.
+
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
@@ -13,6 +14,7 @@ import { findHeaderIssue, type HeaderChanges } from '@matte/core/webhook/endpoin
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { escapePointer } from '../../errors/issues.ts'
+import { auditOf, commitChange } from '../../http/audit.ts'
 import { toWholeList } from '../../paging.ts'
 import { pageOf } from '../../schemas/page.ts'
 import { refer, success } from '../../schemas/schema.ts'
@@ -128,7 +130,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
   app.post(createWebhook.url, createOptions, async (request, reply) => {
     const { targetUrl, eventTypes, description } = request.body
     const headers = readHeaders(request.body.headers)
-    const { signingSecret, welcomed, ...endpoint } = await createEndpoint(db, masterKeys, {
+    const wanted = {
       workspaceId: request.caller.workspaceId,
       maker: makerOf(request as FastifyRequest),
       targetUrl,
@@ -137,7 +139,10 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
       description: description || null,
       headers,
       once: request.once,
-    })
+    }
+    const { signingSecret, welcomed, ...endpoint } = await commitChange(db, request, (tx) =>
+      createEndpoint(tx, masterKeys, wanted),
+    )
     if (welcomed) nudge.delivery(endpoint.id)
     reply.code(201)
     return { ...(await toView(endpoint)), signingSecret }
@@ -155,7 +160,8 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
 
   const patchConfig = configOf(updateWebhook)
   const patchOptions = { schema: patchSchema(updateWebhook, responses), config: patchConfig, onRequest: exists }
-  app.patch(updateWebhook.url, patchOptions, async ({ caller, params, body }) => {
+  app.patch(updateWebhook.url, patchOptions, async (request) => {
+    const { caller, params, body } = request
     const { targetUrl, eventTypes, status, description } = body
     const changes = readHeaders(body.headers)
     const { welcomed, ...endpoint } = await changeEndpoint(
@@ -167,6 +173,7 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
         status: status ?? undefined,
         description: description === '' ? null : (description ?? undefined),
         headers: changes && { keys: masterKeys, changes },
+        audit: auditOf(request),
       },
     )
     if (welcomed) nudge.delivery(endpoint.id)
@@ -175,9 +182,10 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
 
   const deleteConfig = { access: deleteWebhook.access, exists }
   const deleteOptions = { schema: deleteSchema(deleteWebhook, responses), config: deleteConfig }
-  app.delete(deleteWebhook.url, deleteOptions, async ({ caller, params }) => {
+  app.delete(deleteWebhook.url, deleteOptions, async (request) => {
+    const { caller, params } = request
     const id = normalizeId(params.webhookId, endpointNotFound)
-    await deleteEndpoint(db, caller.workspaceId, id)
+    await deleteEndpoint(db, { workspaceId: caller.workspaceId, id, audit: auditOf(request) })
     return { id, deleted: true as const }
   })
 
@@ -187,12 +195,15 @@ export const endpointRoutes: FastifyPluginAsyncTypebox<EndpointDeps> = async (ap
     config: rotateConfig,
     onRequest: exists,
   }
-  app.post(rotateWebhookSecret.url, rotateOptions, async ({ caller, params, body }) => {
-    const { previousUntil, signingSecret, ...endpoint } = await rotateEndpointSecret(db, masterKeys, {
-      workspaceId: caller.workspaceId,
-      id: normalizeId(params.webhookId, endpointNotFound),
-      overlapSeconds: body.overlapSeconds,
-    })
+  app.post(rotateWebhookSecret.url, rotateOptions, async (request) => {
+    const { caller, params, body } = request
+    const { previousUntil, signingSecret, ...endpoint } = await commitChange(db, request, (tx) =>
+      rotateEndpointSecret(tx, masterKeys, {
+        workspaceId: caller.workspaceId,
+        id: normalizeId(params.webhookId, endpointNotFound),
+        overlapSeconds: body.overlapSeconds,
+      }),
+    )
     const previousSecretExpiresAt = previousUntil?.toISOString() ?? null
     return { ...(await toView(endpoint)), signingSecret, previousSecretExpiresAt }
   })

@@ -12,6 +12,7 @@ import { findShownTask, type ShownTask, taskNotFound } from '@matte/core/task/ta
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { auditOf, commitChange } from '../../http/audit.ts'
 import type { ApiMetrics } from '../../http/metrics.ts'
 import { applyPreference, readWaitSeconds } from '../../http/prefer.ts'
 import type { TaskPoll } from '../../long-poll.ts'
@@ -102,7 +103,7 @@ const retrySchema = ({ operationId, tags }: Operation, responses: Responses) => 
 /** The four operations that the deprecated paths have too (legacy-tasks.ts). */
 export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps) => {
   const { db, bucket, links, nudge, metrics, surface } = deps
-  const { operations, responses, notifyMaker } = surface
+  const { operations, responses, notifyMaker, auditsCreations } = surface
   const { createTask: create, listTasks: list, getTask: get, cancelTask: cancel } = operations
   const { find, exists } = findTaskIn(db)
 
@@ -111,10 +112,11 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     idempotent: async (request, id, reply) => respond(deps, { request, reply }, await findShown(db, request, id)),
   } satisfies FastifyContextConfig
   app.post(create.url, { schema: createSchema(create, responses), config: createConfig }, async (request, reply) => {
-    const { workspaceId, plan, planLimits, userId: createdBy } = request.caller
+    const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
     const wanted = await readTaskRequest(request.body, deps)
     const traceparent = currentTraceparent() ?? null
-    const common = { workspaceId, plan: planLimits, createdBy, notifyMaker, once: request.once, traceparent }
+    const maker = { createdBy, apiKeyId, notifyMaker, audit: auditsCreations ? auditOf(request) : undefined }
+    const common = { workspaceId, plan: planLimits, ...maker, once: request.once, traceparent }
     const task = await createTask(db, storeOf(request as FastifyRequest, bucket), { ...common, ...wanted })
     nudge.task(task.model_version, task.id)
     nudge.change(workspaceId)
@@ -141,7 +143,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
   app.delete(cancel.url, cancelOptions, async (request) => {
     const { taskId } = request.params
     if (!isUuid(taskId)) throw taskNotFound()
-    const task = await cancelTask(db, request.caller.workspaceId, taskId)
+    const task = await commitChange(db, request, (tx) => cancelTask(tx, request.caller.workspaceId, taskId))
     metrics.ends.record(task.ends)
     // Canceling the last open task completes its batch, which sends an event.
     if (task.batch_id !== null) nudge.delivery(task.batch_id)
@@ -164,7 +166,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (app, dep
     if (settings.current().maintenance) throw inMaintenance()
     const { workspaceId, planLimits: plan } = caller
     const traceparent = currentTraceparent() ?? null
-    const wanted = { workspaceId, plan, id: params.taskId, once, traceparent }
+    const wanted = { workspaceId, plan, id: params.taskId, once, traceparent, audit: auditOf(request) }
     const task = await retryTask(db, storeOf(request as FastifyRequest, bucket), wanted)
     nudge.task(task.model_version, task.id)
     nudge.change(workspaceId)

@@ -5,6 +5,7 @@ import type { StoreProbe } from '@matte/core/storage/store-probe'
 import { createGrant, type GrantDeps } from '@matte/core/upload/create-grant'
 import { Type } from 'typebox'
 import { type FetchUploadDeps, fetchUpload, goneSignal } from '../../fetch-upload.ts'
+import { auditOf } from '../../http/audit.ts'
 import { nullable, refer, success } from '../../schemas/schema.ts'
 import { fetchedUploadSchema, uploadGrantSchema } from '../../schemas/upload.ts'
 import type { ApiSurface, Operation, Responses } from './api-surface.ts'
@@ -65,16 +66,18 @@ const fetchSchema = ({ operationId, tags }: Operation, responses: Responses) => 
 
 export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, deps) => {
   const { probe } = deps
-  const { responses, operations } = deps.surface
+  const { responses, operations, auditsCreations } = deps.surface
   const { presignUpload, fetchUpload: byUrl } = operations
 
   const options = { schema: presignSchema(presignUpload, responses), config: { access: presignUpload.access } }
   app.post(presignUpload.url, options, async (request) => {
-    const { workspaceId, planLimits } = request.caller
+    const { workspaceId, planLimits, userId: createdBy, apiKeyId } = request.caller
     if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
     const { fileName, contentType, fileSize } = request.body
     const wanted = { fileName, contentType, fileSize: fileSize ?? undefined }
-    const grant = await createGrant(deps, { workspaceId, plan: planLimits, ...wanted })
+    const maker = { createdBy, apiKeyId }
+    const audit = auditsCreations ? auditOf(request) : undefined
+    const grant = await createGrant(deps, { workspaceId, plan: planLimits, maker, audit, ...wanted })
     return {
       uploadUrl: grant.uploadUrl,
       objectKey: grant.objectKey,
@@ -88,6 +91,7 @@ export const uploadRoutes: FastifyPluginAsyncTypebox<UploadDeps> = async (app, d
   const fetchOptions = { schema: fetchSchema(byUrl, responses), config: { access: byUrl.access } }
   app.post(byUrl.url, fetchOptions, async (request, reply) => {
     if (probe.isDown()) throw new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is down; try again.')
-    return fetchUpload(deps, request, { url: request.body.url, path: '/body/url', gone: goneSignal(reply) })
+    const audit = auditsCreations ? auditOf(request) : undefined
+    return fetchUpload(deps, request, { url: request.body.url, path: '/body/url', gone: goneSignal(reply), audit })
   })
 }

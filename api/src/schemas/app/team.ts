@@ -1,5 +1,4 @@
 import { roles } from '@matte/core/workspace/role'
-import type { listChanges } from '@matte/people/team/audit-log'
 import type { TeamBilling } from '@matte/people/team/billing'
 import type { InviteRow } from '@matte/people/team/invite-queries'
 import type { MemberRow, TeamRow } from '@matte/people/team/team-queries'
@@ -265,31 +264,6 @@ export const billingPatch = Type.Object(
   { examples: [{ name: 'Shop Ltd', addressLines: ['1 Main Street', 'Springfield'], taxId: 'DE123456789' }] },
 )
 
-export const auditEntrySchema = named(
-  'AuditEntry',
-  {
-    id: uuid(),
-    at: time(),
-    actorId: nullable(uuid()),
-    actorName: nullable(
-      Type.String({
-        description: 'Name or address; null: an operator, or a deleted account.',
-      }),
-    ),
-    action: Type.String({ description: 'The `operationId` of the request, or the command of an operator.' }),
-    target: nullable(Type.String({ description: 'Id from the path or the response.' })),
-    reason: nullable(Type.String({ description: 'Given by an operator.' })),
-    ipAddress: nullable(Type.String()),
-    requestId: nullable(Type.String()),
-  },
-  {
-    id: 'c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81',
-    ...{ at: '2026-11-21T09:30:00.000Z', actorId: userId, actorName: 'Ada' },
-    ...{ action: 'createTeamInvite', target: 'f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31' },
-    ...{ reason: null, ipAddress: '192.0.2.7', requestId: '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10' },
-  },
-)
-
 export const toTeamView = ({ createdAt, ...team }: TeamRow): Static<typeof teamSchema> => ({
   ...team,
   createdAt: createdAt.toISOString(),
@@ -314,11 +288,4 @@ export const toBillingView = (billing: TeamBilling): Static<typeof teamBillingSc
     periodEnd: billing.subscription.periodEnd.toISOString(),
   },
   invoices: billing.invoices.map((invoice) => ({ ...invoice, issuedAt: invoice.issuedAt.toISOString() })),
-})
-
-type Change = Awaited<ReturnType<typeof listChanges>>[number]
-
-export const toAuditEntryView = ({ atMicros: _, at, ...change }: Change): Static<typeof auditEntrySchema> => ({
-  ...change,
-  at: at.toISOString(),
 })

@@ -2008,10 +2008,34 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what members changed in a team, newest first; kept for a year by default
-         * @description For members with the role owner, admin.
+         * List what was changed in a team, newest first; kept for a year by default
+         * @description Changes by members, by API keys, and by the operator of the service. An entry is committed with its change, or neither is. Tasks, batches and uploads that API keys create have no entries.
+         *
+         *     For members with the role owner, admin.
          */
         get: operations["listTeamChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/app/teams/{teamId}/audit-log/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the audit log of a team as JSON lines, oldest first
+         * @description Each line is an `AuditEntry`. To continue, send the `id` of the last line as `after`, until the response is empty; later, the same request returns what was added since. Without `endDate` the entries of the last minute are left out, so that continuing misses none.
+         *
+         *     For members with the role owner.
+         */
+        get: operations["exportTeamChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2614,6 +2638,56 @@ export interface components {
                 /** Format: date-time */
                 lastUsedAt: string;
             }[];
+        };
+        /**
+         * @example {
+         *       "id": "c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81",
+         *       "at": "2026-11-21T09:30:00.000Z",
+         *       "actorKind": "member",
+         *       "actorId": "a3a6f6d8-7a55-4a0c-8c93-7a2c5b8f0e21",
+         *       "apiKeyId": null,
+         *       "actorName": "Ada",
+         *       "action": "createTeamInvite",
+         *       "target": "f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31",
+         *       "reason": null,
+         *       "ipAddress": "192.0.2.7",
+         *       "userAgent": "Mozilla/5.0",
+         *       "requestId": "5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10",
+         *       "clientRequestId": null
+         *     }
+         */
+        AuditEntry: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            at: string;
+            /** @description `member`, `api-key`, `operator`, `matte-admin`, `system`, and others in later releases. `operator` uses the API of operators, `matte-admin` the command line, and `system` acts without a request. */
+            actorKind: string;
+            /**
+             * Format: uuid
+             * @description Of a member.
+             */
+            actorId: string | null;
+            /**
+             * Format: uuid
+             * @description Of an API key.
+             */
+            apiKeyId: string | null;
+            /** @description Name or address of a member, or name of a key; null for other actors and deleted accounts. */
+            actorName: string | null;
+            /** @description The `operationId` of the request, or the command of matte-admin. */
+            action: string;
+            /** @description Id from the path or of the new resource. */
+            target: string | null;
+            /** @description Given by the operator, or with a refund. */
+            reason: string | null;
+            ipAddress: string | null;
+            /** @description At most 512 characters. Hidden for operators. */
+            userAgent: string | null;
+            /** @description Chosen by the service, so it is unique. */
+            requestId: string | null;
+            /** @description `X-Request-Id` of the request, if the caller sent one. */
+            clientRequestId: string | null;
         };
         /**
          * @example {
@@ -3566,37 +3640,6 @@ export interface components {
              * @description 15 minutes from now.
              */
             expiresAt: string;
-        };
-        /**
-         * @example {
-         *       "id": "c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81",
-         *       "at": "2026-11-21T09:30:00.000Z",
-         *       "actorId": "a3a6f6d8-7a55-4a0c-8c93-7a2c5b8f0e21",
-         *       "actorName": "Ada",
-         *       "action": "createTeamInvite",
-         *       "target": "f2a4a0a2-6a8b-4c4e-9c51-2d6b9a7e6b31",
-         *       "reason": null,
-         *       "ipAddress": "192.0.2.7",
-         *       "requestId": "5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10"
-         *     }
-         */
-        AuditEntry: {
-            /** Format: uuid */
-            id: string;
-            /** Format: date-time */
-            at: string;
-            /** Format: uuid */
-            actorId: string | null;
-            /** @description Name or address; null: an operator, or a deleted account. */
-            actorName: string | null;
-            /** @description The `operationId` of the request, or the command of an operator. */
-            action: string;
-            /** @description Id from the path or the response. */
-            target: string | null;
-            /** @description Given by an operator. */
-            reason: string | null;
-            ipAddress: string | null;
-            requestId: string | null;
         };
         /**
          * @example {
@@ -6715,6 +6758,7 @@ export interface components {
 }
 export type ApiKey = components['schemas']['ApiKey'];
 export type MemberApiKey = components['schemas']['MemberApiKey'];
+export type AuditEntry = components['schemas']['AuditEntry'];
 export type ConfirmedEmail = components['schemas']['ConfirmedEmail'];
 export type EmailChange = components['schemas']['EmailChange'];
 export type PasswordChanged = components['schemas']['PasswordChanged'];
@@ -6750,7 +6794,6 @@ export type TaskChange = components['schemas']['TaskChange'];
 export type TaskEventPayload = components['schemas']['TaskEventPayload'];
 export type TaskEvent = components['schemas']['TaskEvent'];
 export type TaskInput = components['schemas']['TaskInput'];
-export type AuditEntry = components['schemas']['AuditEntry'];
 export type TeamBilling = components['schemas']['TeamBilling'];
 export type TeamCredits = components['schemas']['TeamCredits'];
 export type TeamInvite = components['schemas']['TeamInvite'];
@@ -10170,6 +10213,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEntryPageResponse"];
+                };
+            };
+        };
+    };
+    exportTeamChanges: {
+        parameters: {
+            query?: {
+                /**
+                 * @description YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.
+                 * @example 2026-11-01
+                 */
+                startDate?: string;
+                /**
+                 * @description YYYY-MM-DD (UTC, the day included) or an ISO 8601 timestamp.
+                 * @example 2026-11-21T12:00:00Z
+                 */
+                endDate?: string;
+                /**
+                 * @description `id` of the last entry that you have.
+                 * @example c0c5f2a4-54c9-4f4c-8d0f-2f3a5b6c7d81
+                 */
+                after?: string;
+                /**
+                 * @description Entries in the response.
+                 * @example 1000
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                teamId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
         };

@@ -5,6 +5,7 @@ import { Card } from '../../ui/page.tsx'
 import { Paged } from '../../ui/paged.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
+import { actorOf } from './audit-actor.ts'
 import { auditWords, wordsOf } from './audit-words.ts'
 import styles from './team.module.css'
 import { teamText } from './team-text.ts'
@@ -32,7 +33,7 @@ export function AuditTab({ teamId }: { readonly teamId: string }) {
             keyOf={({ id }) => id}
             columns={[
               { name: text.at, cell: ({ at }) => format.dateTime(at) },
-              { name: text.actor, cell: ({ actorName }) => actorName ?? text.operator },
+              { name: text.actor, cell: (entry) => actorOf(text, entry) },
               {
                 name: text.action,
                 cell: ({ action, reason }) => (

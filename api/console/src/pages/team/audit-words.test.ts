@@ -7,7 +7,7 @@ import { auditWords, wordsOf } from './audit-words.ts'
 /** No caller is known before these, so no log has them; operators have no log of a workspace. */
 const unlogged = new Set([
   ...['register', 'resendVerification', 'verifyEmail', 'logIn', 'verifyTwoFactor', 'refreshTokens'],
-  ...['forgotPassword', 'resetPassword', 'receiveProviderEvent', 'beginOperatorSession', 'endOperatorSession'],
+  ...['forgotPassword', 'receiveProviderEvent', 'beginOperatorSession', 'endOperatorSession'],
 ])
 
 it('every change through the App API has words', () => {
@@ -20,4 +20,9 @@ it('every change through the App API has words', () => {
 
 it('an unknown action has none', () => {
   expect(wordsOf(auditWords.de, 'toString')).toBeUndefined()
+})
+
+it('an operation of the Developer API has the words of its like', () => {
+  expect(wordsOf(auditWords.en, 'deleteWebhook')).toBe('Webhook endpoint removed')
+  expect(wordsOf(auditWords.de, 'legacyCancelTask')).toBe('Aufgabe abgebrochen')
 })

@@ -61,6 +61,24 @@ export const auditWords = defineText({
     transferTeam: 'Team transferred',
     updateProfile: 'Profile changed',
     updateTeamBilling: 'Billing address changed',
+    disableFailingWebhook: 'Failing webhook endpoint disabled',
+    resetPassword: 'Password set by a mailed link',
+    triggerWebhook: 'Sample webhook sent to the open streams',
+    'credits adjust': 'Credits corrected by the operator',
+    'credits grant': 'Credits granted by the operator',
+    'key adopt': 'API keys of a member transferred by the operator',
+    'key create': 'API key created by the operator',
+    'key revoke': 'API key revoked by the operator',
+    'key roll': 'API key replaced by the operator',
+    refund: 'Refund by the operator',
+    'sessions end': 'Sessions ended by the operator',
+    'subscription end': 'Subscription ended by the operator',
+    'user disable': 'Account disabled by the operator',
+    'user enable': 'Account enabled by the operator',
+    'user take-address': 'E-mail address assigned by the operator',
+    'workspace create': 'Workspace created by the operator',
+    'workspace first': 'Workspace created by the operator',
+    'workspace plan': 'Plan set by the operator',
     'user reset-two-factor': 'Two-factor login reset by the operator',
   },
   de: {
@@ -122,10 +140,36 @@ export const auditWords = defineText({
     transferTeam: 'Team übertragen',
     updateProfile: 'Profil geändert',
     updateTeamBilling: 'Rechnungsadresse geändert',
+    disableFailingWebhook: 'Fehlschlagender Webhook-Endpunkt abgeschaltet',
+    resetPassword: 'Passwort über einen Link per E-Mail gesetzt',
+    triggerWebhook: 'Beispiel-Webhook an die offenen Streams gesendet',
+    'credits adjust': 'Guthaben vom Betreiber berichtigt',
+    'credits grant': 'Guthaben vom Betreiber gutgeschrieben',
+    'key adopt': 'API-Schlüssel eines Mitglieds vom Betreiber übertragen',
+    'key create': 'API-Schlüssel vom Betreiber angelegt',
+    'key revoke': 'API-Schlüssel vom Betreiber widerrufen',
+    'key roll': 'API-Schlüssel vom Betreiber ersetzt',
+    refund: 'Erstattung durch den Betreiber',
+    'sessions end': 'Sitzungen vom Betreiber beendet',
+    'subscription end': 'Abonnement vom Betreiber beendet',
+    'user disable': 'Konto vom Betreiber gesperrt',
+    'user enable': 'Konto vom Betreiber entsperrt',
+    'user take-address': 'E-Mail-Adresse vom Betreiber zugeordnet',
+    'workspace create': 'Arbeitsbereich vom Betreiber angelegt',
+    'workspace first': 'Arbeitsbereich vom Betreiber angelegt',
+    'workspace plan': 'Tarif vom Betreiber gesetzt',
     'user reset-two-factor': 'Zwei-Faktor-Anmeldung vom Betreiber zurückgesetzt',
   },
 })
 
+/** The Developer API has most operations of the App API without `app`, the deprecated paths with `legacy`. */
+const nameInApp = (action: string): string => {
+  const [, first = '', rest = ''] = /^(?:legacy)?(\w)(.*)$/.exec(action) ?? []
+  return `app${first.toUpperCase()}${rest}`
+}
+
 /** Undefined: an action of another release. */
-export const wordsOf = (words: Readonly<Record<string, string>>, action: string): string | undefined =>
-  Object.hasOwn(words, action) ? words[action] : undefined
+export function wordsOf(words: Readonly<Record<string, string>>, action: string): string | undefined {
+  const name = [action, nameInApp(action)].find((each) => Object.hasOwn(words, each))
+  return name === undefined ? undefined : words[name]
+}

@@ -94,6 +94,9 @@ export const teamText = defineText({
       target: 'Record',
       address: 'Address',
       operator: 'Operator',
+      apiKey: 'API key',
+      system: 'Matte, automatically',
+      erased: 'Deleted account',
     },
     settings: {
       rename: 'Name of the team',
@@ -207,6 +210,9 @@ export const teamText = defineText({
       target: 'Datensatz',
       address: 'Adresse',
       operator: 'Betreiber',
+      apiKey: 'API-Schlüssel',
+      system: 'Matte, automatisch',
+      erased: 'Gelöschtes Konto',
     },
     settings: {
       rename: 'Name des Teams',

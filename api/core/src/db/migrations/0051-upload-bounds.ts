@@ -4,8 +4,11 @@ import { type Kysely, sql } from 'kysely'
 // take turns until their commits, so each one counts those before it: the function's second statement takes its
 // snapshot after the lock. The lock is not that of the workspace's row, so it delays no creation of a task.
 const statements = [
+  // The row is the audit record of the grant.
+  `alter table upload add column api_key_id uuid, add column created_by uuid`,
+
   `create function grant_upload(of_workspace uuid, key text, type text, bytes bigint, seconds int, count_max int,
-                                bytes_max bigint)
+                                bytes_max bigint, maker uuid, key_id uuid)
      returns table (granted_until timestamptz, oldest_at timestamptz) language plpgsql as $$
   begin
     perform pg_advisory_xact_lock(hashtextextended('matte.upload.' || of_workspace, 0));
@@ -18,8 +21,8 @@ const statements = [
       select count(*) as count, coalesce(sum(unused.reserved_bytes), 0) as bytes, min(unused.created_at) as oldest
         from unused
     ), granted as (
-      insert into upload (workspace_id, object_key, content_type, reserved_bytes, expires_at)
-      select of_workspace, key, type, grant_upload.bytes, now() + seconds * interval '1 s'
+      insert into upload (workspace_id, object_key, content_type, reserved_bytes, expires_at, created_by, api_key_id)
+      select of_workspace, key, type, grant_upload.bytes, now() + seconds * interval '1 s', maker, key_id
         from total where total.count < count_max and total.bytes + grant_upload.bytes <= bytes_max
       returning upload.expires_at
     )

@@ -48,10 +48,11 @@ import { up as growthIndexes } from './0048-growth-indexes.ts'
 import { up as countTasks } from './0049-count-tasks.ts'
 import { up as functions } from './0050-functions.ts'
 import { up as uploadBounds } from './0051-upload-bounds.ts'
+import { up as audit } from './0053-audit.ts'
 import { up as disputes } from './0054-disputes.ts'
 import { up as unverifiedAccounts } from './0055-unverified-accounts.ts'
-import { up as keyLimits } from './0057-key-limits.ts'
 import { up as sessionProof } from './0056-session-proof.ts'
+import { up as keyLimits } from './0057-key-limits.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -104,8 +105,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0049-count-tasks': { up: countTasks },
   '0050-functions': { up: functions },
   '0051-upload-bounds': { up: uploadBounds },
+  '0053-audit': { up: audit },
   '0054-disputes': { up: disputes },
   '0055-unverified-accounts': { up: unverifiedAccounts },
-  '0057-key-limits': { up: keyLimits },
   '0056-session-proof': { up: sessionProof },
+  '0057-key-limits': { up: keyLimits },
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../database.ts'
+import { inTransaction } from '../in-transaction.ts'
 import { missingPrivileges, sequencesOf } from './privileges.ts'
 import {
   checkNames,
@@ -81,7 +82,7 @@ export async function applyRoles(db: Db, passwords: RolePasswords): Promise<read
       ...grantsOf(role, name, present),
     ]),
   ]
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockRoles(tx)
     for (const statement of statements) await sql.raw(statement).execute(tx)
   })

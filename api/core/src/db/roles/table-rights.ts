@@ -62,7 +62,13 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
       update: ['referral_judged_at'],
     },
   },
-  audit_entry: { api: all, worker: { select: ['id', 'at'], update: ['at'], delete: true } },
+  // Append-only: a trigger lets the API only empty these columns of erased persons, and keeps `at` as it is. Only the
+  // worker, whose retention it is, deletes entries.
+  audit_entry: {
+    api: { select: true, insert: true, update: ['ip_address', 'user_agent'] },
+    worker: { select: ['id', 'at'], update: ['at'], delete: true },
+    dispatcher: { insert: true },
+  },
   batch: { api: all, worker: { select: true, update: true, delete: true } },
   credit_adjustment: { api: append },
   credit_entry: { api: append, worker: append, dispatcher: append },

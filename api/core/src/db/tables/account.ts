@@ -165,16 +165,25 @@ export type SigningKeyTable = {
   retired_at: Date | null
 }
 
-/** A change made by a member through the App API, or by an operator to a member. */
+export const actorKinds = ['member', 'api-key', 'operator', 'matte-admin', 'system'] as const
+export type ActorKind = (typeof actorKinds)[number]
+
+/** A committed change. Rows are only added, see migration 0053. */
 export type AuditEntryTable = {
   id: Generated<string>
   workspace_id: string | null
+  /** Null in rows of earlier releases: a member if `user_id` is set, else matte-admin. */
+  actor: ActorKind | null
   user_id: string | null
-  /** operationId of the request, or the operator's command. */
+  api_key_id: string | null
+  /** operationId of the request, or the command of matte-admin. */
   action: string
   target: string | null
   details: ColumnType<Readonly<Record<string, unknown>>, string | undefined, never>
   ip_address: string | null
+  user_agent: string | null
+  /** Chosen by this service; rows of earlier releases may have the caller's id. */
   request_id: string | null
+  client_request_id: string | null
   at: Generated<Date>
 }

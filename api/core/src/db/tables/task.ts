@@ -74,6 +74,8 @@ export type TaskTable = {
   dead_letter: 'due' | 'done' | null
   traceparent: string | null
   created_by: Generated<string | null>
+  /** Key that created the task; the audit record of its creation. Null for members, and before migration 0053. */
+  api_key_id: Generated<string | null>
   /** Set in the App: notifies the creator when the task ends. */
   notify_maker: Generated<boolean>
   created_at: Generated<Date>
@@ -107,6 +109,7 @@ export type BatchTable = {
   callback_url: string | null
   traceparent: string | null
   created_by: Generated<string | null>
+  api_key_id: Generated<string | null>
   notify_maker: Generated<boolean>
   created_at: Generated<Date>
   completed_at: Date | null
@@ -117,6 +120,9 @@ export type UploadTable = {
   workspace_id: string
   object_key: string
   content_type: string
+  /** Member or creator of the key, and the key; null before migration 0053. */
+  created_by: Generated<string | null>
+  api_key_id: Generated<string | null>
   created_at: Generated<Date>
   expires_at: Date
   /** Bytes counted while unused: the URL's length, or the plan's largest file. */

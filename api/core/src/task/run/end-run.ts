@@ -5,6 +5,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { settleParts } from '../../credit/hold.ts'
 import type { Db } from '../../db/database.ts'
 import { isDeadlock } from '../../db/fail-fast-pool.ts'
+import { inTransaction } from '../../db/in-transaction.ts'
 import type { Foreground } from '../../db/tables/task.ts'
 import { usageParts } from '../../usage/count-usage.ts'
 import { insertDeliveries, toDeliveries } from '../../webhook/create-deliveries.ts'
@@ -91,7 +92,7 @@ async function endChild(
 ): Promise<EndedTask | undefined> {
   const { batchId } = run
   try {
-    return await db.transaction().execute(async (tx) => {
+    return await inTransaction(db, async (tx) => {
       await lockWorkspace(tx, run.workspaceId)
       // Counts before the fence is checked; a failed fence rolls back.
       const progress = await countEndedChildren(tx, batchId, { status: ending.status, count: 1 })

@@ -1,5 +1,6 @@
 // Uploads by URL. This process never dials the URL: a row asks the dispatcher, which may leave the cluster, to fetch
 // the image and to store it by a presigned PUT, so the dispatcher needs no keys of the object store.
+import type { Audit } from '../../audit/record-change.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { invalidParam } from '../../invalid-params.ts'
@@ -9,7 +10,7 @@ import { parseTarget, refusePublicTarget } from '../../webhook/target/target-url
 import { mimeTypes } from '../../workspace/format.ts'
 import type { Plan } from '../../workspace/plan.ts'
 import { fileTooLarge, formatRefused, insertUpload } from '../create-grant.ts'
-import { releaseUpload } from '../grant-queries.ts'
+import { releaseUpload, type UploadMaker } from '../grant-queries.ts'
 import { abandonFetch, type EndedFetch, insertFetch } from './fetch-queries.ts'
 
 /** Longest wait of a caller, and life of the row: queue, 10 s for the image, and the store. */
@@ -22,6 +23,8 @@ const openMax = 20
 type FetchRequest = {
   readonly workspaceId: string
   readonly plan: Plan
+  readonly maker: UploadMaker
+  readonly audit?: Audit | undefined
   /** Unchecked text. */
   readonly url: string
   /** Place of the URL in the request, for errors. */
@@ -48,6 +51,8 @@ export async function requestFetch(
   const objectKey = newUploadKey(target.url.pathname.split('/').at(-1) || 'image', new Date())
   const uploadUrl = await bucket.presignOwnPut(objectKey, storeSeconds)
   await insertUpload(db, {
+    ...request.maker,
+    audit: request.audit,
     workspaceId,
     plan,
     objectKey,

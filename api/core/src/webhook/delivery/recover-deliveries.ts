@@ -4,7 +4,9 @@
 // rest.
 //
 // Deliveries become due in the order of their events, a microsecond apart, because claims go by that time.
+
 import { sql } from 'kysely'
+import type { Audit } from '../../audit/record-change.ts'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
@@ -29,6 +31,7 @@ type Recovery = {
   readonly statuses?: readonly RecoverableStatus[] | undefined
   /** Only count. */
   readonly dryRun: boolean
+  readonly audit?: Audit
 }
 
 type Recovered = {
@@ -51,11 +54,13 @@ export async function recoverDeliveries(db: Db, recovery: Recovery): Promise<Rec
   if (recovery.dryRun) return countFailed(db, recovery)
   let count = 0
   let id: string | undefined
+  let audit: Audit | undefined = recovery.audit // with the first part; the others belong to it
   for (const part of partsOf(recovery)) {
     for (;;) {
       const limit = Math.min(partMax, recoveredMax - count)
       if (limit === 0) return { count, more: (await countFailed(db, recovery)).count > 0, id }
-      const ids = await recoverPart(db, recovery, part(recovery, limit))
+      const ids = await recoverPart(db, { ...recovery, audit }, part(recovery, limit))
+      audit = undefined
       count += ids.length
       id ??= ids[0]
       if (ids.length < limit) break
@@ -64,10 +69,14 @@ export async function recoverDeliveries(db: Db, recovery: Recovery): Promise<Rec
   return { count, more: false, id }
 }
 
-async function recoverPart(db: Db, { workspaceId }: Recovery, part: ReturnType<typeof exhausted>): Promise<string[]> {
+type Of = { readonly workspaceId: string; readonly audit: Audit | undefined }
+
+async function recoverPart(db: Db, { workspaceId, audit }: Of, part: ReturnType<typeof exhausted>): Promise<string[]> {
   const rows = await db.transaction().execute(async (tx) => {
     await lockWorkspace(tx, workspaceId)
-    return (await recoverStatement(part).execute(tx)).rows
+    const { rows } = await recoverStatement(part).execute(tx)
+    await audit?.(tx)
+    return rows
   })
   return rows.map(({ id }) => id)
 }

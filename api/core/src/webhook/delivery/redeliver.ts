@@ -3,6 +3,7 @@
 // the earlier failure of a retried task must not be announced (D33).
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { inTransaction } from '../../db/in-transaction.ts'
 import { MatteError } from '../../error.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { findDelivery, type ShownDelivery } from './read-delivery.ts'
@@ -22,7 +23,7 @@ type DeliveryRef = { readonly workspaceId: string; readonly id: string }
  * @throws MatteError NOT_FOUND; CONFLICT while an attempt is in flight, and for deliveries that cannot be sent again
  */
 export function redeliver(db: Db, { workspaceId, id }: DeliveryRef): Promise<ShownDelivery> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockWorkspace(tx, workspaceId)
     const state = await lockDelivery(tx, { workspaceId, id })
     if (state === undefined) throw deliveryNotFound()

@@ -2,6 +2,7 @@
 // pipeline, to this endpoint only.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { inTransaction } from '../../db/in-transaction.ts'
 import { MatteError } from '../../error.ts'
 import { lockWorkspace } from '../../workspace/workspace-queries.ts'
 import { canceled } from '../delivery-queries.ts'
@@ -37,7 +38,7 @@ export const sendSample = (db: Db, { event, ...request }: Request & { readonly e
   sendRequested(db, { ...request, event, sample: true, body: () => buildSampleEvent(event) })
 
 function sendRequested(db: Db, { workspaceId, endpointId, traceparent, event, sample, body }: Requested) {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockWorkspace(tx, workspaceId) // concurrent requests see each other
     const endpoint = await liveEndpoints(tx, workspaceId)
       .select(['status', 'target_href', 'target_host', sql<Date>`now()`.as('now')])

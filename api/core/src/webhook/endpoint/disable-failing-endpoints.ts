@@ -2,6 +2,7 @@
 // first failure. A failed attempt five days after it disables the endpoint, so an endpoint without traffic stays
 // enabled. A success, a new target URL and enabling the endpoint reset both.
 import { sql } from 'kysely'
+import { recordChange } from '../../audit/record-change.ts'
 import type { Db } from '../../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../../db/sweep.ts'
 import { pauseEndpointDeliveries } from './pause-deliveries.ts'
@@ -73,6 +74,12 @@ const failingEndpoints = (db: Db) =>
 
 type Failing = { readonly id: string; readonly workspaceId: string; readonly pass: SweepPass }
 
+/** The loop acts for the owner of the endpoint, without a request. */
+const bySystem = {
+  ...({ actor: 'system', userId: null, apiKeyId: null, ipAddress: null, userAgent: null } as const),
+  ...{ requestId: null, clientRequestId: null, reason: null },
+}
+
 /** Undefined: the endpoint has succeeded since, or another replica handled it. */
 async function noticeOrDisable(
   tx: Db,
@@ -98,6 +105,7 @@ async function noticeOrDisable(
     )
     .where('id', '=', id)
     .execute()
+  if (row.disables) await recordChange(tx, { ...bySystem, workspaceId, action: 'disableFailingWebhook', target: id })
   const kind = row.disables ? 'disabled' : 'failing'
   await notify({
     kind,

@@ -1,8 +1,11 @@
 // Rules of webhook endpoints. Waiting deliveries follow an endpoint's change in a separate statement,
 // because an attempt locks delivery, then endpoint, and the opposite order could deadlock. If the process dies in
 // between, the dispatcher reads the endpoint's row anyway.
+
 import { randomUUID } from 'node:crypto'
+import type { Audit } from '../../audit/record-change.ts'
 import type { Db } from '../../db/database.ts'
+import { inTransaction } from '../../db/in-transaction.ts'
 import { MatteError } from '../../error.ts'
 import { createOnce, type OnceRequest } from '../../idempotency/create-once.ts'
 import { type MasterKeys, seal } from '../../runtime/seal.ts'
@@ -90,6 +93,7 @@ async function countEndpoints(db: Db, workspaceId: string): Promise<number> {
 type EndpointPatch = Omit<EndpointChanges, 'target' | 'headers'> & {
   readonly target?: { readonly targetUrl: string; readonly url: URL } | undefined
   readonly headers?: { readonly keys: MasterKeys; readonly changes: HeaderChanges } | undefined
+  readonly audit?: Audit
 }
 
 /**
@@ -99,7 +103,7 @@ type EndpointPatch = Omit<EndpointChanges, 'target' | 'headers'> & {
 export async function changeEndpoint(
   db: Db,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
-  patch: EndpointPatch,
+  { audit, ...patch }: EndpointPatch,
 ): Promise<EndpointRow & { readonly welcomed: boolean }> {
   const target = patch.target && toTarget(patch.target.targetUrl, patch.target.url)
   const eventTypes = patch.eventTypes && expandEventTypes(patch.eventTypes)
@@ -110,6 +114,7 @@ export async function changeEndpoint(
     const headers = patch.headers && (await changeHeaders(tx, { workspaceId, id, ...patch.headers }))
     const changed = await updateEndpoint(tx, { workspaceId, id }, { ...patch, target, eventTypes, headers })
     if (changed === undefined) throw endpointNotFound()
+    await audit?.(tx)
     return { ...changed, welcomed: await welcomeFirstListener(tx, workspaceId, id) }
   })
   if (endpoint.status === 'disabled') {
@@ -120,9 +125,14 @@ export async function changeEndpoint(
   return endpoint
 }
 
+type Deletion = { readonly workspaceId: string; readonly id: string; readonly audit?: Audit }
+
 /** @throws MatteError NOT_FOUND */
-export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<void> {
-  if ((await markEndpointDeleted(db, workspaceId, id)) === undefined) throw endpointNotFound()
+export async function deleteEndpoint(db: Db, { workspaceId, id, audit }: Deletion): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    if ((await markEndpointDeleted(tx, workspaceId, id)) === undefined) throw endpointNotFound()
+    await audit?.(tx)
+  })
   await cancelEndpointDeliveries(db, id)
   await deleteAttemptHours(db, id)
 }

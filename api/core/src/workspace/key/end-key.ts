@@ -10,7 +10,7 @@ export function revokeApiKey(db: Db, id: string) {
     .set({ revoked_at: sql`now()` })
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
-    .returning('id')
+    .returning(['id', 'workspace_id'])
     .executeTakeFirst()
 }
 

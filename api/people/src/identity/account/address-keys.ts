@@ -1,6 +1,7 @@
 // Unique, folded e-mail addresses (D85). A key is missing in rows of old releases and while another account holds it.
 import { foldAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { sql } from 'kysely'
 
 /** Rows per table and pass, newest first, so rows that cannot get a key do not hide new ones. */
@@ -74,7 +75,7 @@ export async function listDuplicates(db: Db, limit: number): Promise<DuplicateAc
 
 /** Gives the key to this account. Returns the account that loses it, or null; undefined if there is no such account. */
 export function takeAddress(db: Db, userId: string): Promise<string | null | undefined> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const user = await tx
       .selectFrom('app_user')
       .select('email')

@@ -1,7 +1,10 @@
 // The new address takes effect when its owner follows the mailed link; until then nothing reveals whether it is taken.
+
 import { randomBytes } from 'node:crypto'
 import { foldAddress } from '@matte/core/address'
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
@@ -23,6 +26,7 @@ type ChangeRequest = {
   readonly newEmail: string
   readonly code: string | undefined
   readonly linkOf: (token: string) => string
+  readonly audit: Audit
 }
 
 /** @throws MatteError INVALID_PARAMS: the current address, or a wrong code; RATE_LIMIT_EXCEEDED */
@@ -40,6 +44,7 @@ export async function requestEmailChange({ db, masterKeys }: Keys, wish: ChangeR
     const url = wish.linkOf(token)
     await queueMail(tx, masterKeys, { template: 'confirm-email', data: { url }, to: newEmail, userId, key: null })
     await queueMail(tx, masterKeys, { template: 'email-changing', data: { newEmail }, to: email, userId, key: null })
+    await wish.audit(tx)
     return undefined
   })
   if (refused !== undefined) throw refused
@@ -82,7 +87,7 @@ export async function isChangeOpen(db: Db, token: string): Promise<boolean> {
 /** Returns the new address. @throws MatteError INVALID_PARAMS: the token; CONFLICT: another account has the address */
 export async function confirmEmail(db: Db, userId: string, token: string): Promise<string> {
   try {
-    return await db.transaction().execute(async (tx) => {
+    return await inTransaction(db, async (tx) => {
       await lockPerson(tx, userId)
       const newEmail = await takeChange(tx, userId, token)
       if (newEmail === undefined) throw invalidParam('/body/token', 'is invalid or has expired')

@@ -1,6 +1,8 @@
 // Changes a password, by a mailed token or for a signed-in user. Other sessions end.
+
 import { randomUUID } from 'node:crypto'
 import { hashAddress } from '@matte/core/address'
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { publishPersonalEvent } from '../../notification/publish-events.ts'
@@ -14,7 +16,13 @@ import { openAccount } from './open-account.ts'
 type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
 type ResetDeps = PasswordDeps & { readonly masterKeys: MasterKeys; readonly freeCredits: number }
 
-type Reset = { readonly token: string; readonly newPassword: string; readonly from: PasswordClient }
+type Reset = {
+  readonly token: string
+  readonly newPassword: string
+  readonly from: PasswordClient
+  /** Entry of the request, which only the token identifies. */
+  readonly auditFor: (userId: string) => Audit
+}
 
 /**
  * Sets a password by a mailed token, ends all sessions and returns the user's id. A second factor stays on. The link
@@ -23,7 +31,7 @@ type Reset = { readonly token: string; readonly newPassword: string; readonly fr
  */
 export async function resetPassword(
   { db, hasher, masterKeys, freeCredits }: ResetDeps,
-  { token, newPassword, from }: Reset,
+  { token, newPassword, from, auditFor }: Reset,
 ): Promise<string | undefined> {
   const userId = await findMailToken(db, 'reset-password', token)
   if (userId === undefined) return undefined
@@ -45,6 +53,7 @@ export async function resetPassword(
     await endSessions(tx, userId)
     await forgetFailures(tx, hashAddress(user.email))
     await announce(tx, userId)
+    await auditFor(userId)(tx)
     return userId
   })
 }
@@ -66,12 +75,13 @@ type Change = {
   readonly newPassword: string
   readonly endOtherSessions: boolean
   readonly from: PasswordClient
+  readonly audit: Audit
 }
 
 /** Returns false after a concurrent change. @throws MatteError INVALID_PARAMS: easy to guess; RATE_LIMIT_EXCEEDED */
 export async function changePassword(
   { db, hasher }: PasswordDeps,
-  { userId, sessionId, currentHash, newPassword, endOtherSessions, from }: Change,
+  { userId, sessionId, currentHash, newPassword, endOtherSessions, from, audit }: Change,
 ): Promise<boolean> {
   await checkFor(db, userId, newPassword)
   const passwordHash = await hasher.hash(turnOfPerson(from, userId), newPassword)
@@ -87,6 +97,7 @@ export async function changePassword(
     await deleteMailTokens(tx, 'reset-password', userId)
     if (endOtherSessions) await endSessions(tx, userId, { except: sessionId })
     await announce(tx, userId)
+    await audit(tx)
     return true
   })
 }

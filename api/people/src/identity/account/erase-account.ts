@@ -1,5 +1,7 @@
 // Deletes personal data; shared rows (ledger, invoices, a team's tasks and log) stay without a name.
+
 import { hashAddress } from '@matte/core/address'
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import type { MasterKeys } from '@matte/core/runtime/seal'
@@ -19,7 +21,7 @@ type EraseDeps = {
   readonly findSubscription: FindSubscription
 }
 
-type Leaving = { readonly userId: string; readonly code: string | undefined }
+type Leaving = { readonly userId: string; readonly code: string | undefined; readonly audit?: Audit }
 
 /**
  * Erases the account and closes its personal workspace and each team whose only member it is. Open tasks of a closed
@@ -27,7 +29,7 @@ type Leaving = { readonly userId: string; readonly code: string | undefined }
  * @throws MatteError CONFLICT: last owner of a team with other members, or an active subscription, open order or open
  *   refund; INVALID_PARAMS, RATE_LIMIT_EXCEEDED: the code
  */
-export async function eraseAccount(deps: EraseDeps, { userId, code }: Leaving): Promise<void> {
+export async function eraseAccount(deps: EraseDeps, { userId, code, audit }: Leaving): Promise<void> {
   const { db, masterKeys } = deps
   const refused = await db.transaction().execute(async (tx) => {
     const workspaces = await lockWorkspaces(tx, userId)
@@ -36,6 +38,7 @@ export async function eraseAccount(deps: EraseDeps, { userId, code }: Leaving): 
     await deleteMfaTokens(tx, userId)
     const refused = await takeCodeIfOn(tx, masterKeys, { userId, code })
     if (refused !== undefined) return refused
+    await audit?.(tx, userId) // the personal workspace still names the user
     const closing = await findClosing(tx, userId, workspaces)
     for (const id of closing) await refuseSubscribed(deps.findSubscription, tx, id)
     await refuseOpenPayments(tx, closing)

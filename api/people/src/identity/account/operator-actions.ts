@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { foldAddress } from '@matte/core/address'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { sql } from 'kysely'
 import { publishPersonalEvent } from '../../notification/publish-events.ts'
-import { recordChange } from '../../team/audit-log.ts'
 import { hasOpenInvite } from '../../team/open-invite.ts'
 import { deleteMfaTokens } from '../session/pending-login.ts'
 import { endSessions } from '../session/session-queries.ts'
-import { findPersonalWorkspace } from './own-workspaces.ts'
 
 export async function findUserByEmail(db: Db, email: string) {
   return db
@@ -29,7 +28,7 @@ export async function findUserByEmail(db: Db, email: string) {
 
 /** Also ends the sessions, so enabling restores no token. Returns false if the account does not exist. */
 export function disableUser(db: Db, userId: string): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const row = await tx
       .updateTable('app_user')
       .set({ disabled_at: sql<Date>`coalesce(disabled_at, now())` })
@@ -71,11 +70,9 @@ export async function isInvited(tx: Db, email: string): Promise<boolean> {
   return row !== undefined || hasOpenInvite(tx, email)
 }
 
-type Reset = { readonly userId: string; readonly reason: string }
-
 /** Returns the number of ended sessions; undefined if there is no such account or its second factor is off. */
-export function resetTwoFactor(db: Db, { userId, reason }: Reset): Promise<number | undefined> {
-  return db.transaction().execute(async (tx) => {
+export function resetTwoFactor(db: Db, userId: string): Promise<number | undefined> {
+  return inTransaction(db, async (tx) => {
     await deleteMfaTokens(tx, userId)
     const removed = await tx
       .deleteFrom('two_factor')
@@ -87,9 +84,6 @@ export function resetTwoFactor(db: Db, { userId, reason }: Reset): Promise<numbe
     const ended = await endSessions(tx, userId)
     const message = 'An operator switched off two-factor login and ended all your sessions.'
     await publishPersonalEvent(tx, userId, { event: 'security.mfa_disabled', key: randomUUID(), fields: { message } })
-    const workspaceId = (await findPersonalWorkspace(tx, userId))?.id ?? null
-    const by = { userId: null, ipAddress: null, requestId: null }
-    await recordChange(tx, { ...by, workspaceId, action: 'user reset-two-factor', target: userId, reason })
     return ended
   })
 }

@@ -45,6 +45,7 @@ const sessionColumns =
 const keyColumns =
   'id workspace_id name prefix last_four scopes created_at expires_at last_used_at revoked_at allowed_networks ' +
   'recent_addresses'
+const auditColumns = 'id at workspace_id action target ip_address user_agent request_id client_request_id'
 const taskColumns =
   'id workspace_id batch_id status model_version source_key callback_url output failure_reason width height ' +
   'result_format created_at completed_at'
@@ -62,8 +63,8 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
     section('loginHistory', 'id at success method ip_address user_agent failure_reason', 'at id'),
     'rows',
   ),
-  'audit_entry.user_id': person(section('changes', 'id at workspace_id action target ip_address request_id', 'at id'), {
-    columns: ['ip_address'],
+  'audit_entry.user_id': person(section('changes', auditColumns, 'at id'), {
+    columns: ['ip_address', 'user_agent'],
   }),
   'email_change.user_id': person(section('emailChanges', 'new_email created_at expires_at', 'created_at'), 'rows'),
   'personal_idempotency_record.user_id': person('deleted after a day', 'rows'),
@@ -112,6 +113,7 @@ export const personalData: Readonly<Record<string, PersonalColumn>> = {
   'api_key.created_by': person(elsewhere, { columns: ['recent_addresses', 'addresses_since'] }),
   'webhook_endpoint.created_by': person(elsewhere, work),
   'task.created_by': person(elsewhere, work),
+  'upload.created_by': person(elsewhere, work),
   'batch.created_by': person(elsewhere, work),
   'payment_order.created_by': person(elsewhere, books),
   'refund.created_by': person(elsewhere, books),

@@ -3,6 +3,7 @@
 // a second tab. Otherwise two clients hold the family's tokens, one of them stolen, and the session ends. The session's
 // row is locked first, which serializes refreshes of a family.
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import type { MasterKeys } from '@matte/core/runtime/seal'
 import { sql } from 'kysely'
 import { findMember } from './find-member.ts'
@@ -139,7 +140,7 @@ type Switch = { readonly sessionId: string; readonly userId: string; readonly wo
 
 /** A concurrent refresh gets the switch's successor. Undefined: not a member there, or the session has ended. */
 export function switchWorkspace(db: Db, masterKeys: MasterKeys, { sessionId, userId, workspaceId }: Switch) {
-  return db.transaction().execute(async (tx): Promise<StartedSession | undefined> => {
+  return inTransaction(db, async (tx): Promise<StartedSession | undefined> => {
     const session = await tx
       .selectFrom('session as s')
       .innerJoin('membership as m', (join) => join.onRef('m.user_id', '=', 's.user_id'))

@@ -3,6 +3,7 @@
 // retires the first; it stays published until its last token expires.
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { type Loop, loop } from '@matte/core/runtime/loop'
 import { type MasterKeys, seal, unseal } from '@matte/core/runtime/seal'
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
@@ -50,7 +51,7 @@ const listPublished = (db: Db) =>
     .execute()
 
 function complete(db: Db, masterKeys: MasterKeys) {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockSigningKeys(tx)
     const live = (await listPublished(tx)).filter(({ retired_at }) => retired_at === null)
     for (let count = live.length; count < keysInUse; count += 1) await insertKey(tx, masterKeys)
@@ -85,7 +86,7 @@ const waitsMinutes = 10
 
 /** Activates the waiting key and creates the next one. Returns undefined if the waiting key is too young. */
 export function rotateSigningKeys(db: Db, masterKeys: MasterKeys) {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockSigningKeys(tx)
     const { rows } = await sql<{ kid: string }>`
       update signing_key set active_at = now()

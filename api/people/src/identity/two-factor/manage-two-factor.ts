@@ -1,5 +1,7 @@
 // Switches two-factor login on and off. The callers have checked the password.
+
 import { randomUUID } from 'node:crypto'
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
@@ -11,7 +13,7 @@ import { matchStep, newSeed, otpauthUrl } from './totp.ts'
 import { lockTwoFactor, putSeed, readTime, updateTwoFactor } from './two-factor-queries.ts'
 
 type Keys = { readonly db: Db; readonly masterKeys: MasterKeys }
-type Given = { readonly userId: string; readonly code: string }
+type Given = { readonly userId: string; readonly code: string; readonly audit: Audit }
 
 /** The seed takes effect with `enableTwoFactor`. @throws MatteError CONFLICT: two-factor login is on */
 export async function setUpTwoFactor({ db, masterKeys }: Keys, userId: string) {
@@ -22,7 +24,7 @@ export async function setUpTwoFactor({ db, masterKeys }: Keys, userId: string) {
 }
 
 /** Returns ten recovery codes. @throws MatteError CONFLICT: already on, or not set up; INVALID_PARAMS */
-export function enableTwoFactor({ db, masterKeys }: Keys, { userId, code }: Given): Promise<readonly string[]> {
+export function enableTwoFactor({ db, masterKeys }: Keys, { userId, code, audit }: Given): Promise<readonly string[]> {
   return db.transaction().execute(async (tx) => {
     const row = await lockTwoFactor(tx, userId)
     if (row === undefined) throw new MatteError('CONFLICT', 'Set up two-factor login first.')
@@ -35,6 +37,7 @@ export function enableTwoFactor({ db, masterKeys }: Keys, { userId, code }: Give
     const codes = await replaceRecoveryCodes(tx, userId)
     const message = 'Two-factor login was switched on.'
     await publishPersonalEvent(tx, userId, { event: 'security.mfa_enabled', key: randomUUID(), fields: { message } })
+    await audit(tx)
     return codes
   })
 }
@@ -60,7 +63,10 @@ export const renewRecoveryCodes = (keys: Keys, given: Given): Promise<readonly s
 async function withCode<T>({ db, masterKeys }: Keys, given: Given, act: (tx: Db) => Promise<T>): Promise<T> {
   const done = await db.transaction().execute(async (tx) => {
     const outcome = await takeCode(tx, masterKeys, given)
-    return outcome.state === 'taken' ? { value: await act(tx) } : { refused: codeRefused(outcome) }
+    if (outcome.state !== 'taken') return { refused: codeRefused(outcome) }
+    const value = await act(tx)
+    await given.audit(tx)
+    return { value }
   })
   if ('refused' in done) throw done.refused
   return done.value

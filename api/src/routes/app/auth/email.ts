@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { confirmEmail, requestEmailChange } from '@matte/people/identity/account/change-email'
+import { auditOf, commitChange } from '../../../http/audit.ts'
 import {
   confirmedEmailSchema,
   emailChangeRequest,
@@ -40,11 +41,13 @@ export const emailRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps
     const { userId } = request.member
     const { newEmail, password, code } = request.body
     await confirmOwnPassword(deps, request, password)
-    await requestEmailChange({ db, masterKeys }, { userId, newEmail, code: code ?? undefined, linkOf })
+    const audit = auditOf(request)
+    await requestEmailChange({ db, masterKeys }, { userId, newEmail, code: code ?? undefined, linkOf, audit })
     return { status: 'confirmation_sent' as const }
   })
 
-  app.post('/api/v1/app/auth/email/confirm', { schema: confirm, config }, async ({ member, body }) => ({
-    email: await confirmEmail(db, member.userId, body.token),
-  }))
+  app.post('/api/v1/app/auth/email/confirm', { schema: confirm, config }, async (request) => {
+    const { userId } = request.member
+    return { email: await commitChange(db, request, (tx) => confirmEmail(tx, userId, request.body.token)) }
+  })
 }

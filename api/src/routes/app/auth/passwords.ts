@@ -5,6 +5,7 @@ import { invalidParam } from '@matte/core/invalid-params'
 import { requestPasswordReset } from '@matte/people/identity/account/account-requests'
 import { changePassword, resetPassword } from '@matte/people/identity/account/change-password'
 import { confirmPassword } from '@matte/people/identity/password/confirm-password'
+import { auditOf } from '../../../http/audit.ts'
 import {
   changePasswordRequest,
   emailRequest,
@@ -58,7 +59,10 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<PasswordDeps> = async (ap
   app.post('/api/v1/app/auth/password/reset', { schema: reset, config: open }, async (request) => {
     requireOn(deps.resets)
     request.releaseSlot()
-    const userId = await resetPassword(deps, { ...request.body, from: passwordClientOf(request) })
+    const userId = await resetPassword(deps, {
+      ...{ ...request.body, from: passwordClientOf(request) },
+      auditFor: (of) => auditOf(request, { userId: of }),
+    })
     if (userId === undefined) throw linkRefused()
     deps.nudge.delivery(userId)
     return { status: 'password_changed' as const }
@@ -75,7 +79,8 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<PasswordDeps> = async (ap
     const path = '/body/currentPassword'
     const given = { userId, sessionId, password: currentPassword, from, path }
     const { hash: currentHash } = await confirmPassword(deps, given)
-    if (!(await changePassword(deps, { userId, sessionId, currentHash, newPassword, endOtherSessions, from }))) {
+    const audit = auditOf(request)
+    if (!(await changePassword(deps, { userId, sessionId, currentHash, newPassword, endOtherSessions, from, audit }))) {
       throw new MatteError('CONFLICT', 'Your password was changed by another request.')
     }
     deps.nudge.delivery(userId)

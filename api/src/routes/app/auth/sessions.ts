@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { MatteError } from '@matte/core/error'
 import { findFamily, type Member } from '@matte/people/identity/session/find-member'
 import { countSessions, endSession, endSessions, listSessions } from '@matte/people/identity/session/session-queries'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { auditOf, commitChange } from '../../../http/audit.ts'
 import { readListQuery, readPage } from '../../../paging.ts'
 import { logoutRequest, sessionSchema, signedOutSchema, toSessionView } from '../../../schemas/app/auth.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
@@ -66,17 +68,22 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       // Another tab may have signed another person in since; that cookie stays.
       if (fromCookie !== undefined && (family === undefined || family.userId === caller?.userId)) cookie.clear(reply)
       if (caller === undefined) throw noToken()
-      request.member = caller
       const { userId, sessionId } = caller
+      const audit = auditOf(request, { userId })
       const sessions = new Set([sessionId, family?.userId === userId ? family.sessionId : sessionId])
-      const done = await Promise.all([...sessions].map((id) => endSession(db, userId, id)))
-      return { status: 'signed_out' as const, endedSessions: done.filter(Boolean).length }
+      const endedSessions = await inTransaction(db, async (tx) => {
+        let ended = 0
+        for (const id of [...sessions].sort()) ended += (await endSession(tx, userId, id)) ? 1 : 0
+        await audit(tx)
+        return ended
+      })
+      return { status: 'signed_out' as const, endedSessions }
     },
   )
 
-  app.post('/api/v1/app/auth/logout-all', { schema: logoutAll, config }, async ({ member }) => ({
+  app.post('/api/v1/app/auth/logout-all', { schema: logoutAll, config }, async (request) => ({
     status: 'signed_out' as const,
-    endedSessions: await endSessions(db, member.userId),
+    endedSessions: await commitChange(db, request, (tx) => endSessions(tx, request.member.userId)),
   }))
 
   app.get('/api/v1/app/auth/sessions', { schema: list, config }, async ({ member, query }) => {
@@ -89,9 +96,11 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
     })
   })
 
-  app.delete('/api/v1/app/auth/sessions/:sessionId', { schema: remove, config }, async ({ member, params }) => {
-    const id = normalizeId(params.sessionId, sessionNotFound)
-    if (!(await endSession(db, member.userId, id))) throw sessionNotFound()
+  app.delete('/api/v1/app/auth/sessions/:sessionId', { schema: remove, config }, async (request) => {
+    const id = normalizeId(request.params.sessionId, sessionNotFound)
+    await commitChange(db, request, async (tx) => {
+      if (!(await endSession(tx, request.member.userId, id))) throw sessionNotFound()
+    })
     return { id, deleted: true as const }
   })
 }

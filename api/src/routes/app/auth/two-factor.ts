@@ -9,6 +9,7 @@ import {
 } from '@matte/people/identity/two-factor/manage-two-factor'
 import type { FastifyRequest } from 'fastify'
 import { encodeQR } from 'qr'
+import { auditOf, commitChange } from '../../../http/audit.ts'
 import { signedInSchema } from '../../../schemas/app/auth.ts'
 import {
   passwordAndCodeRequest,
@@ -84,7 +85,7 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
 
   app.post('/api/v1/app/auth/2fa/setup', { schema: setup, config }, async (request) => {
     await confirmOwnPassword(deps, request, request.body.password)
-    const made = await setUpTwoFactor(keys, request.member.userId)
+    const made = await commitChange(db, request, (tx) => setUpTwoFactor({ db: tx, masterKeys }, request.member.userId))
     return { ...made, qrCodeSvg: encodeQR(made.otpauthUrl, 'svg') }
   })
 
@@ -92,7 +93,7 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
     const { userId } = request.member
     const { password, code } = request.body
     await confirmOwnPassword(deps, request, password)
-    const recoveryCodes = [...(await enableTwoFactor(keys, { userId, code }))]
+    const recoveryCodes = [...(await enableTwoFactor(keys, { userId, code, audit: auditOf(request) }))]
     nudge.delivery(userId)
     return { recoveryCodes }
   })
@@ -101,7 +102,7 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
     const { userId } = request.member
     const { password, code } = request.body
     await confirmOwnPassword(deps, request, password)
-    await disableTwoFactor(keys, { userId, code })
+    await disableTwoFactor(keys, { userId, code, audit: auditOf(request) })
     nudge.delivery(userId)
     return { mfaEnabled: false }
   })
@@ -110,7 +111,7 @@ export const twoFactorRoutes: FastifyPluginAsyncTypebox<TwoFactorDeps> = async (
     const { userId } = request.member
     const { password, code } = request.body
     await confirmOwnPassword(deps, request, password)
-    return { recoveryCodes: [...(await renewRecoveryCodes(keys, { userId, code }))] }
+    return { recoveryCodes: [...(await renewRecoveryCodes(keys, { userId, code, audit: auditOf(request) }))] }
   })
 
   app.post('/api/v1/app/auth/2fa/verify', { schema: verify, config: { access: 'open' } }, async (request, reply) => {

@@ -2,6 +2,7 @@ import { requestPasswordReset } from '@matte/people/identity/account/account-req
 import { resetPassword } from '@matte/people/identity/account/change-password'
 import { findMailToken } from '@matte/people/identity/account/mail-token'
 import type { FastifyPluginAsync } from 'fastify'
+import { auditOf } from '../../../http/audit.ts'
 import { type Problem, renderForm } from '../../../pages/form.ts'
 import { addFormPage } from '../../../pages/form-page.ts'
 import { type Html, html } from '../../../pages/html.ts'
@@ -42,7 +43,10 @@ export const passwordPages: FastifyPluginAsync<PageDeps> = async (app, deps) => 
     submit: async (texts, body, request) => {
       requireOn(deps.resets)
       request.releaseSlot()
-      const userId = await resetPassword(deps, { ...body, from: passwordClientOf(request) })
+      const userId = await resetPassword(deps, {
+        ...{ ...body, from: passwordClientOf(request) },
+        auditFor: (of) => auditOf(request, { userId: of, action: 'resetPassword' }),
+      })
       if (userId === undefined) return deadLinkPage(texts)
       deps.nudge.delivery(userId)
       return changedPage(texts)

@@ -1,14 +1,13 @@
 // Pages with sign-in: a new address, an invitation, and an access token.
 
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { confirmEmail, isChangeOpen } from '@matte/people/identity/account/change-email'
-import { findPersonalWorkspace } from '@matte/people/identity/account/own-workspaces'
 import { issueTokens } from '@matte/people/identity/session/access-token'
 import { acceptInvite } from '@matte/people/team/accept-invite'
-import { recordChange } from '@matte/people/team/audit-log'
 import { isInviteOpen } from '@matte/people/team/invite-queries'
 import { findTeam } from '@matte/people/team/team-queries'
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { clientAddress } from '../../../limit/client-network.ts'
+import type { FastifyPluginAsync } from 'fastify'
+import { auditOf, originOf } from '../../../http/audit.ts'
 import { html } from '../../../pages/html.ts'
 import { link, type Page, paragraph } from '../../../pages/page.ts'
 import type { PageTexts } from '../../../pages/texts/english-pages.ts'
@@ -28,8 +27,12 @@ export const signedPages: FastifyPluginAsync<PageDeps> = async (app, deps) => {
     }),
     dead: async (texts, token) => ((await isChangeOpen(db, token)) ? undefined : deadPage(texts, texts.deadChange)),
     act: async (texts, { session: { userId }, request, token }) => {
-      const email = await confirmEmail(db, userId, token)
-      await note(request, { userId, action: 'confirmEmail' })
+      const audit = auditOf(request, { userId, action: 'confirmEmail' })
+      const email = await inTransaction(db, async (tx) => {
+        const confirmed = await confirmEmail(tx, userId, token)
+        await audit(tx)
+        return confirmed
+      })
       return { title: texts.emailChanged, content: paragraph(texts.emailChangedIntro(email)) }
     },
   })
@@ -48,9 +51,13 @@ ${link('/api/v1/app/pages/register', texts.register)}`,
     }),
     dead: async (texts, token) => ((await isInviteOpen(db, token)) ? undefined : deadPage(texts, texts.deadInvitation)),
     act: async (texts, { session: { userId }, request, token }) => {
-      const doer = { userId, ipAddress: clientAddress(request.ip), requestId: request.id }
-      const { id } = await acceptInvite(db, { doer, token })
-      await note(request, { userId, action: 'acceptTeamInvite', target: id })
+      const audit = auditOf(request, { userId, action: 'acceptTeamInvite' })
+      const doer = { userId, origin: originOf(request, { userId }) }
+      const { id } = await inTransaction(db, async (tx) => {
+        const joined = await acceptInvite(tx, { doer, token })
+        await audit(tx, joined.id)
+        return joined
+      })
       const team = await findTeam(db, id, userId)
       return { title: texts.joined(team?.name ?? ''), content: paragraph(texts.closePage) }
     },
@@ -66,20 +73,7 @@ ${link('/api/v1/app/pages/register', texts.register)}`,
       return tokenPage(texts, accessToken, Math.round(expiresIn / 60))
     },
   })
-
-  /** Records the change like the operation of the API. The change is committed, so an error is only logged. */
-  async function note(request: FastifyRequest, { userId, action, target = null }: Change): Promise<void> {
-    try {
-      const workspaceId = (await findPersonalWorkspace(db, userId))?.id ?? null
-      const ipAddress = clientAddress(request.ip)
-      await recordChange(db, { workspaceId, userId, action, target, ipAddress, requestId: request.id })
-    } catch (error) {
-      request.log.error({ err: error, action }, 'change not audited')
-    }
-  }
 }
-
-type Change = { readonly userId: string; readonly action: string; readonly target?: string | null }
 
 const deadPage = ({ deadLink }: PageTexts, why: string): Page => ({
   title: deadLink,

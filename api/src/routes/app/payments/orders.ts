@@ -6,6 +6,7 @@ import { cancelOrder, createOrder, ensureCheckout, type Wanted } from '@matte/pe
 import { disputeSandbox, paySandbox } from '@matte/people/payment/sandbox'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { auditOf } from '../../../http/audit.ts'
 import {
   orderRequest,
   orderSchema,
@@ -97,6 +98,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
         wanted: readWanted(request.body),
         returnUrl,
         once: request.once,
+        audit: auditOf(request),
       })
       reply.code(201)
       return toOrderView(order)
@@ -114,7 +116,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   app.post(
     '/api/v1/app/payments/orders/:orderId/cancel',
     { schema: cancelSchema, config: { access, exists } },
-    async (request) => toOrderView(await cancelOrder(payments, await find(request))),
+    async (request) => toOrderView(await cancelOrder(payments, await find(request), auditOf(request))),
   )
 
   /** Runs before the body is validated. */
@@ -126,7 +128,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (a
   const payOptions = { schema: sandboxSchema, config: { access }, onRequest: inSandbox }
   app.post('/api/v1/app/payments/sandbox/checkout/:orderId', payOptions, async (request) => {
     const { id } = await find(request)
-    await paySandbox(payments, { orderId: id, ...request.body })
+    await paySandbox(payments, { orderId: id, ...request.body, audit: auditOf(request) })
     nudge.delivery(id)
     return toOrderView(await find(request))
   })

@@ -3,6 +3,7 @@ import { MatteError } from '@matte/core/error'
 import { createRefund } from '@matte/people/payment/refunds'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { auditOf } from '../../../http/audit.ts'
 import { refundRequest, refundSchema, toRefundView } from '../../../schemas/app/payment.ts'
 import { pageOf, pageQuery } from '../../../schemas/page.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
@@ -57,6 +58,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = async (
         reason,
         userId: request.member.userId,
         once: request.once,
+        audit: auditOf(request),
       })
       nudge.delivery(refund.id)
       reply.code(201)

@@ -3,6 +3,7 @@ import { findWorkspace } from '@matte/core/workspace/workspace-queries'
 import { findSubscription } from '@matte/people/payment/subscription-queries'
 import { cancelSubscription, changeSubscription, resumeSubscription } from '@matte/people/payment/subscriptions'
 import type { FastifyRequest } from 'fastify'
+import { auditOf } from '../../../http/audit.ts'
 import { changeRequest, subscriptionSchema, toSubscriptionView } from '../../../schemas/app/payment.ts'
 import { memberResponses, refer, success } from '../../../schemas/schema.ts'
 import type { PaymentRouteDeps } from './payment-requests.ts'
@@ -59,20 +60,23 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox<PaymentRouteDeps> = a
     { schema: changeSchema, config: changeConfig },
     async (request) => {
       const { workspaceId } = request.caller
-      await changeSubscription(payments, { ...request.body, workspaceId, once: request.once })
+      await changeSubscription(payments, {
+        ...{ ...request.body, workspaceId, once: request.once },
+        audit: auditOf(request),
+      })
       nudge.delivery(workspaceId)
       return view(request)
     },
   )
 
   app.post('/api/v1/app/payments/subscription/cancel', { schema: cancelSchema, config: changing }, async (request) => {
-    await cancelSubscription(payments, request.caller.workspaceId)
+    await cancelSubscription(payments, request.caller.workspaceId, auditOf(request))
     nudge.delivery(request.caller.workspaceId)
     return view(request)
   })
 
   app.post('/api/v1/app/payments/subscription/resume', { schema: resumeSchema, config: changing }, async (request) => {
-    await resumeSubscription(payments, request.caller.workspaceId)
+    await resumeSubscription(payments, request.caller.workspaceId, auditOf(request))
     nudge.delivery(request.caller.workspaceId)
     return view(request)
   })

@@ -4,6 +4,7 @@ import { listMemberUse, readMonth } from '@matte/core/credit/member-use'
 import type { Db } from '@matte/core/db/database'
 import { readBilling, updateBilling } from '@matte/people/team/billing'
 import { setMemberLimits } from '@matte/people/team/update-team'
+import { commitChange } from '../../../http/audit.ts'
 import {
   billingPatch,
   limitsRequest,
@@ -54,7 +55,7 @@ export const teamCreditRoutes: FastifyPluginAsyncTypebox<CreditDeps> = async (ap
   const putOptions = { schema: putSchema, config: creditsConfig, onRequest: requireTeam(db) }
   app.put('/api/v1/app/teams/:teamId/credits/limits', putOptions, async (request) => {
     const limits = request.body.limits.map(({ userId, ...limit }) => ({ ...limit, userId: userId.toLowerCase() }))
-    await setMemberLimits(db, actorOf(request), limits)
+    await commitChange(db, request, (tx) => setMemberLimits(tx, actorOf(request), limits))
     return read(request.caller.workspaceId)
   })
 }
@@ -96,12 +97,13 @@ export const billingRoutes: FastifyPluginAsyncTypebox<BillingDeps> = async (app,
     { schema: patchSchema, config: billingConfig, onRequest: requireTeam(db) },
     async (request) => {
       const { name, addressLines, taxId, email } = request.body
-      await updateBilling(db, actorOf(request), {
+      const changes = {
         ...(name != null && { name: textOf(name) }),
         ...(addressLines != null && { addressLines: addressLines.flatMap((line) => textOf(line) ?? []) }),
         ...(taxId != null && { taxId: textOf(taxId) }),
         ...(email != null && { email: textOf(email) }),
-      })
+      }
+      await commitChange(db, request, (tx) => updateBilling(tx, actorOf(request), changes))
       return read(request.caller.workspaceId)
     },
   )

@@ -10,6 +10,7 @@ import { findTeam } from '@matte/people/team/team-queries'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Config } from '../../../config.ts'
+import { commitChange } from '../../../http/audit.ts'
 import { toWholeList } from '../../../paging.ts'
 import {
   acceptRequest,
@@ -92,7 +93,8 @@ export const inviteRoutes: FastifyPluginAsyncTypebox<InviteDeps> = async (app, d
   }
   app.post('/api/v1/app/teams/:teamId/invites', createOptions, async (request, reply) => {
     const { body, once } = request
-    const invite = await createInvite(db, masterKeys, { inviter: actorOf(request), ...body, appUrl, once })
+    const wanted = { inviter: actorOf(request), ...body, appUrl, once }
+    const invite = await commitChange(db, request, (tx) => createInvite(tx, masterKeys, wanted))
     nudge.delivery(invite.id)
     reply.code(201)
     return toInviteView(invite)
@@ -108,7 +110,7 @@ export const inviteRoutes: FastifyPluginAsyncTypebox<InviteDeps> = async (app, d
     { schema: deleteSchema, config: manage, onRequest: team },
     async (request) => {
       const id = normalizeId(request.params.inviteId, inviteNotFound)
-      await revokeInvite(db, actorOf(request), id)
+      await commitChange(db, request, (tx) => revokeInvite(tx, actorOf(request), id))
       return { id, deleted: true as const }
     },
   )
@@ -124,7 +126,8 @@ const acceptRoute: FastifyPluginAsyncTypebox<Pick<InviteDeps, 'db'>> = async (ap
   }
   const config = { access: 'self', idempotent: joined } satisfies FastifyContextConfig
   app.post('/api/v1/app/teams/invites/accept', { schema: acceptSchema, config }, async (request) => {
-    const { id } = await acceptInvite(db, { doer: doerOf(request), token: request.body.token, once: request.once })
+    const wanted = { doer: doerOf(request), token: request.body.token, once: request.once }
+    const { id } = await commitChange(db, request, (tx) => acceptInvite(tx, wanted))
     return joined(request as FastifyRequest, id)
   })
 }

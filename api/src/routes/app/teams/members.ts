@@ -6,6 +6,7 @@ import { changeRole, removeMember, transferOwnership } from '@matte/people/team/
 import { teamNotFound } from '@matte/people/team/lock-team'
 import { findTeam, listMembers, memberNotFound } from '@matte/people/team/team-queries'
 import { Type } from 'typebox'
+import { commitChange } from '../../../http/audit.ts'
 import { toWholeList } from '../../../paging.ts'
 import {
   removalQuery,
@@ -88,14 +89,16 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, {
     const { params, body } = request
     const { role, adoptKeys } = body
     const userId = normalizeId(params.userId, memberNotFound)
-    return toMemberView(await changeRole(db, masterKeys, { actor: actorOf(request), userId, role, adoptKeys }))
+    const change = { actor: actorOf(request), userId, role, adoptKeys }
+    return toMemberView(await commitChange(db, request, (tx) => changeRole(tx, masterKeys, change)))
   })
 
   const deleteOptions = { schema: deleteSchema, config: everybody, onRequest: requireMember(db) }
   app.delete('/api/v1/app/teams/:teamId/members/:userId', deleteOptions, async (request) => {
     const { params, query } = request
     const id = normalizeId(params.userId, memberNotFound)
-    await removeMember(db, masterKeys, { actor: actorOf(request), userId: id, adoptKeys: query.adoptKeys === 'true' })
+    const removal = { actor: actorOf(request), userId: id, adoptKeys: query.adoptKeys === 'true' }
+    await commitChange(db, request, (tx) => removeMember(tx, masterKeys, removal))
     return { id, deleted: true as const }
   })
 
@@ -103,7 +106,7 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberDeps> = async (app, {
   const transferOptions = { schema: transferSchema, config: transferConfig, onRequest: requireTeam(db) }
   app.post('/api/v1/app/teams/:teamId/transfer', transferOptions, async (request) => {
     const actor = actorOf(request)
-    await transferOwnership(db, actor, request.body.userId.toLowerCase())
+    await commitChange(db, request, (tx) => transferOwnership(tx, actor, request.body.userId.toLowerCase()))
     const team = await findTeam(db, actor.teamId, actor.userId)
     if (team === undefined) throw teamNotFound()
     return toTeamView(team)

@@ -4,7 +4,7 @@ import { findRole, isTeam, type TeamMember, teamNotFound } from '@matte/people/t
 import { memberNotFound } from '@matte/people/team/team-queries'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { clientAddress } from '../../../limit/client-network.ts'
+import { originOf } from '../../../http/audit.ts'
 import { normalizeId } from '../../../uuid.ts'
 
 export const tags = ['Teams']
@@ -16,10 +16,9 @@ export const actorOf = ({ member }: Pick<FastifyRequest, 'member'>): TeamMember 
   userId: member.userId,
 })
 
-export const doerOf = ({ member, ip, id }: Pick<FastifyRequest, 'member' | 'ip' | 'id'>): Doer => ({
-  userId: member.userId,
-  ipAddress: clientAddress(ip),
-  requestId: id,
+export const doerOf = (request: Parameters<typeof originOf>[0]): Doer => ({
+  userId: request.member.userId,
+  origin: originOf(request),
 })
 
 /** A personal workspace is not a team. */

@@ -3,32 +3,23 @@
 
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
-import type { Db } from '@matte/core/db/database'
 import { roles } from '@matte/core/workspace/role'
 import type { ConfirmationDeps } from '@matte/people/identity/password/confirm-password'
-import { countChanges, listChanges } from '@matte/people/team/audit-log'
 import { createTeam } from '@matte/people/team/create-team'
 import { deleteTeam } from '@matte/people/team/delete-team'
 import { type TeamMember, teamNotFound } from '@matte/people/team/lock-team'
 import { findTeam, listTeams } from '@matte/people/team/team-queries'
 import { renameTeam, setKeyPolicy } from '@matte/people/team/update-team'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import type { Config } from '../../../config.ts'
-import { readListQuery, readPage, toWholeList } from '../../../paging.ts'
-import {
-  auditEntrySchema,
-  keyPolicyRequest,
-  teamDeletion,
-  teamRequest,
-  teamSchema,
-  toAuditEntryView,
-  toTeamView,
-} from '../../../schemas/app/team.ts'
-import { pageOf, pageQuery, spanQuery } from '../../../schemas/page.ts'
+import { commitChange } from '../../../http/audit.ts'
+import { toWholeList } from '../../../paging.ts'
+import { keyPolicyRequest, teamDeletion, teamRequest, teamSchema, toTeamView } from '../../../schemas/app/team.ts'
+import { pageOf } from '../../../schemas/page.ts'
 import { memberResponses, refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { deletedSchema } from '../../../schemas/webhook.ts'
 import { confirmOwnPassword } from '../auth/auth-requests.ts'
+import { auditLogRoutes } from './audit-log.ts'
 import { billingRoutes, teamCreditRoutes } from './credits-and-billing.ts'
 import { inviteRoutes } from './invites.ts'
 import { memberRoutes } from './members.ts'
@@ -97,7 +88,8 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
   const createConfig = { access: 'self', idempotent: replay } satisfies FastifyContextConfig
   app.post('/api/v1/app/teams', { schema: createSchema, config: createConfig }, async (request, reply) => {
     const doer = doerOf(request)
-    const { id } = await createTeam(db, { doer, name: request.body.name.trim(), once: request.once })
+    const wanted = { doer, name: request.body.name.trim(), once: request.once }
+    const { id } = await commitChange(db, request, (tx) => createTeam(tx, wanted))
     reply.code(201)
     return read({ teamId: id, userId: doer.userId })
   })
@@ -116,7 +108,7 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
     '/api/v1/app/teams/:teamId',
     { schema: patchSchema, config: patchConfig, onRequest: requireTeam(db) },
     async (request) => {
-      await renameTeam(db, actorOf(request), request.body.name.trim())
+      await commitChange(db, request, (tx) => renameTeam(tx, actorOf(request), request.body.name.trim()))
       return read(actorOf(request))
     },
   )
@@ -126,7 +118,8 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
     '/api/v1/app/teams/:teamId/key-policy',
     { schema: keyPolicySchema, config: policyConfig, onRequest: requireTeam(db) },
     async (request) => {
-      await setKeyPolicy(db, actorOf(request), request.body.maxKeyDays)
+      const { maxKeyDays } = request.body
+      await commitChange(db, request, (tx) => setKeyPolicy(tx, actorOf(request), maxKeyDays))
       return read(actorOf(request))
     },
   )
@@ -138,33 +131,6 @@ export const teamRoutes: FastifyPluginAsyncTypebox<TeamDeps> = async (app, deps)
   await teamCreditRoutes(app, deps)
   await billingRoutes(app, deps)
   await auditLogRoutes(app, deps)
-}
-
-type AuditDeps = { readonly db: Db }
-
-const auditLogSchema = {
-  operationId: 'listTeamChanges',
-  summary: 'List what members changed in a team, newest first; kept for a year by default',
-  tags,
-  params: teamParams,
-  querystring: Type.Object({
-    ...pageQuery,
-    ...spanQuery,
-  }),
-  response: memberResponses(200, success('One page.', pageOf(refer(auditEntrySchema))), []),
-}
-
-export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditDeps> = async (app, { db }) => {
-  const config = { access: { roles: ['owner', 'admin'] } } as const
-  app.get('/api/v1/app/teams/:teamId/audit-log', { schema: auditLogSchema, config }, async ({ caller, query }) => {
-    const { from, before, ...page } = readListQuery(query)
-    const filter = { workspaceId: caller.workspaceId, from, before }
-    return readPage(page, {
-      read: (range) => Promise.all([listChanges(db, filter, range), range.total ?? countChanges(db, filter)]),
-      micros: (row) => row.atMicros,
-      view: toAuditEntryView,
-    })
-  })
 }
 
 const deleteSchema = {
@@ -189,7 +155,7 @@ export const teamDeletionRoutes: FastifyPluginAsyncTypebox<ConfirmationDeps> = a
       const owner = actorOf(request)
       const { password, confirmCreditLoss } = request.body
       await confirmOwnPassword(deps, request, password)
-      await deleteTeam(deps.db, { owner, confirmCreditLoss })
+      await commitChange(deps.db, request, (tx) => deleteTeam(tx, { owner, confirmCreditLoss }))
       return { id: owner.teamId, deleted: true as const }
     },
   )

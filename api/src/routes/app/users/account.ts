@@ -8,6 +8,7 @@ import { eraseAccount } from '@matte/people/identity/account/erase-account'
 import { exportAccount } from '@matte/people/identity/account/export-account'
 import type { FindSubscription } from '@matte/people/identity/account/own-workspaces'
 import type { PasswordHasher } from '@matte/people/identity/password/password-hasher'
+import { auditOf } from '../../../http/audit.ts'
 import { rateLimitExceeded } from '../../../limit/limit-requests.ts'
 import type { RateLimiter } from '../../../limit/rate-limiter.ts'
 import { accountExportSchema, eraseRequest } from '../../../schemas/app/user.ts'
@@ -72,7 +73,10 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountDeps> = async (app,
       const { userId } = request.member
       const { password, code } = request.body
       await confirmOwnPassword(deps, request, password)
-      await eraseAccount({ db, masterKeys, findSubscription }, { userId, code: code ?? undefined })
+      await eraseAccount(
+        { db, masterKeys, findSubscription },
+        { userId, code: code ?? undefined, audit: auditOf(request) },
+      )
       return { id: userId, deleted: true as const }
     },
   )

@@ -13,6 +13,7 @@ import { switchWorkspace } from '@matte/people/identity/session/refresh-session'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { SessionCookie } from '../../../auth/session-cookie.ts'
+import { commitChange } from '../../../http/audit.ts'
 import { readListQuery, readPage, toWholeList } from '../../../paging.ts'
 import { switchRequest, tokensSchema } from '../../../schemas/app/auth.ts'
 import {
@@ -101,9 +102,11 @@ export const userRoutes: FastifyPluginAsyncTypebox<UserDeps> = async (app, deps)
 
   app.get('/api/v1/app/users/profile', { schema: getProfile, config }, ({ member }) => readProfile(db, member.userId))
 
-  app.patch('/api/v1/app/users/profile', { schema: patchProfile, config }, async ({ member, body }) => {
-    await updateProfile(db, member.userId, readProfileChanges(body))
-    return readProfile(db, member.userId)
+  app.patch('/api/v1/app/users/profile', { schema: patchProfile, config }, async (request) => {
+    const { userId } = request.member
+    const changes = readProfileChanges(request.body)
+    await commitChange(db, request, (tx) => updateProfile(tx, userId, changes))
+    return readProfile(db, userId)
   })
 
   app.get('/api/v1/app/users/login-history', { schema: getHistory, config }, async ({ member, query }) =>
@@ -142,8 +145,11 @@ const workspaceRoutes: FastifyPluginAsyncTypebox<UserDeps> = async (app, deps) =
       deps.cookie.check(request as FastifyRequest, mode)
       const { sessionId, userId } = request.member
       const workspaceId = normalizeId(request.params.workspaceId, workspaceNotFound)
-      const session = await switchWorkspace(db, deps.masterKeys, { sessionId, userId, workspaceId })
-      if (session === undefined) throw workspaceNotFound()
+      const session = await commitChange(db, request, async (tx) => {
+        const switched = await switchWorkspace(tx, deps.masterKeys, { sessionId, userId, workspaceId })
+        if (switched === undefined) throw workspaceNotFound()
+        return switched
+      })
       return deps.cookie.deliver(reply, mode, await issueTokens(deps.issuer, session))
     },
   )

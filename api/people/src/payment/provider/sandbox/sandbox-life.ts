@@ -1,5 +1,6 @@
 // Simulated payments and subscription periods of the sandbox. Each step and its events are one transaction.
 // Refunds succeed at once; if the order was paid with `failsRefunds`, they fail an hour later.
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
 import { addMonths } from '../arithmetic.ts'
 import type { NewRefund, PricedPlan, RefundFacts } from '../provider.ts'
@@ -34,6 +35,7 @@ export function payCheckout(db: Db, orderId: string, step: Step): Promise<readon
   return db.transaction().execute(async (tx) => {
     const checkout = await lockState(tx, 'checkout', checkoutId(orderId))
     if (checkout?.status !== 'open') return undefined
+    await step.audit?.(tx)
     if (outcome === 'fail') {
       const about = { kind: 'order', id: orderId } as const
       return sendEvents(tx, [{ type: 'charge.failed', about, failure: declined }], { outcome, now })
@@ -65,6 +67,7 @@ type Step = {
   readonly declines: boolean
   readonly failsRefunds?: boolean | undefined
   readonly now: Date
+  readonly audit?: Audit | undefined
 }
 
 async function subscribe(tx: Db, { subscription: priced, orderId }: CheckoutState, { outcome, declines, now }: Step) {
