@@ -1,5 +1,5 @@
-// Links to results served by the gateway: `<object key>?for=…&expires=…&key=…&signature=…`. The holder is the API key or
-// member that got the link; the link ends with its access.
+// Links to results served by the gateway: `<object key>?for=…&expires=…&key=…&signature=…`. The holder is the API key
+// or member that got the link; the link ends with its access.
 import type { MasterKeys } from '../runtime/seal.ts'
 import { type LinkQuery, linkPath, linkSigner } from './link-signature.ts'
 
