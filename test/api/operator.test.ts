@@ -193,7 +193,7 @@ describe('the installation', () => {
     })
     expect(items[0]).toMatchObject({ what: 'objectRetention', lateAfterSeconds: 21_600, runbook: 'MatteRetentionLate' })
     expect(items.find(({ what }) => what === 'tasks')).toMatchObject({ waiting: 3, isLate: false })
-    expect(items).toHaveLength(11)
+    expect(items).toHaveLength(12)
   })
 
   it('has an overview', async () => {

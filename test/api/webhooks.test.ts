@@ -61,7 +61,7 @@ describe('POST /webhooks', () => {
     const caller = await world.caller()
     expect((await create(caller, { targetUrl })).data.eventTypes).toEqual([])
     expect((await create(caller, { targetUrl, eventTypes: null })).data.eventTypes).toEqual([])
-    expect((await create(caller, { targetUrl, eventTypes: webhookEvents })).data.eventTypes).toHaveLength(20)
+    expect((await create(caller, { targetUrl, eventTypes: webhookEvents })).data.eventTypes).toHaveLength(22)
   })
 
   it('subscribes to a pattern, and shows it without the events that it covers', async () => {

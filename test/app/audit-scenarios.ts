@@ -261,6 +261,8 @@ function accountScenarios(world: World): Record<string, Given> {
       const someone = await person()
       return ofMember(someone, `${auth}/sessions/${someone.sessionId}`)
     },
+    [`POST ${auth}/sessions/current/proof`]: async () =>
+      ofMember(await withPassword(), `${auth}/sessions/current/proof`, { password }),
     [`POST ${auth}/password/change`]: async () =>
       ofMember(await withPassword(), `${auth}/password/change`, { currentPassword: password, newPassword }),
     [`POST ${auth}/password/reset`]: async () => {

@@ -39,7 +39,6 @@ const recordedElsewhere: Readonly<Record<string, string>> = {
   'POST /api/v1/app/auth/verify-email': 'login_event',
   'POST /api/v1/app/auth/login': 'login_event',
   'POST /api/v1/app/auth/refresh': 'session',
-  'POST /api/v1/app/auth/sessions/current/proof': 'session, with time and method',
   'POST /api/v1/app/auth/2fa/verify': 'login_event',
   'POST /api/v1/app/pages/verify-email': 'login_event',
   'POST /api/v1/app/pages/login': 'login_event',

@@ -1,5 +1,7 @@
 import { hashAddress } from '@matte/core/address'
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Db } from '@matte/core/db/database'
+import { inTransaction } from '@matte/core/db/in-transaction'
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { MasterKeys } from '@matte/core/runtime/seal'
@@ -20,6 +22,8 @@ type Confirmation = {
   readonly password: string
   readonly from: PasswordClient
   readonly path: string
+  /** Entry of a request whose only change is the proof. */
+  readonly audit?: Audit | undefined
 }
 
 type Confirmed = { readonly hash: string; readonly proof: Proof }
@@ -36,7 +40,7 @@ export const confirmPassword = (deps: ConfirmationDeps, given: Confirmation): Pr
 
 async function confirm(
   { db, masterKeys }: ConfirmationDeps,
-  { userId, sessionId, password, from, path }: Confirmation,
+  { userId, sessionId, password, from, path, audit }: Confirmation,
   verify: Verify,
 ): Promise<Confirmed> {
   const user = await db
@@ -58,7 +62,12 @@ async function confirm(
     throw invalidParams([issue], stored === null ? { message: noPassword } : {})
   }
   await forgetAttempt(db, { account, network })
-  return { hash: stored, proof: await recordProof(db, { sessionId, method: 'password' }) }
+  const proof = await inTransaction(db, async (tx) => {
+    const recorded = await recordProof(tx, { sessionId, method: 'password' })
+    await audit?.(tx, undefined)
+    return recorded
+  })
+  return { hash: stored, proof }
 }
 
 /** Possible after two registrations of one address. */

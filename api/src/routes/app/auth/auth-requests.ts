@@ -1,3 +1,4 @@
+import type { Audit } from '@matte/core/audit/record-change'
 import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
@@ -38,12 +39,17 @@ type Signed = Pick<FastifyRequest, 'member' | 'ip' | 'releaseSlot'>
  * Confirms the password of the signed-in user, which is a proof in their session.
  * @throws MatteError INVALID_PARAMS, RATE_LIMIT_EXCEEDED, AUTH_INVALID_TOKEN
  */
-export async function confirmOwnPassword(deps: ConfirmationDeps, request: Signed, password: string): Promise<Proof> {
+export async function confirmOwnPassword(
+  deps: ConfirmationDeps,
+  request: Signed,
+  password: string,
+  audit?: Audit,
+): Promise<Proof> {
   // Password hashing has its own bounded queue, here and below.
   request.releaseSlot()
   const { userId, sessionId } = request.member
   const from = passwordClientOf(request)
-  const { proof } = await confirmPassword(deps, { userId, sessionId, password, from, path: '/body/password' })
+  const { proof } = await confirmPassword(deps, { userId, sessionId, password, from, path: '/body/password', audit })
   return proof
 }
 

@@ -4,6 +4,7 @@ import type { Proof } from '@matte/people/identity/session/session-proof'
 import { proveByCode } from '@matte/people/identity/two-factor/prove-by-code'
 import type { FastifyRequest } from 'fastify'
 import { proofPath } from '../../../auth/require-proof.ts'
+import { auditOf } from '../../../http/audit.ts'
 import { proofRequest, proofSchema, toProofView } from '../../../schemas/app/auth.ts'
 import { refer, selfResponses, success } from '../../../schemas/schema.ts'
 import { type AuthDeps, tags } from './auth-deps.ts'
@@ -32,7 +33,8 @@ type Given = { readonly password?: string | null | undefined; readonly code?: st
 /** @throws MatteError INVALID_PARAMS, CONFLICT: two-factor login is off; RATE_LIMIT_EXCEEDED, AUTH_INVALID_TOKEN */
 function proofOf(deps: AuthDeps, request: FastifyRequest, { password, code }: Given): Promise<Proof> {
   const { userId, sessionId } = request.member
-  if (password != null && code == null) return confirmOwnPassword(deps, request, password)
-  if (code != null && password == null) return proveByCode(deps, { userId, sessionId, code })
+  const audit = auditOf(request)
+  if (password != null && code == null) return confirmOwnPassword(deps, request, password, audit)
+  if (code != null && password == null) return proveByCode(deps, { userId, sessionId, code, audit })
   throw invalidParam('/body', 'must have either password or code')
 }
