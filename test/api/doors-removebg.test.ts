@@ -7,7 +7,7 @@ import { codeOf, countTasks, countUnusedUploads, formOf, type RemovebgErrors, un
 import { type Caller, type CallerOptions, claim, givenCaller, smallImage, useApi } from './given.ts'
 
 // Without a worker, tasks stay queued.
-const world = useApi({ DOORS_REMOVEBG: 'true', TASKS_MAX_WAIT: '1' })
+const world = useApi({ TASKS_MAX_WAIT: '1' })
 const mb = 1_048_576
 
 type Sent = {
@@ -39,8 +39,8 @@ const balanceOf = async ({ workspaceId }: Pick<Caller, 'workspaceId'>) => {
 }
 
 describe('POST /v1.0/removebg', () => {
-  it('is unknown unless the setting turns it on', async () => {
-    const api = await startApi({ DATABASE_URL: world.databaseUrl })
+  it('is unknown if the setting turns it off', async () => {
+    const api = await startApi({ DATABASE_URL: world.databaseUrl, DOORS_REMOVEBG: 'false' })
     try {
       const caller = await givenCaller(world.db, api)
       const response = await send(caller, { body: await imageForm(), url: api.url })
@@ -50,6 +50,23 @@ describe('POST /v1.0/removebg', () => {
     } finally {
       await api.stop()
     }
+  })
+
+  it('takes the key as a bearer token too, unlike the Developer API', async () => {
+    const { apiKey } = await world.caller()
+    const headers = { 'X-Api-Key': '', authorization: `Bearer ${apiKey}` }
+    const response = await send({ apiKey }, { body: await imageForm(), headers })
+    expect([response.status, await codeOf(response)]).toEqual([503, 'timeout']) // nothing processes it here
+    expect((await fetch(`${world.api.url}/v1.0/account`, { headers })).status).toBe(200)
+    const wrong = { ...headers, authorization: 'Bearer wrong' }
+    expect((await fetch(`${world.api.url}/v1.0/account`, { headers: wrong })).status).toBe(403)
+    expect((await fetch(`${world.api.url}/api/v1/open/developer/tasks`, { headers })).status).toBe(401)
+  })
+
+  it('says that a plan has no API access', async () => {
+    const response = await send(await world.caller({ plan: 'free' }), { body: await imageForm() })
+    expect(response.status).toBe(403)
+    expect(await response.json()).toMatchObject({ errors: [{ title: 'No API access', code: 'auth_failed' }] })
   })
 
   it('answers 403 auth_failed without a valid key, or with one that lacks the scope', async () => {

@@ -28,7 +28,7 @@ export async function authenticateKey(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<KeyCaller> {
-  const header = request.headers['x-api-key']
+  const header = request.headers['x-api-key'] || bearerOf(request)
   if (header === undefined || header === '') {
     throw new MatteError('API_KEY_MISSING', 'Send your API key in the header X-API-Key.')
   }
@@ -43,6 +43,12 @@ export async function authenticateKey(
     )
   }
   return caller
+}
+
+/** The successor of remove.bg's API takes keys this way, so clients of the door may too. */
+function bearerOf({ headers, routeOptions }: FastifyRequest): string | undefined {
+  if (routeOptions.config.door !== true) return undefined
+  return /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
 function findCaller({ callers, guard }: LookUpDeps, request: FastifyRequest, hash: Buffer) {

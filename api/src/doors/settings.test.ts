@@ -13,7 +13,7 @@ const read = (env: Record<string, string>) => {
 
 describe('settings of the doors', () => {
   it('keep both shut by default', () => {
-    expect(read({})).toMatchObject({ doorsRemovebg: false, doorsRembg: false, doorsRembgNetworks: [] })
+    expect(read({})).toMatchObject({ doorsRemovebg: true, doorsRembg: false, doorsRembgNetworks: [] })
   })
 
   it('name networks, workspace and models of the door without keys', () => {

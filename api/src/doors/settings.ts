@@ -5,8 +5,9 @@ import { type RembgModel, rembgModels } from './rembg/models.ts'
 
 export const doorSettings = {
   doorsRemovebg: flag('DOORS_REMOVEBG', {
-    description: 'serves POST /v1.0/removebg and GET /v1.0/account for clients of remove.bg; docs/doors.md',
-    default: false,
+    description:
+      'serves POST /v1.0/removebg and GET /v1.0/account for clients of remove.bg, with API keys of Matte; docs/doors.md',
+    default: true,
   }),
   doorsRembg: flag('DOORS_REMBG', {
     description:

@@ -14,7 +14,7 @@ const shown: Partial<Record<ErrorCode, Shown>> = {
   API_KEY_MISSING: { ...badKey, title: 'API Key missing' },
   API_KEY_INVALID: badKey,
   API_KEY_INSUFFICIENT_SCOPE: badKey,
-  DEVELOPER_API_ACCESS_DENIED: badKey,
+  DEVELOPER_API_ACCESS_DENIED: { ...badKey, title: 'No API access' },
   CREDITS_INSUFFICIENT: { title: 'Insufficient credits', code: 'insufficient_credits', status: 402 },
   RATE_LIMIT_EXCEEDED: tooMany,
   DEVELOPER_API_QUOTA_EXCEEDED: tooMany,
