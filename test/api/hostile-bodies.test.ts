@@ -52,6 +52,22 @@ describe('half-sent bodies without a credential', () => {
   })
 })
 
+describe('a body that is refused by its type', () => {
+  const world = useApi()
+
+  it('is discarded, so the connection serves the next request', async () => {
+    const { apiKey } = await world.caller()
+    const bytes = 1_000_000
+    const headers = { 'X-API-Key': apiKey, 'Content-Type': 'text/xml', 'Content-Length': String(bytes) }
+    const request = openRequest({ url: world.api.url, target: 'POST /api/v1/open/developer/tasks', headers })
+    await until('it is refused', () => request.read().includes('must be application/json'))
+    request.write('x'.repeat(bytes))
+    request.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    await until('the next request is served', () => request.read().includes('HTTP/1.1 200 '))
+    request.destroy()
+  })
+})
+
 describe('a body in chunks of one byte', () => {
   const world = useApi({ DOORS_REMOVEBG: 'true' })
   const json = { 'Content-Type': 'application/json' }

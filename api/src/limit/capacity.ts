@@ -182,7 +182,7 @@ function lingerForBody(admission: Admission, request: FastifyRequest, reply: Fas
   admission.awaitBody(request, 'openBodies', addressOf(request))
   const timer = setTimeout(() => raw.destroy(), lingerMs).unref()
   // Node discards the rest only of a body that no handler has begun to read.
-  reply.raw.once('finish', () => raw.resume())
+  reply.raw.once('finish', () => raw.unpipe().resume())
   raw.once('close', () => {
     clearTimeout(timer)
     admission.leave(request)
