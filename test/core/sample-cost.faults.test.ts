@@ -17,8 +17,8 @@ const tasks = 60_000
 
 /**
  * Six of ten tasks have ended, one is processed and three wait, one of them as a child. Each task has a credit of its
- * workspace's lot, and each ended one a delivery with an attempt. There are as many paid orders, each with a refund and
- * a subscription; one of a thousand needs a query to the provider.
+ * workspace's lot, and each ended one a delivery with an attempt. There are as many paid orders, each with a refund, a
+ * dispute and a subscription; one of a thousand needs a query to the provider.
  */
 const fill = [
   sql`insert into workspace (name, plan) select 'w', 'enterprise' from generate_series(1, ${workspaces}::int)`,
@@ -56,6 +56,11 @@ const fill = [
         from made`,
   sql`insert into refund (workspace_id, order_id, status, amount, currency, credits, reason, completed_at, check_at)
       select workspace_id, id, 'succeeded', 1, 'EUR', 0, 'r', now(), check_at from payment_order`,
+  sql`insert into payment_dispute (workspace_id, order_id, provider, provider_id, status, reason, amount, currency,
+             reading, check_at, closed_at)
+      select workspace_id, id, 'stripe', id, case when check_at is null then 'won' else 'open' end, 'general', 1, 'EUR', 1,
+             check_at, case when check_at is null then now() end
+        from payment_order`,
   sql`insert into subscription (workspace_id, provider, provider_id, plan, billing_interval, status, period_start,
              period_end, reading, check_at)
       select workspace_id, 'stripe', id, 'pro', 'month', 'active', now(), now() + interval '1 month', 1, check_at
