@@ -44,6 +44,7 @@ import { limitConnections } from './limit/connections.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
 import { warnOfUntrustedForwarding } from './limit/forwarded-for.ts'
 import { IncomingBody } from './limit/incoming-body.ts'
+import { serveOneAtATime } from './limit/one-at-a-time.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
 import { bodyLimitBytes, boundBodies } from './limit/request-body.ts'
 import type { AttemptPoll, FetchPoll, TaskPoll } from './long-poll.ts'
@@ -109,6 +110,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   const { requestsInWorkMax, maxConnections, failedCredentialsPerMinute, plans } = config
   const capacity = refuseOverload(app, { requestsInWorkMax, maxConnections, oldestWaitMs: deps.oldestWaitMs, registry })
   if (config.trustedProxyHops === 0) warnOfUntrustedForwarding(app, deps.logger)
+  serveOneAtATime(app.server)
   limitConnections(app.server, { maxConnections, trustedProxyHops: config.trustedProxyHops, registry })
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)

@@ -131,3 +131,27 @@ describe('connections of one address', () => {
     for (const { destroy } of own) destroy()
   })
 })
+
+describe('requests that do not wait for responses', () => {
+  const world = useApi()
+  const next = (target: string) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`
+  const open = (target: string) => openRequest({ url: world.api.url, target: `GET ${target}` })
+
+  it('are answered one after another, in their order', async () => {
+    const exchange = open('/healthz')
+    exchange.write(next('/nowhere') + next('/healthz') + next('/nowhere'))
+    const statuses = () => exchange.read().match(/(?<=HTTP\/1\.1 )\d+/g) ?? []
+    await until('all are answered', () => statuses().length === 4)
+    expect(statuses()).toEqual(['200', '404', '200', '404'])
+    exchange.destroy()
+  })
+
+  it.each([
+    ['a document', () => '/api/v1/openapi.json'],
+    ['objects', () => `/${world.api.config.s3Bucket}/x`],
+  ])('for %s close their connection if there are too many', async (_name, target) => {
+    const exchange = open(target())
+    exchange.write(next(target()).repeat(1_500))
+    expect((await exchange.closed).split('HTTP/1.1 ').length).toBeLessThan(4)
+  })
+})
