@@ -103,6 +103,35 @@ describe('a body in chunks of one byte', () => {
   })
 })
 
+describe('half-sent uploads without a signature', () => {
+  const world = useApi({ MAX_CONNECTIONS: '256' })
+
+  it('from four addresses take no slot from signed uploads', async () => {
+    const target = `PUT /${world.api.config.s3Bucket}/private-uploads/x?X-Amz-Signature=0`
+    const headers = { 'Content-Length': '20000000', 'Content-Type': 'image/png' }
+    const half = strangers.flatMap((from) =>
+      Array.from({ length: 16 }, () => openRequest({ url: world.api.url, target, headers, from })),
+    )
+    for (const { write } of half) write('1')
+    await until('only a few of them wait', () => half.filter(({ read }) => read().includes('SlowDown')).length >= 56)
+    const { client } = await world.caller()
+    const file = Buffer.from('x'.repeat(100))
+    const grant = await client.presign({ fileName: 'a.png', contentType: 'image/png', fileSize: file.length })
+    const { pathname, search } = new URL(grant.uploadUrl)
+    const upload = openRequest({
+      url: world.api.url,
+      target: `PUT ${pathname}${search}`,
+      headers: { ...grant.headers, Host: new URL(grant.uploadUrl).host },
+    })
+    // The second half of the body comes later, so it needs a slot.
+    upload.write(file.subarray(0, 50))
+    setTimeout(() => upload.write(file.subarray(50)), 200)
+    await until('the upload is answered', () => upload.isOver())
+    expect(upload.read()).toMatch(/^HTTP\/1\.1 200 /)
+    for (const { destroy } of [...half, upload]) destroy()
+  })
+})
+
 describe('connections of one address', () => {
   const world = useApi({ MAX_CONNECTIONS: '16' })
   const open = (from: string) => openRequest({ url: world.api.url, target: 'GET /healthz', from })

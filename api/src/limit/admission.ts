@@ -7,7 +7,10 @@ import { SlotPool } from '@matte/core/runtime/concurrency/slot-pool'
 type Admitted = { pool: SlotPool; readonly holder: string; reads: number }
 
 /** Bodies with a credential, without one, and those that are passed on to the store unread. */
-type BodyKind = 'bodies' | 'openBodies' | 'uploads'
+type BodyKind = 'bodies' | 'openBodies' | UploadKind
+
+/** Uploads whose URL this process has verified, and others, which the store verifies. */
+export type UploadKind = 'uploads' | 'openUploads'
 
 type Sizes = {
   readonly requestsInWorkMax: number
@@ -20,6 +23,8 @@ export class RequestAdmission<Request extends object> {
   /** Separate, so clients without a credential cannot fill the slots of callers. */
   readonly openBodies: SlotPool
   readonly uploads: SlotPool
+  /** Separate too: a store may read a whole body before it refuses the signature. */
+  readonly openUploads: SlotPool
   readonly store: SlotPool
   readonly #admitted = new Map<Request, Admitted>()
   readonly #refuse: () => Error
@@ -31,6 +36,7 @@ export class RequestAdmission<Request extends object> {
     this.bodies = new SlotPool(Math.ceil(requestsInWorkMax / 2))
     this.openBodies = new SlotPool(Math.ceil(requestsInWorkMax / 2))
     this.uploads = new SlotPool(uploadsMax)
+    this.openUploads = new SlotPool(Math.ceil(uploadsMax / 8))
     this.store = new SlotPool(requestsInWorkMax)
     this.#refuse = refuse
   }
