@@ -101,11 +101,11 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   observeRequests(app, metrics)
   secureTransport(app, transportSecurity(config))
   addEnvelope(app)
+  boundBodies(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
   const consoleBuild = followBuilds(config.consoleDir)
   addNotFoundHandler(app, config.consoleEnabled ? consolePage(config, consoleBuild) : undefined)
-  boundBodies(app)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, maxConnections, failedCredentialsPerMinute, plans } = config
   const capacity = refuseOverload(app, { requestsInWorkMax, maxConnections, oldestWaitMs: deps.oldestWaitMs, registry })
@@ -201,7 +201,9 @@ function newApp(config: Config, logger: Logger, { countError }: ApiMetrics): App
     // Routes validate ids; the default of 100 would report a long id as an unknown path.
     routerOptions: { maxParamLength: 16_384 },
     clientErrorHandler: clientErrorHandler(countError, headers),
-    frameworkErrors: (error, request, reply) => onError(error, request, reply.headers(headers)),
+    // No hook bounds the body of such a request, so its connection closes.
+    frameworkErrors: (error, request, reply) =>
+      onError(error, request, reply.headers({ ...headers, connection: 'close' })),
     schemaController: { compilersFactory: { buildSerializer: serializersOnDemand } },
   })
   app.setValidatorCompiler(compileValidator)

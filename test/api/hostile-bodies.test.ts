@@ -52,6 +52,25 @@ describe('half-sent bodies without a credential', () => {
   })
 })
 
+describe('a half-sent body that no handler reads', () => {
+  const origin = 'https://app.example.com'
+  const world = useApi({ CORS_ALLOWED_ORIGINS: origin })
+
+  it.each([
+    ['a path that is no URL', 'POST /%zz', {}],
+    ['an unknown path', 'POST /nowhere', {}],
+    ['a preflight', 'OPTIONS /nowhere', { Origin: origin, 'Access-Control-Request-Method': 'GET' }],
+  ])(
+    'of %s leaves no connection open',
+    async (_name, target, headers) => {
+      const request = openRequest({ url: world.api.url, target, headers: { 'Content-Length': '9', ...headers } })
+      request.write('1')
+      expect(await request.closed).toMatch(/^HTTP/)
+    },
+    20_000,
+  )
+})
+
 describe('a body in chunks of one byte', () => {
   const world = useApi({ DOORS_REMOVEBG: 'true' })
   const json = { 'Content-Type': 'application/json' }
