@@ -44,6 +44,7 @@ import { limitConnections } from './limit/connections.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
 import { warnOfUntrustedForwarding } from './limit/forwarded-for.ts'
 import { IncomingBody } from './limit/incoming-body.ts'
+import { serveOneAtATime } from './limit/one-at-a-time.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
 import { bodyLimitBytes, boundBodies } from './limit/request-body.ts'
 import type { AttemptPoll, FetchPoll, TaskPoll } from './long-poll.ts'
@@ -100,15 +101,16 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   observeRequests(app, metrics)
   secureTransport(app, transportSecurity(config))
   addEnvelope(app)
+  boundBodies(app)
   allowOrigins(app, config.corsAllowedOrigins)
   requireDeclaredAccess(app)
   const consoleBuild = followBuilds(config.consoleDir)
   addNotFoundHandler(app, config.consoleEnabled ? consolePage(config, consoleBuild) : undefined)
-  boundBodies(app)
   readDeclaredBodiesOnly(app)
   const { requestsInWorkMax, maxConnections, failedCredentialsPerMinute, plans } = config
   const capacity = refuseOverload(app, { requestsInWorkMax, maxConnections, oldestWaitMs: deps.oldestWaitMs, registry })
   if (config.trustedProxyHops === 0) warnOfUntrustedForwarding(app, deps.logger)
+  serveOneAtATime(app.server)
   limitConnections(app.server, { maxConnections, trustedProxyHops: config.trustedProxyHops, registry })
   const limiter = rateLimiter(db, systemClock)
   const guard = credentialGuard(limiter, failedCredentialsPerMinute)
@@ -199,7 +201,9 @@ function newApp(config: Config, logger: Logger, { countError }: ApiMetrics): App
     // Routes validate ids; the default of 100 would report a long id as an unknown path.
     routerOptions: { maxParamLength: 16_384 },
     clientErrorHandler: clientErrorHandler(countError, headers),
-    frameworkErrors: (error, request, reply) => onError(error, request, reply.headers(headers)),
+    // No hook bounds the body of such a request, so its connection closes.
+    frameworkErrors: (error, request, reply) =>
+      onError(error, request, reply.headers({ ...headers, connection: 'close' })),
     schemaController: { compilersFactory: { buildSerializer: serializersOnDemand } },
   })
   app.setValidatorCompiler(compileValidator)

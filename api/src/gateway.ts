@@ -13,7 +13,7 @@ import { type Dispatcher, Pool } from 'undici'
 import type { RawBody } from './limit/request-body.ts'
 
 type GatewayOptions = {
-  readonly bucket: Pick<Bucket, 'name' | 'presignOwnPut'>
+  readonly bucket: Pick<Bucket, 'name' | 'presignOwnPut' | 'signsPut'>
   readonly endpoint: string
   readonly masterKeys: MasterKeys
   /** The largest file of any plan. */
@@ -99,7 +99,7 @@ export const gateway: FastifyPluginAsync<GatewayOptions> = async (app, options) 
         request,
         reply,
         maxBytes: largestBytes,
-        target: async () => ({ path, host: headers.host }),
+        target: async () => ({ path, host: headers.host, isVerified: await isVerified(bucket, request.raw) }),
       })
     },
   })
@@ -117,7 +117,7 @@ export const gateway: FastifyPluginAsync<GatewayOptions> = async (app, options) 
       const target = async () => {
         if (verdict !== 'valid') throw new LinkRefused()
         const { host, pathname, search } = new URL(await bucket.presignOwnPut(objectKey, storeSeconds))
-        return { path: `${pathname}${search}`, host }
+        return { path: `${pathname}${search}`, host, isVerified: true }
       }
       return passOn(pool, { request, reply, maxBytes, target })
     },
@@ -134,7 +134,7 @@ type Passage = {
   readonly target: () => Promise<Target>
 }
 
-type Target = { readonly path: string; readonly host: string | undefined }
+type Target = { readonly path: string; readonly host: string | undefined; readonly isVerified: boolean }
 
 async function passOn(pool: Pool, passage: Passage): Promise<FastifyReply> {
   const { request, reply, maxBytes, target } = passage
@@ -146,7 +146,8 @@ async function passOn(pool: Pool, passage: Passage): Promise<FastifyReply> {
     const place = await target()
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge()
     const pass = () => ask(pool, request, { ...place, maxBytes, signal: gone.signal })
-    const answer = await (hasBody(request.raw) ? request.awaitUpload(reply, pass) : pass())
+    const kind = place.isVerified ? 'uploads' : 'openUploads'
+    const answer = await (hasBody(request.raw) ? request.awaitUpload(reply, kind, pass) : pass())
     if (failures.has(answer.statusCode)) {
       request.log.warn({ status: answer.statusCode }, 'object store failed')
       await answer.body.dump()
@@ -191,6 +192,14 @@ type Ask = Target & { readonly maxBytes: number; readonly signal: AbortSignal }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** Whether this process made the URL of an upload. Other URLs, such as those of former keys, have fewer slots. */
+const isVerified = async (bucket: GatewayOptions['bucket'], raw: IncomingMessage): Promise<boolean> => {
+  const { url: target = '', headers } = raw
+  if (!hasBody(raw)) return false
+  const { 'content-type': contentType = '', 'content-length': contentLength = '' } = headers
+  return bucket.signsPut({ target, contentType, contentLength })
+}
 
 /** Enforces the limit on chunked bodies, which announce no length. */
 async function* counted(raw: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {

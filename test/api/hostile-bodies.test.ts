@@ -68,6 +68,21 @@ describe('a body that is refused by its type', () => {
   })
 })
 
+describe('a half-sent body that no handler reads', () => {
+  const origin = 'https://app.example.com'
+  const world = useApi({ CORS_ALLOWED_ORIGINS: origin })
+
+  it.each([
+    ['a path that is no URL', 'POST /%zz', {}],
+    ['an unknown path', 'POST /nowhere', {}],
+    ['a preflight', 'OPTIONS /nowhere', { Origin: origin, 'Access-Control-Request-Method': 'GET' }],
+  ])('of %s leaves no connection open', async (_name, target, headers) => {
+    const request = openRequest({ url: world.api.url, target, headers: { 'Content-Length': '9', ...headers } })
+    request.write('1')
+    expect(await request.closed).toMatch(/^HTTP/)
+  })
+})
+
 describe('a body in chunks of one byte', () => {
   const world = useApi({ DOORS_REMOVEBG: 'true' })
   const json = { 'Content-Type': 'application/json' }
@@ -119,6 +134,35 @@ describe('a body in chunks of one byte', () => {
   })
 })
 
+describe('half-sent uploads without a signature', () => {
+  const world = useApi({ MAX_CONNECTIONS: '256' })
+
+  it('from four addresses take no slot from signed uploads', async () => {
+    const target = `PUT /${world.api.config.s3Bucket}/private-uploads/x?X-Amz-Signature=0`
+    const headers = { 'Content-Length': '20000000', 'Content-Type': 'image/png' }
+    const half = strangers.flatMap((from) =>
+      Array.from({ length: 16 }, () => openRequest({ url: world.api.url, target, headers, from })),
+    )
+    for (const { write } of half) write('1')
+    await until('only a few of them wait', () => half.filter(({ read }) => read().includes('SlowDown')).length >= 56)
+    const { client } = await world.caller()
+    const file = Buffer.from('x'.repeat(100))
+    const grant = await client.presign({ fileName: 'a.png', contentType: 'image/png', fileSize: file.length })
+    const { pathname, search } = new URL(grant.uploadUrl)
+    const upload = openRequest({
+      url: world.api.url,
+      target: `PUT ${pathname}${search}`,
+      headers: { ...grant.headers, Host: new URL(grant.uploadUrl).host },
+    })
+    // The second half of the body comes later, so it needs a slot.
+    upload.write(file.subarray(0, 50))
+    setTimeout(() => upload.write(file.subarray(50)), 200)
+    await until('the upload is answered', () => upload.isOver())
+    expect(upload.read()).toMatch(/^HTTP\/1\.1 200 /)
+    for (const { destroy } of [...half, upload]) destroy()
+  })
+})
+
 describe('connections of one address', () => {
   const world = useApi({ MAX_CONNECTIONS: '16' })
   const open = (from: string) => openRequest({ url: world.api.url, target: 'GET /healthz', from })
@@ -145,5 +189,29 @@ describe('connections of one address', () => {
     )
     await until('all are served', () => own.every(({ read }) => read().includes(' 200 ')))
     for (const { destroy } of own) destroy()
+  })
+})
+
+describe('requests that do not wait for responses', () => {
+  const world = useApi()
+  const next = (target: string) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`
+  const open = (target: string) => openRequest({ url: world.api.url, target: `GET ${target}` })
+
+  it('are answered one after another, in their order', async () => {
+    const exchange = open('/healthz')
+    exchange.write(next('/nowhere') + next('/healthz') + next('/nowhere'))
+    const statuses = () => exchange.read().match(/(?<=HTTP\/1\.1 )\d+/g) ?? []
+    await until('all are answered', () => statuses().length === 4)
+    expect(statuses()).toEqual(['200', '404', '200', '404'])
+    exchange.destroy()
+  })
+
+  it.each([
+    ['a document', () => '/api/v1/openapi.json'],
+    ['objects', () => `/${world.api.config.s3Bucket}/x`],
+  ])('for %s close their connection if there are too many', async (_name, target) => {
+    const exchange = open(target())
+    exchange.write(next(target()).repeat(1_500))
+    expect((await exchange.closed).split('HTTP/1.1 ').length).toBeLessThan(4)
   })
 })

@@ -66,17 +66,17 @@ async function countStatements(act: () => Promise<unknown>): Promise<Cost> {
 }
 
 describe('the database runs', () => {
-  it('four statements for an accepted task, on a plan with quota and credits', async () => {
+  it('three statements for an accepted task, on a plan with quota and credits', async () => {
     const imageUrl = await client.upload(await smallImage())
     const ids: string[] = []
     const cost = await countStatements(async () => {
       for (let i = 0; i < tasks; i++) ids.push((await client.createTask({ imageUrl })).id)
     })
     for (const id of ids) await client.cancelTask(id)
-    expect(cost.perTask, cost.statements.join('\n')).toBe(4)
+    expect(cost.perTask, cost.statements.join('\n')).toBe(3)
   })
 
-  it('at most fourteen over a task’s whole life, from creation to its delivered webhook', async () => {
+  it('at most nine over a task’s whole life, from creation to its delivered webhook', async () => {
     const imageUrl = await client.upload(await smallImage())
     const receiver = await startReceiver()
     await client.signingSecret() // created once per workspace
@@ -88,8 +88,8 @@ describe('the database runs', () => {
     })
     await receiver.close()
     expect(triton.counts().done).toBe(tasks)
-    expect(cost.perTask, cost.statements.join('\n')).toBeLessThanOrEqual(14)
+    expect(cost.perTask, cost.statements.join('\n')).toBeLessThanOrEqual(9)
     // The statements of creation, claim, end and delivery are among them; otherwise some were not counted.
-    expect(cost.perTask).toBeGreaterThanOrEqual(9)
+    expect(cost.perTask).toBeGreaterThanOrEqual(6)
   })
 })

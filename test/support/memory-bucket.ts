@@ -49,6 +49,7 @@ export function memoryBucket(): Bucket {
     list: async (prefix) => [...objects.keys()].filter((key) => key.startsWith(prefix)),
     presignPut: signsNothing,
     presignOwnPut: signsNothing,
+    signsPut: async () => false,
     presignGet: signsNothing,
     probe: async () => true,
     ensure: async () => undefined,

@@ -6,8 +6,11 @@ import { SlotPool } from '@matte/core/runtime/concurrency/slot-pool'
 /** `reads`: reads of the object store in progress. */
 type Admitted = { pool: SlotPool; readonly holder: string; reads: number }
 
-/** Bodies with a credential, without one, and those that are passed on to the store unread. */
-type BodyKind = 'bodies' | 'openBodies' | 'uploads'
+/** Bodies with a credential, without one, those whose response was sent before them, and uploads. */
+type BodyKind = 'bodies' | 'openBodies' | 'leftovers' | UploadKind
+
+/** Uploads whose URL this process has verified, and others, which the store verifies. */
+export type UploadKind = 'uploads' | 'openUploads'
 
 type Sizes = {
   readonly requestsInWorkMax: number
@@ -19,7 +22,11 @@ export class RequestAdmission<Request extends object> {
   readonly bodies: SlotPool
   /** Separate, so clients without a credential cannot fill the slots of callers. */
   readonly openBodies: SlotPool
+  /** Bodies that still arrive after their response. */
+  readonly leftovers: SlotPool
   readonly uploads: SlotPool
+  /** Separate too: a store may read a whole body before it refuses the signature. */
+  readonly openUploads: SlotPool
   readonly store: SlotPool
   readonly #admitted = new Map<Request, Admitted>()
   readonly #refuse: () => Error
@@ -30,7 +37,9 @@ export class RequestAdmission<Request extends object> {
     // Half as many: each may hold 1 MiB.
     this.bodies = new SlotPool(Math.ceil(requestsInWorkMax / 2))
     this.openBodies = new SlotPool(Math.ceil(requestsInWorkMax / 2))
+    this.leftovers = new SlotPool(Math.ceil(requestsInWorkMax / 2))
     this.uploads = new SlotPool(uploadsMax)
+    this.openUploads = new SlotPool(Math.ceil(uploadsMax / 8))
     this.store = new SlotPool(requestsInWorkMax)
     this.#refuse = refuse
   }

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { isForOneCaller, needsCredential } from '../access.ts'
 import { capacityExceeded } from '../errors/error-handler.ts'
-import { RequestAdmission } from './admission.ts'
+import { RequestAdmission, type UploadKind } from './admission.ts'
 import { clientNetwork } from './client-network.ts'
 import { IncomingBody } from './incoming-body.ts'
 import { announcedBytes, failingBody, readUntilFault } from './request-body.ts'
@@ -54,7 +54,7 @@ declare module 'fastify' {
      */
     awaitBody<T>(reply: FastifyReply, read: () => Promise<T>): Promise<T>
     /** As `awaitBody`, for a body that `pass` passes on without keeping it. */
-    awaitUpload<T>(reply: FastifyReply, pass: () => Promise<T>): Promise<T>
+    awaitUpload<T>(reply: FastifyReply, kind: UploadKind, pass: () => Promise<T>): Promise<T>
     /** Waits for the object store without a slot. @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
     awaitStore<T>(read: () => Promise<T>): Promise<T>
   }
@@ -137,8 +137,8 @@ function decorateReaders(app: FastifyInstance, admission: Admission): void {
   })
   app.decorateRequest('awaitUpload', async function awaitUpload<
     T,
-  >(this: FastifyRequest, reply: FastifyReply, pass: () => Promise<T>) {
-    admission.awaitBody(this, 'uploads', addressOf(this))
+  >(this: FastifyRequest, reply: FastifyReply, kind: UploadKind, pass: () => Promise<T>) {
+    admission.awaitBody(this, kind, addressOf(this))
     if (this.raw instanceof IncomingBody) this.raw.passOn()
     try {
       return await readUntilFault({ request: this, reply }, pass)
@@ -175,11 +175,11 @@ function awaitBodies(app: FastifyInstance, admission: Admission): void {
 function lingerForBody(admission: Admission, request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = request
   if (!(raw instanceof IncomingBody) || !raw.isExpected || raw.complete) return
-  if (raw.fault !== undefined || !admission.openBodies.hasSlot(addressOf(request))) {
+  if (raw.fault !== undefined || !admission.leftovers.hasSlot(addressOf(request))) {
     reply.header('connection', 'close')
     return
   }
-  admission.awaitBody(request, 'openBodies', addressOf(request))
+  admission.awaitBody(request, 'leftovers', addressOf(request))
   const timer = setTimeout(() => raw.destroy(), lingerMs).unref()
   // Node discards the rest only of a body that no handler has begun to read.
   reply.raw.once('finish', () => raw.unpipe().resume())
@@ -189,11 +189,14 @@ function lingerForBody(admission: Admission, request: FastifyRequest, reply: Fas
   })
 }
 
-function observeAdmission({ work, bodies, openBodies, uploads, store }: Admission, registry: Registry): void {
+function observeAdmission(
+  { work, bodies, openBodies, uploads, openUploads, store }: Admission,
+  registry: Registry,
+): void {
   capacityMetrics.inFlight.register(registry, (metric) => metric.set(work.taken))
   capacityMetrics.waiting.register(registry, (metric) => {
     metric.set({ for: 'body' }, bodies.taken + openBodies.taken)
-    metric.set({ for: 'upload' }, uploads.taken)
+    metric.set({ for: 'upload' }, uploads.taken + openUploads.taken)
     metric.set({ for: 'store' }, store.taken)
   })
 }

@@ -45,7 +45,7 @@ type Headers = FastifyRequest['headers']
 export const announcedBytes = (headers: Headers): number | undefined =>
   headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
 
-/** Must be the first hook that reads the headers of bodies. */
+/** Must be the first hook that reads the headers of bodies, and before those that may send a response. */
 export function boundBodies(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw, headers, routeOptions }, _reply, done) => {
     const announced = announcedBytes(headers)

@@ -34,6 +34,9 @@ RULES_BEYOND_SCHEMAS = {
     r"/body/output/roi/(right|bottom)": r"must be more than (left|top)",
     r"/query/eventTypes": r"has .*, which is not an event",
     r"/body/expiresAt": r"must be in the future",
+    r"/body/allowedNetworks/\d+": r"(?s).* must be an address or a network, .*",
+    r"/body": r"must have either password or code",
+    r"/query/after": r"is no entry of this log, .*",
     # Schemas cannot check membership in the team of the path.
     r"/body/limits/\d+/userId": r"must (be a member|not be named twice)",
     r"/body/(since|until)": r"must be a date, YYYY-MM-DD, or an ISO 8601 timestamp",

@@ -31,8 +31,9 @@ type Change = ChangeOrigin & {
 export type Audit = (tx: Db, target?: string) => Promise<void>
 
 const lengthMax = 512
-/** Text from a header or a body: PostgreSQL refuses NUL. */
-const shortened = (text: string | null): string | null => text?.replaceAll('\0', '').slice(0, lengthMax) ?? null
+/** Text from a header or a body: PostgreSQL refuses NUL, and halves of a character in JSON. */
+const shortened = (text: string | null): string | null =>
+  text?.replaceAll('\0', '').slice(0, lengthMax).toWellFormed() ?? null
 
 /** Never pass bodies or secrets. @throws Error outside a transaction, where the change could be committed alone */
 export async function recordChange(tx: Db, { reason, ...change }: Change): Promise<void> {
