@@ -48,8 +48,8 @@ RULES_BEYOND_SCHEMAS = {
 
 @schemathesis.hook
 def filter_query(_ctx, query):
-    # D2: an empty query value counts as absent, so it is no invalid value.
-    return not any(value == "" for value in (query or {}).values())
+    # D2: an empty query value counts as absent, so it is no invalid value. An object or list may be sent as one.
+    return not any(value == "" or isinstance(value, (dict, list)) for value in (query or {}).values())
 
 
 @schemathesis.check
