@@ -159,7 +159,11 @@ const cutOffBeforeEndMs = 3_000
 const closeUnusedEveryMs = 250
 
 /** Serves requests for `drainMs` after the signal, until load balancers stop sending them and clients leave. */
-function httpServer(app: App, { host, port, stopWithinMs, drainMs }: Config, stopping: AbortController): Service {
+function httpServer(
+  app: App,
+  { host, port, maxConnections, stopWithinMs, drainMs }: Config,
+  stopping: AbortController,
+): Service {
   const sockets = new Set<Socket>()
   app.server.on('connection', (socket) => {
     sockets.add(socket)
@@ -173,7 +177,8 @@ function httpServer(app: App, { host, port, stopWithinMs, drainMs }: Config, sto
   return {
     name: 'http',
     start: async () => {
-      await app.listen({ host, port })
+      // Connections above the default of 511 in one moment would wait for a retransmission, a second or three.
+      await app.listen({ host, port, backlog: maxConnections })
     },
     stopTaking: () => stopping.abort(),
     stop: async () => {

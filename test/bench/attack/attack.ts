@@ -10,7 +10,7 @@ import { readLayout } from '@matte/local/paths'
 import type { Row } from '../row.ts'
 
 type AttackOptions = {
-  /** Duration of the attacks. The idle reads before and after take a quarter of it. */
+  /** Duration of the attacks. The idle reads before and after take a tenth of it. */
   readonly seconds: number
   readonly say: (line: string) => void
 }
@@ -23,35 +23,43 @@ export async function measureAttack({ seconds, say }: AttackOptions): Promise<Ro
   )
   const reader = { url, key }
   await read(reader, 5)
-  const idle = await read(reader, seconds / 4)
+  const idle = await read(reader, seconds / 10)
   say(`idle: ${textOf(idle)}`)
   const attackers = startAttack(url)
   const attacked = await read(reader, seconds)
   await endAttack(attackers, say)
   say(`attacked: ${textOf(attacked)}`)
-  const after = await read(reader, seconds / 4)
+  const after = await read(reader, seconds / 10)
   say(`afterwards: ${textOf(after)}`)
   const name = 'p99 of reads of another client during both attacks ÷ idle'
   const detail = `${attacked.p99.toFixed(1)} ms, idle ${idle.p99.toFixed(1)} ms`
   const refused = { name: 'its reads that were not answered with 200', target: { atMost: 0 } }
   return [
     { name, ratio: attacked.p99 / idle.p99, target: { atMost: 2 }, detail },
-    { ...refused, ratio: attacked.failed + after.failed, detail: `of ${attacked.count + after.count}` },
+    {
+      ...refused,
+      ratio: attacked.failures.length + after.failures.length,
+      detail: `of ${attacked.count + after.count}`,
+    },
   ]
 }
 
-type Reads = { readonly count: number; readonly failed: number; readonly p50: number; readonly p99: number }
+type Reads = {
+  readonly count: number
+  readonly failures: readonly (number | string)[]
+  readonly p50: number
+  readonly p99: number
+}
 
 /** Milliseconds from the scheduled start of each read, so a stalled service is not measured less often. */
 async function read({ url, key }: { readonly url: string; readonly key: string }, seconds: number): Promise<Reads> {
   const times: number[] = []
-  let failed = 0
+  const failures: (number | string)[] = []
   const one = async (dueMs: number): Promise<void> => {
-    const response = await fetch(`${url}/open/developer/tasks`, { headers: { 'x-api-key': key } }).catch(
-      () => undefined,
-    )
-    await response?.arrayBuffer()
-    if (response?.status !== 200) failed += 1
+    const outcome = await fetch(`${url}/open/developer/tasks`, { headers: { 'x-api-key': key } })
+      .then(async (response) => (await response.arrayBuffer()) && response.status)
+      .catch((error: Error) => String(error.cause ?? error))
+    if (outcome !== 200) failures.push(outcome)
     times.push(performance.now() - dueMs)
   }
   const startMs = performance.now()
@@ -65,11 +73,11 @@ async function read({ url, key }: { readonly url: string; readonly key: string }
   await Promise.all(running)
   times.sort((a, b) => a - b)
   const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN
-  return { count: times.length, failed, p50: at(0.5), p99: at(0.99) }
+  return { count: times.length, failures, p50: at(0.5), p99: at(0.99) }
 }
 
-const textOf = ({ count, failed, p50, p99 }: Reads): string =>
-  `${count} reads, ${failed} failed, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
+const textOf = ({ count, failures, p50, p99 }: Reads): string =>
+  `${count} reads, ${failures.length} failed (${[...new Set(failures)].join('; ')}), p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
 
 const startAttack = (url: string): ChildProcess =>
   fork(fileURLToPath(new URL('./attackers.ts', import.meta.url)), [url])

@@ -8,9 +8,10 @@ const { hostname, port } = new URL(url)
 
 const events = 'POST /api/v1/app/payments/providers/sandbox/events'
 const signature = 'Sandbox-Signature: t=1,v1=none'
-/** 256 half-sent bodies blocked a replica. */
+/** 256 half-sent bodies blocked a replica for 300 s. */
 const halfSent = 8 * 256
-const againMs = 10_000
+/** Connections are opened at any time within this span, not all at one moment. */
+const againWithinMs = 20_000
 const dripMs = 60_000
 /** Bodies in chunks of one byte within 16 s that ended a process. */
 const chunked = [
@@ -34,13 +35,13 @@ const open = (index: number) => {
 
 async function holdHalf(index: number): Promise<void> {
   while (!stopped) {
+    await delay(Math.random() * againWithinMs)
     counts.halfSent += 1
     const socket = open(index)
     socket.write(`${events} HTTP/1.1\r\nHost: a\r\n${signature}\r\nContent-Length: 9\r\n\r\n1`)
     const drip = setInterval(() => socket.write('1'), dripMs)
     await new Promise((resolve) => socket.once('close', resolve))
     clearInterval(drip)
-    await delay(againMs)
   }
 }
 
