@@ -68,8 +68,8 @@ describe.each(surfaces)('headers of an endpoint on the surface %s', (surface) =>
   ])('are refused for %s, without the value in the error', async (_what, headers, path) => {
     const keeper = await world.keeper(surface)
     const { id } = await create(keeper)
-    for (const change of [create(keeper, headers), patch(keeper, id, headers)]) {
-      const error = await change.catch((reason: unknown) => reason)
+    for (const change of [() => create(keeper, headers), () => patch(keeper, id, headers)]) {
+      const error = await change().catch((reason: unknown) => reason)
       expect(error).toMatchObject({
         ...{ status: 400, code: 'INVALID_PARAMS' },
         details: { issues: [{ path: `/body/headers${path}` }] },
