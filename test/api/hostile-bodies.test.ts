@@ -136,6 +136,10 @@ describe('a body in chunks of one byte', () => {
 
 describe('half-sent uploads without a signature', () => {
   const world = useApi({ MAX_CONNECTIONS: '256' })
+  const countUploads = async (): Promise<number> => {
+    const text = await (await fetch(`${world.api.healthUrl}/metrics`)).text()
+    return Number(/^matte_http_requests_waiting\{for="upload"\S* (\d+)/m.exec(text)?.[1])
+  }
 
   it('from four addresses take no slot from signed uploads', async () => {
     const target = `PUT /${world.api.config.s3Bucket}/private-uploads/x?X-Amz-Signature=0`
@@ -154,9 +158,11 @@ describe('half-sent uploads without a signature', () => {
       target: `PUT ${pathname}${search}`,
       headers: { ...grant.headers, Host: new URL(grant.uploadUrl).host },
     })
-    // The second half of the body comes later, so it needs a slot.
+    // The second half of the body is sent once the first one has a slot.
+    const before = await countUploads()
     upload.write(file.subarray(0, 50))
-    setTimeout(() => upload.write(file.subarray(50)), 200)
+    await until('the upload has a slot or an answer', async () => upload.isOver() || (await countUploads()) > before)
+    upload.write(file.subarray(50))
     await until('the upload is answered', () => upload.isOver())
     expect(upload.read()).toMatch(/^HTTP\/1\.1 200 /)
     for (const { destroy } of [...half, upload]) destroy()

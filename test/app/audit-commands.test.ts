@@ -38,7 +38,7 @@ async function givenReview(): Promise<string> {
 
 /** Arguments after the setup that they need. */
 const given: Readonly<Record<string, () => Promise<readonly string[]>>> = {
-  // First, while there is no workspace.
+  // The command works only while no workspace exists, so it runs first.
   'workspace first': async () => ['--name', 'w', '--plan', 'pro'],
   'workspace create': async () => ['--name', 'w', '--plan', 'pro'],
   'workspace plan': async () => ['--workspace', await workspace(), '--plan', 'business'],

@@ -11,7 +11,7 @@ import { letProofPass, sessionOfToken } from '../support/app/sign-in/token-rows.
 import { twoFactorWorld, wrongCode } from '../support/app/sign-in/two-factor-world.ts'
 import { addressOf, givenVictim, type Victim } from './victim.ts'
 
-/** By what they give away or change. */
+/** Operations that ask for a proof, grouped by what they give away or change. */
 const asking = {
   keys: ['appCreateApiKey', 'appRollApiKey'],
   webhooks: ['appCreateWebhook', 'appUpdateWebhook', 'appRotateWebhookSecret'],

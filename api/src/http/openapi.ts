@@ -262,6 +262,7 @@ export function serveDocument(app: FastifyInstance): void {
   // Serialized once: 360 KB take 3 ms, and a copy for each slow reader would fill the memory.
   const split = () => {
     if (served !== undefined) return served
+    // The plugin types a document of any version; this one was completed as an ApiDocument.
     const { callers, operators } = splitDocument(app.swagger() as unknown as ApiDocument)
     served = { callers: Buffer.from(JSON.stringify(callers)), operators: Buffer.from(JSON.stringify(operators)) }
     return served
