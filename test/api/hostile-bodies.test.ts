@@ -153,13 +153,13 @@ describe('half-sent uploads without a signature', () => {
     const file = Buffer.from('x'.repeat(100))
     const grant = await client.presign({ fileName: 'a.png', contentType: 'image/png', fileSize: file.length })
     const { pathname, search } = new URL(grant.uploadUrl)
+    const before = await countUploads()
     const upload = openRequest({
       url: world.api.url,
       target: `PUT ${pathname}${search}`,
       headers: { ...grant.headers, Host: new URL(grant.uploadUrl).host },
     })
     // The second half of the body is sent once the first one has a slot.
-    const before = await countUploads()
     upload.write(file.subarray(0, 50))
     await until('the upload has a slot or an answer', async () => upload.isOver() || (await countUploads()) > before)
     upload.write(file.subarray(50))
