@@ -117,6 +117,20 @@ describe('a body in chunks of one byte', () => {
     expect(text).toContain(expected)
   })
 
+  it.each([
+    ['of an unknown path', 'POST /nowhere'],
+    ['of a path without a body', 'GET /healthz'],
+  ])('%s ends its connection, before one that only waits for the rest of its body', async (_name, target) => {
+    const waiting = openRequest({ url: world.api.url, target, headers: { 'Content-Length': '9' } })
+    await until('the first response is there', () => waiting.read() !== '')
+    const request = openRequest({ url: world.api.url, target, headers: { 'Transfer-Encoding': 'chunked' } })
+    await until('the response is there', () => request.read() !== '')
+    request.write(inChunks('a'.repeat(5_000), 1))
+    const first = await Promise.race([request.closed.then(() => 'chunks'), waiting.closed.then(() => 'waiting')])
+    expect(first).toBe('chunks')
+    waiting.destroy()
+  })
+
   it('is read if it has at most 1,000, and one for each KiB', async () => {
     const { apiKey } = await world.caller()
     const headers = { 'X-API-Key': apiKey, 'Transfer-Encoding': 'chunked', ...json }

@@ -181,8 +181,12 @@ function lingerForBody(admission: Admission, request: FastifyRequest, reply: Fas
   }
   admission.awaitBody(request, 'leftovers', addressOf(request))
   const timer = setTimeout(() => raw.destroy(), lingerMs).unref()
-  // Node discards the rest only of a body that no handler has begun to read.
-  reply.raw.once('finish', () => raw.unpipe().resume())
+  // Discards the rest here: Node would do so without counting chunks, and only if no handler has begun to read.
+  raw.unpipe().resume()
+  raw.once('fault', () => {
+    if (reply.raw.writableFinished) raw.destroy()
+    else reply.raw.once('finish', () => raw.destroy())
+  })
   raw.once('close', () => {
     clearTimeout(timer)
     admission.leave(request)
