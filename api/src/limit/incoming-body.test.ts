@@ -1,4 +1,6 @@
-import { Socket } from 'node:net'
+import { once } from 'node:events'
+import { createServer, ServerResponse } from 'node:http'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { IncomingBody } from './incoming-body.ts'
@@ -41,4 +43,30 @@ it('passes on what has arrived, although it makes no block', async () => {
   await turn()
   await turn()
   expect(Buffer.concat(pieces).toString()).toBe('ab')
+})
+
+it('takes nothing more of a read after too many chunks, and all of the next request that its parser reads', async () => {
+  let received = 0
+  class CountedBody extends IncomingBody {
+    override push(chunk: Buffer | null): boolean {
+      if (chunk !== null) received += 1
+      return super.push(chunk)
+    }
+  }
+  const server = createServer({ IncomingMessage: CountedBody, ServerResponse }, (request, response) => {
+    const end = () => response.writeHead(200, { connection: 'close' }).end()
+    request.once('fault', end).once('end', end).resume()
+  })
+  server.listen(0)
+  await once(server, 'listening')
+  const send = async (body: string): Promise<void> => {
+    const socket = connect((server.address() as AddressInfo).port).resume()
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body}`)
+    await once(socket, 'close')
+  }
+  await send('1\r\na\r\n'.repeat(5_000))
+  expect(received).toBe(1_001)
+  await send(`${'1\r\na\r\n'.repeat(9)}0\r\n\r\n`)
+  expect(received).toBe(1_010)
+  server.close()
 })
