@@ -38,7 +38,8 @@ import { type ApiMetrics, createMetrics, observeRequests } from './http/metrics.
 import { addNotFoundHandler } from './http/not-found.ts'
 import { documentRoutes, serveDocument } from './http/openapi.ts'
 import { secureTransport, transportSecurity } from './http/transport-security.ts'
-import { compileValidator, ignoreUnknownFields } from './http/validation.ts'
+import { handleUnknownFields } from './http/unknown-fields.ts'
+import { compileValidator } from './http/validation.ts'
 import { refuseOverload } from './limit/capacity.ts'
 import { limitConnections } from './limit/connections.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
@@ -124,7 +125,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
   checkAccess(app, { ...auth, ...byKey, ...byToken })
   requireProof(app, db)
   countRequests(app, deps.requests)
-  ignoreUnknownFields(app)
+  handleUnknownFields(app)
   addIdempotency(app, db)
   closeConnectionsWhileStopping(app, deps.stopping)
   app.addHook('preClose', async () => {

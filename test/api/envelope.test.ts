@@ -79,10 +79,11 @@ describe('fields', () => {
 
   const grant = { fileName: 'a.png', contentType: 'image/png' }
 
-  it('that are unknown are ignored and listed', async () => {
+  it('that are unknown are listed when they are ignored', async () => {
     const { client } = await world.caller()
     const body = { ...grant, colour: 'red', 'née\r\nX-Evil: 1': true }
-    const { status, headers } = await client.call('POST', '/uploads/presign?a=1', { body })
+    const lenient = { prefer: 'handling=lenient' }
+    const { status, headers } = await client.call('POST', '/uploads/presign?a=1', { body, headers: lenient })
     expect(status).toBe(200)
     expect(headers.get('x-ignored-fields')).toBe('a, colour, n%C3%A9e%0D%0AX-Evil%3A%201')
     expect(headers.get('x-evil')).toBeNull()

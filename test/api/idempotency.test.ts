@@ -52,12 +52,12 @@ describe('the same request under one Idempotency-Key', () => {
     expect(again.data).toMatchObject({ id: data.id, status: 'succeeded', creditCost: 1, resultUrl: expect.any(String) })
   })
 
-  it('ignores the order of fields, and null, absent and unknown ones', async () => {
+  it('ignores the order of fields, and null and absent ones', async () => {
     const request = await givenRequest()
     const { imageUrl } = request.body
     const body = { imageUrl, output: { format: 'png', crop: true } }
     const { data } = await create(request, body, request.key)
-    const same = { output: { crop: true, maxSide: null, format: 'png' }, callbackUrl: null, colour: 1, imageUrl }
+    const same = { output: { crop: true, maxSide: null, format: 'png' }, callbackUrl: null, imageUrl }
     expect((await create(request, same, request.key)).data.id).toBe(data.id)
     await expectTasks(request, 1)
   })

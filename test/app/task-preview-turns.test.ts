@@ -265,8 +265,7 @@ describe('a stored preview is deleted with its result', () => {
     const result = await givenResult({ client, workspaceId, person }, 20)
     await ask(person, result)
     expect(await bucket.keys('results/')).toContain(result.preview)
-    const body = { password, confirmCreditLoss: true }
-    await person.client.call('DELETE', '/users/profile', { body })
+    await person.client.call('DELETE', '/users/profile', { body: { password } })
     await sweepIn(1)
     await sweepIn(10)
     expect(await bucket.keys('results/')).toEqual([])

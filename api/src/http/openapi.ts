@@ -95,8 +95,9 @@ characters is adopted. An unknown path or method returns 404 \`NOT_FOUND\`; for 
 lists its methods. The response \`default\` is a failure of the service, usually with status 500. A proxy in front of
 the service can send other statuses, without this body.
 
-**Unknown fields** and query parameters are ignored and named in \`X-Ignored-Fields\`;
-\`Prefer: handling=strict\` refuses them. \`null\` for an optional field means absent.
+**Unknown fields** of a body are refused with \`INVALID_PARAMS\` and the nearest known name; \`Prefer:
+handling=lenient\` ignores them. Unknown query parameters are ignored; \`Prefer: handling=strict\` refuses them. What
+is ignored is named in \`X-Ignored-Fields\`. \`null\` for an optional field means absent.
 
 **Limits.** Requests are counted per workspace and minute; the \`X-RateLimit-\` headers show what is left.
 Responses 429 and 503 carry \`Retry-After\` in seconds.

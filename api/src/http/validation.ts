@@ -1,33 +1,14 @@
-// Lenient validation (D2): unknown fields are ignored and listed in `X-Ignored-Fields`, null and empty query values
-// count as absent; `Prefer: handling=strict` refuses unknown fields. Known fields are strict: bodies are never coerced,
-// query values only from whole numbers.
-import type { MatteError } from '@matte/core/error'
-import { invalidParams } from '@matte/core/invalid-params'
-import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
+// Validation (D2): unknown fields of bodies are refused, and unknown query parameters ignored and listed in
+// `X-Ignored-Fields` (unknown-fields.ts). Null and empty query values count as absent. Bodies are never coerced, query
+// values only from whole numbers.
+import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { escapePointer, issuesMax } from '../errors/issues.ts'
-import { applyPreference, readPreferences } from './prefer.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The body without unknown and absent fields, before defaults are filled in. */
-    sentBody: unknown
-  }
-  interface FastifyContextConfig {
-    /**
-     * Throws not-found unless the caller owns the id of the path, so strict handling reports an unknown id first (D4).
-     */
-    exists?: (request: FastifyRequest) => Promise<void>
-  }
-}
 
 type Fields = Record<string, unknown>
-type ObjectSchema = { readonly properties?: Record<string, { type?: unknown }>; readonly required?: readonly string[] }
-
-const namesMax = 20
-const nameLengthMax = 64
+type ObjectSchema = { readonly properties?: Readonly<Record<string, unknown>> }
 
 const itemsMax = 1_000
 
@@ -76,77 +57,6 @@ function lowerNames(schema: TSchema): TSchema {
   const { properties = {} } = schema as ObjectSchema
   const lower = Object.entries(properties).map(([name, property]) => [name.toLowerCase(), property])
   return { ...schema, properties: Object.fromEntries(lower) }
-}
-
-export function ignoreUnknownFields(app: FastifyInstance): void {
-  app.decorateRequest('sentBody', undefined)
-  app.addHook('preValidation', (request, reply, done) => {
-    const { schema, config } = request.routeOptions
-    if (schema === undefined || config.envelope === false) return done()
-    const unknown = [...cleanQuery(request, schema.querystring), ...cleanBody(request, schema.body)]
-    request.sentBody = request.body
-    const strict = readPreferences(request.headers.prefer).get('handling')?.toLowerCase() === 'strict'
-    if (strict) applyPreference(reply, 'handling=strict')
-    if (unknown.length > 0) {
-      if (strict) {
-        const refuse = (): void => done(unknownFields(unknown))
-        if (config.exists) config.exists(request).then(refuse, done)
-        else refuse()
-        return
-      }
-      reply.header('x-ignored-fields', headerList(unknown))
-    }
-    done()
-  })
-}
-
-type Unknown = { readonly part: '/query' | '/body'; readonly name: string }
-
-function cleanQuery(request: FastifyRequest, schema: unknown): Unknown[] {
-  const { properties = {} } = (schema ?? {}) as ObjectSchema
-  const query = request.query as Fields
-  const unknown: Unknown[] = []
-  for (const [name, value] of Object.entries(query)) {
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (property === undefined) {
-      unknown.push({ part: '/query', name })
-      delete query[name]
-    } else if (value === '') delete query[name]
-    // Numbers of up to 15 digits are exact; longer ones stay text and are refused.
-    else if (property.type === 'integer' && /^[+-]?\d{1,15}$/.test(String(value))) query[name] = Number(value)
-  }
-  return unknown
-}
-
-function cleanBody(request: FastifyRequest, schema: unknown): Unknown[] {
-  if (schema === undefined) return []
-  const { properties = {}, required = [] } = schema as ObjectSchema
-  if (required.length === 0 && request.body === undefined) request.body = {}
-  const { body } = request
-  if (!isFields(body)) return []
-  // Copies instead of deleting: a body may have 90,000 unknown fields, and each deletion is slow.
-  const known: Fields = {}
-  const unknown: Unknown[] = []
-  for (const name of Object.keys(body)) {
-    if (!Object.hasOwn(properties, name)) unknown.push({ part: '/body', name })
-    else if (body[name] !== null || required.includes(name)) known[name] = body[name]
-  }
-  request.body = known
-  return unknown
-}
-
-function unknownFields(unknown: readonly Unknown[]): MatteError {
-  const issues = unknown
-    .slice(0, issuesMax)
-    .map(({ part, name }) => ({ path: `${part}/${escapePointer(name)}`, message: 'is not known here' }))
-  return invalidParams(issues, { message: 'The request has unknown fields and prefers strict handling.' })
-}
-
-function headerList(unknown: readonly Unknown[]): string {
-  const shown = unknown
-    .slice(0, namesMax)
-    .map(({ name }) => encodeURIComponent(name.slice(0, nameLengthMax).toWellFormed()))
-  return unknown.length > namesMax ? `${shown.join(', ')}, +${unknown.length - namesMax}` : shown.join(', ')
 }
 
 type Schema = { readonly default?: unknown; readonly properties?: Readonly<Record<string, Schema>> }

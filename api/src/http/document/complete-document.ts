@@ -27,7 +27,10 @@ export function completeDocument(document: ApiDocument): void {
   const kinds = new Map<Response, ResponseKind>()
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const { requestBody } = operation
-    if (requestBody) requestBody.required = requiresBody(requestBody.content)
+    if (requestBody) {
+      requestBody.required = requiresBody(requestBody.content)
+      if (operation.deprecated !== true) closeFields(requestBody.content)
+    }
     describeParameters(operation)
     for (const [response, kind] of describeResponses(components, operation)) kinds.set(response, kind)
     delete operation[idempotentMark]
@@ -46,6 +49,12 @@ function withDefault({ 500: failure, ...listed }: Operation['responses']): Opera
 
 const requiresBody = (content: Record<string, Media>): boolean =>
   Object.values(content).some(({ schema }) => (schema.required?.length ?? 0) > 0)
+
+/** Unknown fields are refused (D2). */
+function closeFields(content: Record<string, Media>): void {
+  const { schema } = content['application/json'] ?? {}
+  if (schema?.properties !== undefined) schema.additionalProperties = false
+}
 
 function describeParameters({ parameters = [] }: Operation): void {
   for (const parameter of parameters) {

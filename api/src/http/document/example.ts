@@ -3,6 +3,7 @@ export type JsonSchema = {
   readonly type?: string | readonly string[]
   readonly description?: string
   readonly properties?: Readonly<Record<string, JsonSchema>>
+  additionalProperties?: unknown
   readonly items?: JsonSchema
   readonly enum?: readonly unknown[]
   readonly default?: unknown

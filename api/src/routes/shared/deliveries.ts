@@ -87,7 +87,7 @@ const preferHeaders = Type.Object({
     Type.String({
       description:
         '`wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). ' +
-        '`handling=strict` refuses unknown fields.',
+        '`handling=lenient` ignores unknown fields of the body.',
       examples: ['wait=5'],
     }),
   ),

@@ -52,7 +52,7 @@ const createSchema = ({ operationId, tags }: Operation, responses: Responses) =>
       Type.String({
         description:
           '`wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). ' +
-          'The response then has `Preference-Applied` and the current task. `handling=strict` refuses unknown fields.',
+          'The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields of the body.',
         examples: ['wait=20'],
       }),
     ),

@@ -29,6 +29,9 @@ beforeAll(async () => {
 /** Operations without an id in the path: an unknown id is reported before the body is validated (D4). */
 const bodyRoutes = () => routes.filter(({ path, readsBody }) => readsBody && !path.includes('{'))
 
+const current = () => bodyRoutes().filter(({ path }) => path.startsWith('/api/'))
+const deprecated = () => bodyRoutes().filter(({ path }) => !path.startsWith('/api/'))
+
 /** Both kinds of credential; each route accepts its own. */
 const credentials = () => ({
   'x-api-key': caller?.apiKey ?? '',
@@ -53,16 +56,33 @@ describe('every POST with a body', () => {
     expect(paths).toEqual(expect.arrayContaining([`${prefix}/uploads/presign`, `${prefix}/tasks`, '/v1/tasks']))
   })
 
-  it('ignores and lists unknown fields and query parameters, in errors too', async () => {
-    for (const { path } of bodyRoutes()) {
-      const { code, headers, issues } = await post(`${path}?speed=high`, { zebra: 1, 'a/b': null })
-      expect(headers.get('x-ignored-fields'), path).toBe('speed, zebra, a%2Fb')
-      expect(code, path).toBe('INVALID_PARAMS')
-      for (const issue of issues) expect(issue.message, `${path} ${issue.path}`).toBe('is required')
+  it('refuses unknown fields by pointer, and ignores and lists unknown query parameters', async () => {
+    for (const { path } of current()) {
+      const { status, code, issues, headers } = await post(`${path}?speed=high`, { zebra: 1, 'a/b~c': null })
+      expect([status, code], path).toEqual([400, 'INVALID_PARAMS'])
+      expect(issues.slice(0, 2)).toEqual([
+        { path: '/body/zebra', message: 'is not known here' },
+        { path: '/body/a~1b~0c', message: 'is not known here' },
+      ])
+      for (const issue of issues.slice(2)) expect(issue.message, `${path} ${issue.path}`).toBe('is required')
+      expect(headers.get('x-ignored-fields')).toBe('speed')
     }
   })
 
-  it('rejects them by pointer with strict handling', async () => {
+  it.each([
+    ['with lenient handling', () => current(), { prefer: 'handling=lenient' }],
+    ['of a deprecated path', () => deprecated(), {}],
+  ])('%s ignores and lists both, in errors too', async (_name, chosen, headers) => {
+    for (const { path } of chosen()) {
+      const answer = await post(`${path}?speed=high`, { zebra: 1, 'a/b': null }, headers)
+      expect(answer.headers.get('x-ignored-fields'), path).toBe('speed, zebra, a%2Fb')
+      expect(answer.headers.get('preference-applied')).toBe('prefer' in headers ? headers.prefer : null)
+      expect(answer.code, path).toBe('INVALID_PARAMS')
+      for (const issue of answer.issues) expect(issue.message, `${path} ${issue.path}`).toBe('is required')
+    }
+  })
+
+  it('rejects both by pointer with strict handling', async () => {
     for (const { path } of bodyRoutes()) {
       const { status, code, issues, headers } = await post(
         `${path}?speed=high`,
@@ -70,7 +90,7 @@ describe('every POST with a body', () => {
         { prefer: 'handling=strict' },
       )
       expect([status, code], path).toEqual([400, 'INVALID_PARAMS'])
-      expect(issues.map((issue) => issue.path)).toEqual(['/query/speed', '/body/zebra', '/body/a~1b~0c'])
+      expect(issues.slice(0, 3).map((issue) => issue.path)).toEqual(['/query/speed', '/body/zebra', '/body/a~1b~0c'])
       expect(headers.get('preference-applied')).toBe('handling=strict')
     }
   })
@@ -103,6 +123,27 @@ describe('every POST with a body', () => {
         [{ path: '/headers/content-type', message: 'must be application/json' }],
       ])
     }
+  })
+})
+
+describe('a misspelled field', () => {
+  it.each([
+    [{ callbackURL: 'https://example.com' }, '/body/callbackURL', 'callbackUrl'],
+    [{ callback_url: 'https://example.com' }, '/body/callback_url', 'callbackUrl'],
+    [{ modelVersoin: 'service-v2' }, '/body/modelVersoin', 'modelVersion'],
+    [{ output: { Format: 'png' } }, '/body/output/Format', 'format'],
+    [{ output: { roi: { lefft: '1px' } } }, '/body/output/roi/lefft', 'left'],
+  ])('%j is refused with the right name', async (fields, path, name) => {
+    const answer = await post(`${prefix}/tasks`, { imageUrl: 'unknown.png', ...fields })
+    expect(answer.issues[0]).toEqual({ path, message: `is not known here: did you mean ${name}?` })
+  })
+
+  it('of output is ignored with lenient handling', async () => {
+    const { client } = caller ?? (await world.caller())
+    const imageUrl = await client.upload(await smallImage())
+    const body = { imageUrl, output: { formt: 'jpeg', roi: null } }
+    const created = await client.call('POST', '/tasks', { body, headers: { prefer: 'handling=lenient' } })
+    expect([created.status, created.headers.get('x-ignored-fields')]).toEqual([201, 'output.formt'])
   })
 })
 
