@@ -2,6 +2,7 @@
 import { readBalance } from '@matte/core/credit/balance'
 import { describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'
+import { exposedAt } from '../support/app/exposed.ts'
 import { until } from '../support/until.ts'
 import { codeOf, countTasks, countUnusedUploads, formOf } from './doors.ts'
 import { type Caller, givenCaller, smallImage, succeed, useApi } from './given.ts'
@@ -28,8 +29,13 @@ async function givenBusy(api = world.api) {
   return { ...caller, open }
 }
 
-const untilWaiting = (caller: Caller, count: number) =>
-  until(`${count} requests wait`, async () => (await countUnusedUploads(world, caller.workspaceId)) === count)
+/** They wait once their images are stored and no request of the process is in work. */
+const untilWaiting = (caller: Caller, count: number, { healthUrl } = world.api) =>
+  until(`${count} requests wait`, async () => {
+    if ((await countUnusedUploads(world, caller.workspaceId)) !== count) return false
+    const inWork = await exposedAt(healthUrl, 'matte_http_requests_in_flight', {})
+    return inWork + (await exposedAt(healthUrl, 'matte_http_requests_waiting', { for: 'store' })) === 0
+  })
 
 const sizesOf = async ({ workspaceId }: Caller): Promise<number[]> => {
   const tasks = world.db.selectFrom('task').select('source_size_bytes').where('workspace_id', '=', workspaceId)
@@ -74,6 +80,25 @@ describe('a request above the concurrency of its plan', () => {
     await untilWaiting(caller, 0)
   })
 
+  it('holds no request capacity and no database connection', async () => {
+    const variables = { DATABASE_POOL_MAX: '2', REQUESTS_IN_WORK_MAX: '4', TASKS_MAX_WAIT: '50' }
+    const api = await startApi({ DATABASE_URL: world.databaseUrl, ...variables })
+    try {
+      const caller = await givenBusy(api)
+      const leaving = new AbortController()
+      for (let count = 1; count <= 4; count++) {
+        const form = formOf({}, { name: 'image_file', bytes: await smallImage() })
+        const options = { method: 'POST', body: form, headers: { 'X-Api-Key': caller.apiKey }, signal: leaving.signal }
+        void fetch(`${api.url}/v1.0/removebg`, options).catch(() => undefined)
+        await untilWaiting(caller, count, api)
+      }
+      expect((await caller.client.listTasks({})).total).toBe(2)
+      leaving.abort()
+    } finally {
+      await api.stop()
+    }
+  })
+
   it('whose client leaves creates no task and keeps no upload, and the next takes its turn', async () => {
     const caller = await givenBusy()
     const leaving = new AbortController()
@@ -116,7 +141,7 @@ describe('a request above the concurrency of its plan', () => {
     const api = await startApi({ DATABASE_URL: world.databaseUrl, STOP_WITHIN_MS: '600000', TASKS_MAX_WAIT: '50' })
     const caller = await givenBusy(api)
     const answer = send(caller, { url: api.url })
-    await untilWaiting(caller, 1)
+    await untilWaiting(caller, 1, api)
     await api.stop()
     const response = await answer
     expect([response.status, await codeOf(response)]).toEqual([429, 'rate_limit_exceeded'])

@@ -1,5 +1,5 @@
 // Turns of the doors: a request above the concurrency of its plan waits, because clients of these protocols do not
-// repeat it after 429. Each workspace has one queue in the order of arrival, whose first request tries again when a slot
+// repeat it after 429. Each workspace has one queue in the order of arrival. Its first request tries again when a slot
 // frees up. A waiting request holds its stored image and a socket, and neither memory for a body nor a database
 // connection.
 import { MatteError } from '@matte/core/error'
