@@ -48,7 +48,7 @@ import { IncomingBody } from './limit/incoming-body.ts'
 import { serveOneAtATime } from './limit/one-at-a-time.ts'
 import { rateLimiter } from './limit/rate-limiter.ts'
 import { bodyLimitBytes, boundBodies } from './limit/request-body.ts'
-import type { AttemptPoll, FetchPoll, TaskPoll } from './long-poll.ts'
+import type { AttemptPoll, FetchPoll, SlotPoll, TaskPoll } from './long-poll.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
@@ -83,6 +83,7 @@ type AppDeps = {
   readonly taskPoll: Pick<TaskPoll, 'wait' | 'end'>
   readonly attemptPoll: Pick<AttemptPoll, 'wait' | 'end'>
   readonly fetchPoll: Pick<FetchPoll, 'wait' | 'end'>
+  readonly slotPoll: Pick<SlotPoll, 'wait' | 'end'>
   readonly requests: Pick<RequestCounter, 'note'>
   readonly streams: Pick<TaskStreams, 'open'>
   readonly webhookStreams: Pick<WebhookStreams, 'open'>
@@ -132,6 +133,7 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     deps.taskPoll.end()
     deps.attemptPoll.end()
     deps.fetchPoll.end()
+    deps.slotPoll.end()
   })
   app.setErrorHandler(createErrorHandler(metrics.countError))
   await documentRoutes(app, config)

@@ -27,7 +27,7 @@ import { keyUsage } from './auth/key-usage.ts'
 import { accountRequests, addressKeys, signInCleaner } from './auth/sign-in-loops.ts'
 import type { Config } from './config.ts'
 import { windowCleaner } from './limit/rate-limiter.ts'
-import { attemptPoll, fetchPoll, taskPoll } from './long-poll.ts'
+import { attemptPoll, fetchPoll, slotPoll, taskPoll } from './long-poll.ts'
 import { requestCounter } from './request-counter.ts'
 import { databaseSamples } from './samples/database-samples.ts'
 import { taskStreams } from './stream/task-streams.ts'
@@ -45,7 +45,7 @@ export async function buildServices(config: Config, logger = createLogger('api',
   const { db, oldestWaitMs } = database
   const schema = schemaAtStart(database, { logger, roles: ['api'] })
   const stopping = new AbortController()
-  const shared = sharedLoops({ db, bucket, logger })
+  const shared = sharedLoops({ db, bucket, bus, config, logger })
   const streamDeps = { config, db, bus, registry, logger, stopping: stopping.signal }
   const people = peopleLoops(streamDeps)
   const listening = listeningLoops(streamDeps)
@@ -91,15 +91,23 @@ export async function buildServices(config: Config, logger = createLogger('api',
   }
 }
 
-type SharedDeps = { readonly db: Db; readonly bucket: Bucket; readonly logger: Logger }
+type SharedDeps = {
+  readonly db: Db
+  readonly bucket: Bucket
+  readonly bus: Bus
+  readonly config: Config
+  readonly logger: Logger
+}
 
 /** Loops that routes also use, in start order. */
-function sharedLoops({ db, bucket, logger }: SharedDeps) {
+function sharedLoops({ db, bucket, bus, config, logger }: SharedDeps) {
+  const nudged = { db, bus, logger }
   return {
     settings: settingsCache(db, logger),
     probe: storeProbe(bucket, logger),
     usage: keyUsage(db, logger),
-    taskPoll: taskPoll(db, logger),
+    taskPoll: taskPoll(nudged),
+    slotPoll: slotPoll(nudged, config.plans),
     attemptPoll: attemptPoll(db, logger),
     fetchPoll: fetchPoll(db, logger),
     requests: requestCounter(db, logger),

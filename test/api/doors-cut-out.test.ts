@@ -1,3 +1,4 @@
+import { readBalance } from '@matte/core/credit/balance'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { unzipSync } from 'fflate'
@@ -5,9 +6,11 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Fetcher, startFetcher } from '../dispatcher/fetcher.ts'
 import { type Receiver, startReceiver } from '../dispatcher/receiver.ts'
+import { createClient } from '../support/client.ts'
 import { lemur, truncatedPng } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
 import { codeOf, formOf } from './doors.ts'
+import { givenCaller } from './given.ts'
 
 const stack = useStack({ processes: ['worker'] })
 let apiKey = ''
@@ -41,6 +44,13 @@ const upload = (fields: Record<string, string> = {}) => formOf(fields, { name: '
 
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
 
+/** The alpha channel, or the grey of a matte. */
+async function alphaOf(bytes: Buffer): Promise<Buffer> {
+  const image = sharp(bytes)
+  const { channels } = await image.metadata()
+  return (channels === 1 ? image : image.extractChannel(3)).toColourspace('b-w').raw().toBuffer()
+}
+
 const sizeOf = async (bytes: Buffer) => {
   const { format, width, height, channels } = await sharp(bytes).metadata()
   return { format, width, height, channels }
@@ -61,6 +71,74 @@ describe('the door for remove.bg', () => {
     expect(header('x-foreground-left') + header('x-foreground-width')).toBeLessThanOrEqual(width)
     expect(header('x-foreground-top') + header('x-foreground-height')).toBeLessThanOrEqual(height)
     expect(header('x-ratelimit-limit')).toBeGreaterThan(0)
+  })
+
+  it('answers fourteen requests at once on the plan Pro with pictures, two at a time', async () => {
+    const { url } = stack.process('api')
+    const caller = await givenCaller(
+      stack.db,
+      { client: (key) => createClient(url, key) },
+      { plan: 'pro', credits: 20 },
+    )
+    const preview = () => removebg(upload(), { 'x-api-key': caller.apiKey })
+    const responses = await Promise.all(Array.from({ length: 14 }, preview))
+    for (const response of responses) {
+      expect([response.status, response.headers.get('x-credits-charged')]).toEqual([200, '1'])
+      expect(await sizeOf(await bytesOf(response))).toMatchObject({ format: 'png', channels: 4 })
+    }
+    expect(await readBalance(stack.db, caller.workspaceId)).toMatchObject({ available: 6, held: 0 })
+  })
+
+  it('charges one credit for a preview, and the account shows one less', async () => {
+    const { url } = stack.process('api')
+    const caller = await givenCaller(stack.db, { client: (key) => createClient(url, key) }, { credits: 3 })
+    const account = async () => {
+      const response = await fetch(`${url}/v1.0/account`, { headers: { 'x-api-key': caller.apiKey } })
+      const { data } = (await response.json()) as { data: { attributes: { credits: Record<string, number> } } }
+      const { total = 0, ...parts } = data.attributes.credits
+      expect(Object.values(parts).reduce((sum, each) => sum + each, 0)).toBe(total)
+      return total
+    }
+    const before = await account()
+    const response = await removebg(upload({ size: 'preview' }), { 'x-api-key': caller.apiKey })
+    await response.arrayBuffer()
+    expect(response.headers.get('x-credits-charged')).toBe('1')
+    expect(await account()).toBe(before - 1)
+  })
+
+  it('names no type that it has not found, and none at all for the level none', async () => {
+    for (const [fields, type] of [
+      [{ type: 'car' }, 'other'],
+      [{ type: 'person', type_level: '2' }, 'other'],
+      [{ type_level: 'none' }, null],
+    ] as const) {
+      const response = await removebg(upload(fields))
+      await response.arrayBuffer()
+      expect([response.status, response.headers.get('x-type')]).toEqual([200, type])
+    }
+  })
+
+  it.each([
+    { size: 'full' },
+    { size: 'preview' },
+    { size: 'preview', crop: 'true', scale: '50%' },
+    { size: 'preview', channels: 'alpha' },
+    { size: 'full', format: 'zip' },
+    { size: 'preview', format: 'webp' },
+  ])('makes alpha hard without semitransparency, for %j', async (fields) => {
+    const levels = async (semitransparency: string) => {
+      const response = await removebg(upload({ ...(fields as Record<string, string>), semitransparency }))
+      expect(response.status).toBe(200)
+      const bytes = await bytesOf(response)
+      return new Set(await alphaOf(fields.format === 'zip' ? Buffer.from(unzipSync(bytes)['alpha.png'] ?? '') : bytes))
+    }
+    expect([...(await levels('false'))].sort()).toEqual([0, 255])
+    expect((await levels('true')).size).toBeGreaterThan(2)
+  })
+
+  it('keeps the colour of a semitransparent background over hard alpha', async () => {
+    const response = await removebg(upload({ size: 'preview', bg_color: '81d4fa40', semitransparency: 'false' }))
+    expect((await alphaOf(await bytesOf(response)))[0]).toBe(0x40)
   })
 
   it('answers the same image as JSON, for each form of body', async () => {
@@ -86,6 +164,7 @@ describe('the door for remove.bg', () => {
     [{ bg_color: 'red' }, 'jpeg', 3],
     [{ bg_color: '81d4fa80' }, 'png', 4],
     [{ format: 'jpg' }, 'jpeg', 3],
+    [{ format: 'jpeg' }, 'jpeg', 3],
     [{ format: 'webp' }, 'webp', 4],
     [{ channels: 'alpha' }, 'png', 1],
   ])('with %j answers %s', async (fields, format, channels) => {
@@ -186,6 +265,30 @@ describe('the door for remove.bg', () => {
     ])
   })
 
+  it('keeps the colours of the photo in a zip where the matte is black', async () => {
+    for (const [fields, wanted] of [
+      [{ size: 'full' }, sharp(lemur())],
+      [{ size: 'preview' }, undefined],
+    ] as const) {
+      const { 'color.jpg': colour, 'alpha.png': alpha } = unzipSync(
+        await bytesOf(await removebg(upload({ ...fields, format: 'zip' }))),
+      )
+      const found = sharp(colour ?? Buffer.alloc(0))
+      const { width = 0, height = 0 } = await found.metadata()
+      const photo = (wanted ?? sharp(lemur()).resize(width, height, { fit: 'fill' })).removeAlpha()
+      const [a, b] = [await found.raw().toBuffer(), await photo.raw().toBuffer()]
+      const matte = await alphaOf(Buffer.from(alpha ?? ''))
+      let [differences, count] = [0, 0]
+      for (const [pixel, level] of matte.entries()) {
+        if (level > 0) continue
+        count += 1
+        differences += Math.abs((a[pixel * 3] ?? 0) - (b[pixel * 3] ?? 0))
+      }
+      expect([width > 0 && height > 0, count > 0]).toEqual([true, true])
+      expect(differences / count).toBeLessThan(12) // a JPEG; black would differ by the photo's own brightness
+    }
+  })
+
   it('shrinks to 0.25 megapixels by default', async () => {
     const response = await removebg(upload())
     const { width = 0, height = 0 } = await sizeOf(await bytesOf(response))
@@ -235,8 +338,12 @@ describe('the door for rembg', () => {
   it('answers the mask alone, and a background colour', async () => {
     const mask = await bytesOf(await remove({ om: 'true' }))
     expect(await sizeOf(mask)).toMatchObject({ format: 'png', channels: 1 })
-    const opaque = await bytesOf(await remove({}, '?bgc=255,0,0,255'))
-    expect((await sharp(opaque).stats()).isOpaque).toBe(true)
+    // As rembg does, with an alpha channel that is opaque.
+    for (const bgc of ['255,0,0,255', '255,0,0']) {
+      const opaque = await bytesOf(await remove({}, `?bgc=${bgc}`))
+      expect(await sizeOf(opaque)).toMatchObject({ format: 'png', channels: 4 })
+      expect((await sharp(opaque).stats()).isOpaque).toBe(true)
+    }
   })
 
   it('takes the image by URL', async () => {

@@ -8,10 +8,12 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Fetcher, startFetcher } from '../dispatcher/fetcher.ts'
 import { type Receiver, startReceiver } from '../dispatcher/receiver.ts'
+import { createClient } from '../support/client.ts'
 import { installNpmClient, installPythonClient, type PythonClient } from '../support/foreign-clients/install.ts'
 import { type NamedNetwork, startNamedNetwork } from '../support/foreign-clients/named-network.ts'
 import { lemur } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
+import { givenCaller } from './given.ts'
 
 const stack = useStack({
   env: { api: { DOORS_REMOVEBG: 'true', UPLOADS_FETCH_URLS: 'true' } },
@@ -81,6 +83,17 @@ describe('npm remove.bg 1.3.0', () => {
       creditsCharged: '0',
     })
     expect(await sizeOf(outputFile)).toEqual({ format: 'png', width, height, hasAlpha: true })
+  })
+
+  it('gets all of fourteen cut-outs at once on the plan Pro, without repeating a request', async () => {
+    const { url } = stack.process('api')
+    const pro = await givenCaller(stack.db, { client: (key) => createClient(url, key) }, { credits: 20 })
+    const options = JSON.stringify({ apiKey: pro.apiKey, path: photoFile, type: 'animal', semitransparency: false })
+    const script = `Promise.all(Array.from({ length: 14 }, () => require('remove.bg').removeBackgroundFromImageFile(
+      ${options}))).then((all) => console.log(JSON.stringify(all.map((one) => one.creditsCharged))),
+      (errors) => console.log(JSON.stringify({ errors })))`
+    const printed = await network.run({ command: process.execPath, args: ['-e', script], cwd: npmFolder })
+    expect(JSON.parse(printed)).toEqual(Array(14).fill('1'))
   })
 
   it('writes the cut-out of base64 with a background colour', async () => {

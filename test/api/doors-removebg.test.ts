@@ -1,4 +1,5 @@
 import { readBalance } from '@matte/core/credit/balance'
+import { grantCredits } from '@matte/core/credit/lot-queries'
 import { writeSetting } from '@matte/core/setting/setting-queries'
 import { describe, expect, it } from 'vitest'
 import { startApi } from '../support/api.ts'
@@ -32,6 +33,8 @@ const imageForm = async (fields: Record<string, string> = {}) =>
   formOf({ size: 'full', ...fields }, { name: 'image_file', bytes: await smallImage() })
 
 const json = (body: unknown): Sent => ({ body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+
+const rates = (requestsPerMinute: number) => JSON.stringify({ pro: { requestsPerMinute } })
 
 const balanceOf = async ({ workspaceId }: Pick<Caller, 'workspaceId'>) => {
   const { available, held } = await readBalance(world.db, workspaceId)
@@ -144,7 +147,7 @@ describe('POST /v1.0/removebg', () => {
     expect(await countUnusedUploads(world, caller.workspaceId)).toBe(0)
   })
 
-  it('answers 429 with Retry-After at the concurrency limit of the plan', async () => {
+  it('answers 429 with Retry-After when no slot of the plan frees up in time', async () => {
     const caller = await world.caller()
     for (let i = 0; i < 2; i++)
       await caller.client.createTask({ imageUrl: await caller.client.upload(await smallImage()) })
@@ -158,7 +161,7 @@ describe('POST /v1.0/removebg', () => {
     const api = await startApi({
       DATABASE_URL: world.databaseUrl,
       DOORS_REMOVEBG: 'true',
-      PLANS: '{"pro":{"requestsPerMinute":1}}',
+      PLANS: rates(1),
     })
     try {
       const caller = await givenCaller(world.db, api)
@@ -169,6 +172,67 @@ describe('POST /v1.0/removebg', () => {
       const second = await send(caller, { body: formOf({}), url: api.url })
       expect([second.status, await codeOf(second)]).toEqual([429, 'rate_limit_exceeded'])
       expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    } finally {
+      await api.stop()
+    }
+  })
+
+  it('counts images by their megapixels, as remove.bg does, and keeps no upload above the limit', async () => {
+    const api = await startApi({ DATABASE_URL: world.databaseUrl, TASKS_MAX_WAIT: '0', PLANS: rates(5) })
+    try {
+      const caller = await givenCaller(world.db, api)
+      const ask = async (width: number, height: number) => {
+        const body = formOf({}, { name: 'image_file', bytes: await smallImage('png', width, height) })
+        const response = await send(caller, { body, url: api.url })
+        return { response, left: response.headers.get('x-ratelimit-remaining') }
+      }
+      const first = await ask(2_000, 1_001) // counts as three
+      expect([first.response.status, first.response.headers.get('x-ratelimit-limit'), first.left]).toEqual([
+        503,
+        '5',
+        '2',
+      ])
+      expect((await ask(40, 30)).left).toBe('1')
+      const { response, left } = await ask(2_000, 600)
+      expect([response.status, left, await codeOf(response)]).toEqual([429, '0', 'rate_limit_exceeded'])
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      expect(await countUnusedUploads(world, caller.workspaceId)).toBe(0)
+      expect(await countTasks(world, caller.workspaceId)).toBe(2)
+      const other = await givenCaller(world.db, api)
+      const large = formOf({}, { name: 'image_file', bytes: await smallImage('png', 3_000, 2_500) })
+      // An image above the limit passes once.
+      expect((await send(other, { body: large, url: api.url })).status).toBe(503)
+    } finally {
+      await api.stop()
+    }
+  })
+
+  it('takes the model that the operator has named for the type', async () => {
+    const table = { car: 'matte-car', person: 'gone' }
+    await world.db
+      .insertInto('model')
+      .values({ name: 'matte-car', available: true, pool: 'default', triton_model: 'u2netp', is_default: false })
+      .execute()
+    const api = await startApi({
+      ...{ DATABASE_URL: world.databaseUrl, TASKS_MAX_WAIT: '0' },
+      DOORS_REMOVEBG_MODELS: JSON.stringify(table),
+    })
+    try {
+      for (const [type, model] of [
+        ['car', 'matte-car'],
+        ['product', 'service-v2'],
+        ['auto', 'service-v2'],
+      ] as const) {
+        const caller = await givenCaller(world.db, api)
+        expect((await send(caller, { body: await imageForm({ type }), url: api.url })).status).toBe(503)
+        const tasks = world.db.selectFrom('task').select('model_version').where('workspace_id', '=', caller.workspaceId)
+        expect(await tasks.execute()).toEqual([{ model_version: model }])
+      }
+      const response = await send(await givenCaller(world.db, api), {
+        body: await imageForm({ type: 'person' }),
+        url: api.url,
+      })
+      expect([response.status, await codeOf(response)]).toEqual([500, 'server_error'])
     } finally {
       await api.stop()
     }
@@ -270,13 +334,80 @@ describe('POST /v1.0/removebg during maintenance', () => {
   })
 })
 
+describe('POST /v1.0/improve', () => {
+  const improve = (apiKey: string, sent: Sent) =>
+    fetch(`${world.api.url}/v1.0/improve`, {
+      method: 'POST',
+      ...sent,
+      headers: { 'X-Api-Key': apiKey, ...sent.headers },
+    } as RequestInit)
+
+  it('answers the id of a submission, for each form of body, and keeps nothing', async () => {
+    const { apiKey, workspaceId } = await world.caller()
+    const b64 = { image_file_b64: (await smallImage()).toString('base64'), tag: 'cats', image_filename: 'cat.png' }
+    const bodies: Sent[] = [
+      { body: await imageForm({ tag: 'cats' }) },
+      { body: new URLSearchParams(b64) },
+      json(b64),
+      json({ image_url: 'https://example.com/cat.jpg' }),
+    ]
+    for (const body of bodies) {
+      const response = await improve(apiKey, body)
+      expect([response.status, await response.json()]).toEqual([200, { id: expect.stringMatching(/^[0-9a-f-]{36}$/) }])
+    }
+    expect(await countTasks(world, workspaceId)).toBe(0)
+    expect(await countUnusedUploads(world, workspaceId)).toBe(0)
+  })
+
+  it.each([
+    ['without an image', {}, 'missing_source'],
+    ['with two images', { image_file_b64: 'AAAA', image_url: 'https://example.com/cat.jpg' }, 'multiple_sources'],
+    ['with a file that is no image', { image_file_b64: 'AAAA' }, 'invalid_file_type'],
+  ])('answers 400 %s', async (_name, fields: Record<string, string>, code) => {
+    const response = await improve((await world.caller()).apiKey, json(fields))
+    expect([response.status, await codeOf(response)]).toEqual([400, code])
+  })
+
+  it('answers 400 for an image above the plan, and 403 without a key', async () => {
+    const bytes = Buffer.concat([await smallImage(), Buffer.alloc(20 * mb)])
+    const large = await improve((await world.caller()).apiKey, { body: formOf({}, { name: 'image_file', bytes }) })
+    expect([large.status, await codeOf(large)]).toEqual([400, 'image_too_large'])
+    const keyless = await improve('', { body: await imageForm() })
+    expect([keyless.status, await codeOf(keyless)]).toEqual([403, 'auth_failed'])
+  })
+})
+
+describe('other paths and methods below /v1.0', () => {
+  it.each([
+    ['GET', '/v1.0/removebg', 'POST'],
+    ['POST', '/v1.0/account', 'GET, HEAD'],
+    ['DELETE', '/v1.0/improve', 'POST'],
+    ['POST', '/v1.0/removebg/', null],
+    ['GET', '/v1.0/other?x=1', null],
+    ['PUT', '/v1.0', null],
+  ])('answer 404 for %s %s as remove.bg does, with Allow %s', async (method, path, allow) => {
+    const response = await fetch(`${world.api.url}${path}`, { method })
+    const error = { title: 'Not found', code: 'not_found', detail: expect.any(String) }
+    expect([response.status, await response.json()]).toEqual([404, { errors: [error] }])
+    expect(response.headers.get('allow')).toBe(allow)
+  })
+
+  it('leaves paths of others as they are', async () => {
+    for (const path of ['/v1.1/removebg', '/v1', '/elsewhere']) {
+      const response = await fetch(`${world.api.url}${path}`)
+      expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }])
+    }
+  })
+})
+
 describe('GET /v1.0/account', () => {
   const account = (headers: Record<string, string>) => fetch(`${world.api.url}/v1.0/account`, { headers })
 
-  it('shows the credits of the workspace', async () => {
-    const { apiKey } = await world.caller({ credits: 7 })
+  it('shows the credits of the workspace: those of the plan and others, which add up', async () => {
+    const { apiKey, workspaceId } = await world.caller({ credits: 7 })
+    await grantCredits(world.db, { workspaceId, kind: 'plan', amount: 4 })
     const response = await account({ 'X-Api-Key': apiKey })
-    const credits = { total: 7, subscription: 7, payg: 0, enterprise: 0 }
+    const credits = { total: 11, subscription: 4, payg: 7, enterprise: 0 }
     expect([response.status, await response.json()]).toEqual([
       200,
       { data: { attributes: { credits, api: { free_calls: 0, sizes: 'all' } } } },

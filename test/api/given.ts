@@ -63,7 +63,7 @@ export function useApi(variables: Record<string, string> = {}): World {
   }
 }
 
-export async function givenCaller(db: Db, api: TestApi, options: CallerOptions = {}): Promise<Caller> {
+export async function givenCaller(db: Db, api: Pick<TestApi, 'client'>, options: CallerOptions = {}): Promise<Caller> {
   const { plan = 'pro', credits = 100, expiresAt = null } = options
   const { id: workspaceId } = await givenWorkspace(db, { plan, credits })
   const key = generateApiKey()

@@ -1,4 +1,5 @@
 import { taskPoll } from '@matte/api/long-poll'
+import { openBus } from '@matte/core/bus/bus'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
@@ -144,10 +145,12 @@ describe('Prefer: wait=N', () => {
 
 describe('waits of a process', () => {
   const never = new AbortController().signal
+  const logger = pino({ level: 'silent' })
+  const bus = openBus({ name: 'test', prefix: 'test', url: 'nats://127.0.0.1:1', logger }) // not started
 
   it('are limited to a quarter per workspace, and per member over all workspaces', async () => {
     const { db } = world
-    const waits = taskPoll(db, pino({ level: 'silent' }))
+    const waits = taskPoll({ db, bus, logger })
     const { id } = await givenTask(db, await givenWorkspace(db))
     const wait = (...holders: string[]) => waits.wait(id, { waitMs: 600_000, signal: never, holders })
     const open = Array.from({ length: 250 }, (_, i) => wait(`workspace ${i % 5}`, 'person'))
@@ -159,7 +162,7 @@ describe('waits of a process', () => {
 
   it('are bounded, end with their caller, and can all be ended at once', async () => {
     const { db } = world
-    const waits = taskPoll(db, pino({ level: 'silent' }))
+    const waits = taskPoll({ db, bus, logger })
     await waits.start()
     const { id } = await givenTask(db, await givenWorkspace(db))
     const gone = new AbortController()

@@ -128,6 +128,12 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
     expect(readApi(await renderEnv('api', given)).uploadsSignContentLength).toBe(false)
   })
 
+  it('name models for types of remove.bg, and none by default', async () => {
+    const given = { ...values, doors: { removebg: { models: { car: 'matte-car' } } } }
+    expect(readApi(await renderEnv('api', given)).doorsRemovebgModels).toEqual({ car: 'matte-car' })
+    expect(readApi(api).doorsRemovebgModels).toEqual({})
+  })
+
   it('reach the worker', async () => {
     expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
   })

@@ -1,6 +1,7 @@
-// Steps of every door: store the images as uploads of the workspace, create a task like any other, wait for its end
-// (long-poll.ts), and open the result. A task that is still queued when the wait ends or the client disconnects is
-// canceled, which releases its credit; one in progress ends and is charged.
+// Steps of every door: store the images as uploads of the workspace, create a task like any other once the plan has a
+// slot for it (turns.ts), wait for its end (long-poll.ts), and open the result. Both waits together take at most
+// TASKS_MAX_WAIT. A task that is still queued when the wait ends or the client disconnects is canceled, which releases
+// its credit; one in progress ends and is charged.
 import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
@@ -13,6 +14,7 @@ import type { FailureReason } from '@matte/core/task/failure'
 import type { RequestedOutput } from '@matte/core/task/output'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { findShownTask, type ShownTask } from '@matte/core/task/task-queries'
+import { inspectObject } from '@matte/core/upload/inspect-object'
 import type { FastifyRequest } from 'fastify'
 import { capacityExceeded } from '../errors/error-handler.ts'
 import { goneSignal } from '../fetch-upload.ts'
@@ -28,10 +30,12 @@ import {
   fetchUrls,
   type ImageDeps,
   type Images,
+  pixelsOf,
   releaseAll,
   storeFiles,
   storeUnavailable,
 } from './door-images.ts'
+import type { Turns } from './turns.ts'
 
 export type DoorDeps = ImageDeps & {
   readonly settings: { current(): Settings }
@@ -39,6 +43,7 @@ export type DoorDeps = ImageDeps & {
   readonly nudge: Nudge
   readonly metrics: ApiMetrics
   readonly taskPoll: Pick<TaskPoll, 'wait'>
+  readonly turns: Turns
   readonly maxWaitSeconds: number
   readonly budget: ByteBudget
   /** Largest image of any plan. */
@@ -63,20 +68,26 @@ export type Outcome =
 
 type Answer<T> = { readonly asked: Omit<T, 'image' | 'background'>; readonly outcome: Outcome }
 
+type Protocol<T> = {
+  /** Checks the form; its errors come before those of the task, as in the Developer API (D4). */
+  readonly read: (form: DoorForm) => T
+  /** Counts the pixels of the image against a limit, before it is stored; those of a URL once it is. */
+  readonly countPixels?: (pixels: number | undefined) => Promise<void>
+}
+
 /**
- * `read` checks the form; its errors come before those of the task, as in the Developer API (D4).
  * @throws MatteError as task creation and `fetchUpload` do; RATE_LIMIT_EXCEEDED
  */
 export async function cutOut<T extends DoorRequest>(
   deps: DoorDeps,
   exchange: Exchange,
-  read: (form: DoorForm) => T,
+  { read, countPixels }: Protocol<T>,
 ): Promise<Answer<T>> {
   const { request } = exchange
   const gone = goneSignal(exchange.reply)
   const { workspaceId, planLimits } = request.caller
   const { asked, stored } = await storeForm()
-  return { asked, outcome: await runTask(deps, request, { asked, stored, gone }) }
+  return { asked, outcome: await runTask(deps, request, { asked, stored, gone, countPixels }) }
 
   async function storeForm() {
     // Files stay in memory until they are stored.
@@ -84,6 +95,7 @@ export async function cutOut<T extends DoorRequest>(
     const form = await readForm(exchange, { imageBytesMax: planLimits.maxFileSizeBytes, hold })
     const { image, background, ...asked } = read(form)
     await checkService(deps, asked.modelVersion)
+    if ('bytes' in image) await countPixels?.(pixelsOf(image))
     return { asked, stored: await storeFiles(deps, request, { image, background }) }
   }
 }
@@ -107,57 +119,81 @@ type Work = {
   readonly asked: Asked
   readonly stored: Awaited<ReturnType<typeof storeFiles>>
   readonly gone: AbortSignal
+  readonly countPixels?: Protocol<unknown>['countPixels'] | undefined
 }
 
-async function runTask(deps: DoorDeps, request: FastifyRequest, { asked, stored, gone }: Work): Promise<Outcome> {
+async function runTask(deps: DoorDeps, request: FastifyRequest, work: Work): Promise<Outcome> {
+  const { asked, stored, gone, countPixels } = work
   const keys = await fetchUrls(deps, request, { images: stored, gone })
+  if (typeof stored.image !== 'string') await countFetched(deps, request, { keys, countPixels })
   if (gone.aborted) {
     await releaseAll(deps.db, keys)
     return { kind: 'late' }
   }
-  const task = await createFrom(deps, request, { asked, keys })
-  const { ended, inProgress } = await awaitEnd(deps, request, { task, gone })
+  const endsAtMs = performance.now() + deps.maxWaitSeconds * 1_000
+  const task = await createFrom(deps, request, { asked, keys, gone })
+  if (task === undefined) return { kind: 'late' }
+  const { ended, inProgress } = await awaitEnd(deps, request, { task, gone, endsAtMs })
   if (inProgress) return { kind: 'late', taskId: task.id }
   // A later retry of the task by its caller fails with INPUT_MISSING; the door itself never retries.
   await releaseAll(deps.db, { background: keys.background })
   return outcomeOf(deps, ended, { gone, parts: asked.parts ?? false })
 }
 
-type NewTask = { readonly asked: Asked; readonly keys: Images<string> }
+type Fetched = Pick<Work, 'countPixels'> & { readonly keys: Images<string> }
 
-async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys }: NewTask) {
-  const { db, bucket, nudge, metrics } = deps
-  const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
-  const { parts, modelVersion, output } = asked
-  const { image: imageUrl, background: objectKey } = keys
-  const door = objectKey !== undefined ? { kind: 'background' as const, objectKey } : undefined
-  const maker = { createdBy, apiKeyId }
-  const common = { workspaceId, plan: planLimits, ...maker, callbackUrl: null, modelVersion, output, imageUrl }
+async function countFetched({ db, bucket }: DoorDeps, request: FastifyRequest, { keys, countPixels }: Fetched) {
   try {
-    const task = await createTask(db, storeOf(request, bucket), {
-      ...common,
-      door: parts ? { kind: 'parts' } : door,
-      traceparent: currentTraceparent() ?? null,
-    })
-    nudge.task(task.model_version, task.id)
-    nudge.change(workspaceId)
-    metrics.tasksCreated.inc({ model_version: task.model_version, plan })
-    return task
+    if (countPixels === undefined) return
+    const { pixels } = await inspectObject(storeOf(request, bucket), keys.image, request.caller.planLimits)
+    await countPixels(pixels)
   } catch (error) {
     await releaseAll(db, keys)
     throw error
   }
 }
 
-type Waiting = { readonly task: ShownTask; readonly gone: AbortSignal }
+type NewTask = { readonly asked: Asked; readonly keys: Images<string>; readonly gone: AbortSignal }
+
+/** Undefined when the client left first. */
+async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys, gone }: NewTask) {
+  const { db, bucket, nudge, metrics, turns } = deps
+  const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
+  const { parts, modelVersion, output } = asked
+  const { image: imageUrl, background: objectKey } = keys
+  const door = objectKey !== undefined ? { kind: 'background' as const, objectKey } : undefined
+  const maker = { createdBy, apiKeyId }
+  const common = { workspaceId, plan: planLimits, ...maker, callbackUrl: null, modelVersion, output, imageUrl }
+  const create = () =>
+    createTask(db, storeOf(request, bucket), {
+      ...common,
+      door: parts ? { kind: 'parts' } : door,
+      traceparent: currentTraceparent() ?? null,
+    })
+  const waitMs = deps.maxWaitSeconds * 1_000
+  const over = AbortSignal.any([gone, AbortSignal.timeout(waitMs)])
+  try {
+    const task = await turns.take(request, { create, waitMs, over })
+    nudge.task(task.model_version, task.id)
+    nudge.change(workspaceId)
+    metrics.tasksCreated.inc({ model_version: task.model_version, plan })
+    return task
+  } catch (error) {
+    await releaseAll(db, keys)
+    if (gone.aborted) return undefined
+    throw error
+  }
+}
+
+type Waiting = { readonly task: ShownTask; readonly gone: AbortSignal; readonly endsAtMs: number }
 /** Without `ended` and not in progress: canceled. */
 type End = { readonly ended?: ShownTask | undefined; readonly inProgress?: boolean }
 
 /** @throws MatteError RATE_LIMIT_EXCEEDED when too many wait */
-async function awaitEnd(deps: DoorDeps, request: FastifyRequest, { task, gone }: Waiting): Promise<End> {
+async function awaitEnd(deps: DoorDeps, request: FastifyRequest, { task, gone, endsAtMs }: Waiting): Promise<End> {
   request.releaseSlot()
   const { holders } = request
-  const waitMs = deps.maxWaitSeconds * 1_000
+  const waitMs = Math.max(0, endsAtMs - performance.now())
   const ended = gone.aborted ? undefined : await deps.taskPoll.wait(task.id, { waitMs, signal: gone, holders })
   if (ended) return { ended }
   const current = await cancelUnlessEnded(deps, request.caller.workspaceId, task.id)

@@ -6,10 +6,12 @@ import { invalidParam } from '@matte/core/invalid-params'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { StorageError } from '@matte/core/storage/storage-error'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
-import { createGrant, formatRefused, type GrantDeps } from '@matte/core/upload/create-grant'
+import { countPixels } from '@matte/core/upload/count-pixels'
+import { createGrant, fileTooLarge, formatRefused, type GrantDeps } from '@matte/core/upload/create-grant'
 import { releaseUpload } from '@matte/core/upload/grant-queries'
 import { sniffFormat } from '@matte/core/upload/inspect-object'
 import { mimeTypes } from '@matte/core/workspace/format'
+import type { Plan } from '@matte/core/workspace/plan'
 import type { FastifyRequest } from 'fastify'
 import { type FetchUploadDeps, fetchUpload } from '../fetch-upload.ts'
 import type { DoorFile } from './door-body.ts'
@@ -75,6 +77,23 @@ export async function releaseAll(db: Db, { image, background }: Partial<Images<S
   for (const key of [image, background]) {
     if (typeof key === 'string') await releaseUpload(db, key).catch(() => undefined)
   }
+}
+
+/** Pixels by the header of a file in memory; undefined: unknown yet. */
+export function pixelsOf(image: DoorImage): number | undefined {
+  const format = 'bytes' in image ? sniffFormat(image.bytes) : undefined
+  return 'bytes' in image && format !== undefined ? countPixels(image.bytes, format) : undefined
+}
+
+/**
+ * Checks a file that is not stored; URLs are not fetched.
+ * @throws MatteError TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED
+ */
+export function checkFile(plan: Plan, image: DoorImage): void {
+  if (!('bytes' in image)) return
+  const format = sniffFormat(image.bytes)
+  if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
+  if (image.bytes.length > plan.maxFileSizeBytes) throw fileTooLarge(plan)
 }
 
 async function storeFile(deps: ImageDeps, request: FastifyRequest, { fileName, bytes }: DoorFile) {

@@ -2,18 +2,25 @@
 // turns it on; a path that is off is unknown.
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '../config.ts'
+import type { RateLimiter } from '../limit/rate-limiter.ts'
+import type { SlotPoll } from '../long-poll.ts'
 import { byteBudget } from './byte-budget.ts'
 import type { DoorDeps } from './cut-out.ts'
 import { rembgRoutes } from './rembg/routes.ts'
 import { removebgRoutes } from './removebg/routes.ts'
+import { createTurns } from './turns.ts'
 
-type DoorRoutesDeps = Omit<DoorDeps, 'budget' | 'imageBytesMax'> & {
-  readonly config: Pick<Config, 'doorsRemovebg' | 'doorsRembg' | 'doorsRembgModels' | 'plans'>
+type DoorRoutesDeps = Omit<DoorDeps, 'budget' | 'imageBytesMax' | 'turns'> & {
+  readonly slotPoll: Pick<SlotPoll, 'wait'>
+  readonly limiter: RateLimiter
+  readonly config: Pick<Config, 'doorsRemovebg' | 'doorsRemovebgModels' | 'doorsRembg' | 'doorsRembgModels' | 'plans'>
 }
 
-export const doorRoutes: FastifyPluginAsync<DoorRoutesDeps> = async (app, { config, ...deps }) => {
+export const doorRoutes: FastifyPluginAsync<DoorRoutesDeps> = async (app, { config, slotPoll, ...deps }) => {
   const imageBytesMax = Math.max(...Object.values(config.plans).map(({ maxFileSizeBytes }) => maxFileSizeBytes))
-  const doorDeps = { ...deps, budget: byteBudget(), imageBytesMax }
-  if (config.doorsRemovebg) await app.register(removebgRoutes, doorDeps)
+  const doorDeps = { ...deps, budget: byteBudget(), turns: createTurns(slotPoll), imageBytesMax }
+  if (config.doorsRemovebg) {
+    await app.register(removebgRoutes, { ...doorDeps, table: config.doorsRemovebgModels, prefix: '/v1.0' })
+  }
   if (config.doorsRembg) await app.register(rembgRoutes, { ...doorDeps, table: config.doorsRembgModels })
 }

@@ -27,6 +27,13 @@ describe('settings of the doors', () => {
     })
   })
 
+  it('name models of the door with keys by type', () => {
+    const table = { car: 'matte-car', person: 'matte-people' }
+    const settings = read({ DOORS_REMOVEBG_MODELS: JSON.stringify(table) })
+    expect(settings.doorsRemovebgModels).toEqual(table)
+    expect(read({}).doorsRemovebgModels).toEqual({})
+  })
+
   it.each(['10.0.0.0/8', 'fc00::/7', 'FD00::/8', '2001:db8::/32', '2001::/16', '203.0.113.7/32'])(
     'accept the network %s',
     (network) => {
@@ -53,6 +60,8 @@ describe('settings of the doors', () => {
     ['DOORS_REMBG_MODELS', '{"u3net":"matte-u2net"}', 'must name models of rembg'],
     ['DOORS_REMBG_MODELS', '{"u2net":7}', 'must map u2net'],
     ['DOORS_REMBG_MODELS', '[]', 'must be a JSON object'],
+    ['DOORS_REMOVEBG_MODELS', '{"ghost":"matte"}', 'must name types: auto, person'],
+    ['DOORS_REMOVEBG_MODELS', '{"car":""}', 'must map car'],
   ])('refuse %s=%s with what to do', (name, value, words) => {
     expect(() => read({ ...open, [name]: value })).toThrow(name)
     expect(() => read({ ...open, [name]: value })).toThrow(words)

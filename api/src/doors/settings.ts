@@ -2,13 +2,25 @@ import { ConfigError, flag, type Infer, json, parsed, type Schema } from '@matte
 import { parseNetworks } from '@matte/core/webhook/target/address'
 import { isUuid } from '../uuid.ts'
 import { type RembgModel, rembgModels } from './rembg/models.ts'
+import { type RemovebgType, removebgTypes } from './removebg/types.ts'
 
 export const doorSettings = {
   doorsRemovebg: flag('DOORS_REMOVEBG', {
     description:
-      'serves POST /v1.0/removebg and GET /v1.0/account for clients of remove.bg, with API keys of Matte; docs/doors.md',
+      'serves POST /v1.0/removebg, GET /v1.0/account and POST /v1.0/improve for clients of remove.bg, with API keys of ' +
+      'Matte; docs/doors.md',
     default: true,
   }),
+  doorsRemovebgModels: json<RemovebgModelTable>(
+    'DOORS_REMOVEBG_MODELS',
+    {
+      description:
+        'model of Matte for each value of the parameter `type` of remove.bg, {"car":"matte-car"}; others use the ' +
+        'platform default',
+      default: {},
+    },
+    (value) => checkModels(value, { names: removebgTypes, of: 'types' }),
+  ),
   doorsRembg: flag('DOORS_REMBG', {
     description:
       'serves /api/remove for clients of `rembg s`, without keys; needs DOORS_REMBG_NETWORKS and ' +
@@ -45,11 +57,13 @@ export const doorSettings = {
         'model of Matte for each model of rembg, {"birefnet-general":"matte-birefnet"}; others use the platform default',
       default: {},
     },
-    checkModels,
+    (value) => checkModels(value, { names: rembgModels, of: 'models of rembg' }),
   ),
 } as const satisfies Schema
 
-export type RembgModelTable = Readonly<Partial<Record<RembgModel, string>>>
+type ModelTable<Name extends string> = Readonly<Partial<Record<Name, string>>>
+export type RembgModelTable = ModelTable<RembgModel>
+export type RemovebgModelTable = ModelTable<RemovebgType>
 
 /** Shortest prefixes: everyone's address would make the door an open proxy to the workspace's credits. */
 const prefixMin = { ipv4: 8, ipv6: 16 } as const
@@ -87,15 +101,15 @@ function parseWorkspace(value: string): string {
   return value
 }
 
-function checkModels(value: unknown): RembgModelTable {
+type Known<Name> = { readonly names: readonly Name[]; readonly of: string }
+
+function checkModels<Name extends string>(value: unknown, { names, of }: Known<Name>): ModelTable<Name> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('must be a JSON object')
   for (const [name, model] of Object.entries(value)) {
-    if (!rembgModels.some((known) => known === name)) {
-      throw new Error(`must name models of rembg: ${rembgModels.join(', ')}`)
-    }
+    if (!names.some((known) => known === name)) throw new Error(`must name ${of}: ${names.join(', ')}`)
     if (typeof model !== 'string' || model === '') throw new Error(`must map ${name} to the name of a model`)
   }
-  return value as RembgModelTable
+  return value as ModelTable<Name>
 }
 
 /** @throws ConfigError that names the missing setting */

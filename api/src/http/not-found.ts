@@ -1,6 +1,13 @@
 import { MatteError } from '@matte/core/error'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsolePage } from '../console/console-page.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Handler of unknown paths, for a plugin whose errors have their own form. @throws MatteError NOT_FOUND */
+    refuseUnknown(request: FastifyRequest, reply: FastifyReply): never
+  }
+}
 
 type KnownPath = { readonly pattern: RegExp; readonly methods: Set<string> }
 
@@ -15,9 +22,7 @@ export function addNotFoundHandler(app: FastifyInstance, page: ConsolePage | und
     for (const name of [method].flat()) known.methods.add(name)
     paths.set(url, known)
   })
-  app.setNotFoundHandler((request, reply) => {
-    const sent = page?.respond(request, reply)
-    if (sent !== undefined) return sent
+  function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
     const path = request.url.split('?')[0] ?? ''
     // A literal path wins over a parameter, as in the router.
     const exact = paths.get(path)
@@ -25,7 +30,9 @@ export function addNotFoundHandler(app: FastifyInstance, page: ConsolePage | und
     const methods = found.flatMap((known) => [...known.methods])
     if (methods.length > 0) reply.header('allow', [...new Set(methods)].sort().join(', '))
     throw new MatteError('NOT_FOUND', methods.length > 0 ? 'This path has no such method.' : 'There is nothing here.')
-  })
+  }
+  app.decorate('refuseUnknown', refuseUnknown)
+  app.setNotFoundHandler((request, reply) => page?.respond(request, reply) ?? refuseUnknown(request, reply))
 }
 
 function toPattern(url: string): RegExp {

@@ -80,6 +80,26 @@ export async function limitRoute(
   throw rateLimitExceeded(verdict, reply, { limitName: 'requests', message })
 }
 
+/**
+ * Counts an image by its megapixels, rounded up, as remove.bg does. The limit is the plan's requests per minute, and no
+ * image counts more than that. Sets the rate-limit headers.
+ * @throws MatteError RATE_LIMIT_EXCEEDED
+ */
+export async function limitMegapixels(
+  limiter: RateLimiter,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  pixels = 0,
+): Promise<void> {
+  const { workspaceId, planLimits } = request.caller
+  const { requestsPerMinute: limit } = planLimits
+  const megapixels = Math.min(limit, Math.max(1, Math.ceil(pixels / 1_000_000)))
+  const verdict = await limiter.take(`workspace:${workspaceId}:megapixels`, limit, megapixels)
+  noteLimit(verdict, reply)
+  if (verdict.allowed) return
+  const message = `Your plan allows images of ${limit} megapixels a minute, each counted up; try again later.`
+  throw rateLimitExceeded(verdict, reply, { limitName: 'megapixels', message })
+}
+
 /** 20 s of CPU, a third of one core, and a gallery of 160 new results of 12 megapixels. */
 export const previewMegapixelsPerMinute = 2_000
 
@@ -108,7 +128,7 @@ export async function limitAddress(
 }
 
 type Refused = {
-  readonly limitName: 'requests' | 'person' | 'credentials' | 'address' | 'exports' | 'previews'
+  readonly limitName: 'requests' | 'megapixels' | 'person' | 'credentials' | 'address' | 'exports' | 'previews'
   readonly message: string
 }
 

@@ -203,6 +203,9 @@
 - { name: CONSOLE_ENABLED, value: {{ .Values.console.enabled | quote }} }
 {{- with .Values.doors.removebg }}
 - { name: DOORS_REMOVEBG, value: {{ .enabled | quote }} }
+{{- with .models }}
+- { name: DOORS_REMOVEBG_MODELS, value: {{ toJson . | quote }} }
+{{- end }}
 {{- end }}
 {{- $service := include "matte.fullname" . }}
 {{- $inNamespace := printf "%s.%s" $service .Release.Namespace }}

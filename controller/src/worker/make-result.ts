@@ -2,6 +2,7 @@
 import type { Output } from '@matte/core/db/tables/task'
 import { defaultOutput } from '@matte/core/task/output'
 import type { ClaimedTask } from '@matte/core/task/run/claim-task'
+import type { PhotoBehind } from './image/cut-out-worker.ts'
 import type { PhotoHeader } from './image/decode.ts'
 import type { EncodedResult } from './image/encode.ts'
 import { freeBytes } from './image/free-bytes.ts'
@@ -37,14 +38,21 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   const { pod, masks } = await inferMasks(deps, { task, inputFor }, signal)
   freeBytes(image)
   const wish = cutOutOf(task)
-  const made = await attempt.stage('refine', () => images.cutOut({ photo, ...masks, output: wish }, signal))
+  const withPhoto = task.door?.kind === 'parts'
+  const { behind, ...made } = await attempt.stage('refine', () =>
+    images.cutOut({ photo, ...masks, output: wish, withPhoto }, signal),
+  )
   if ('file' in made) attempt.move('refine', 'encode', made.encodeMs)
   const cutOut =
     'file' in made
       ? made
       : await attempt.stage('encode', () => sharpCalls.encodeResult(signal, made, wish ?? defaultOutput))
   const format = (task.output ?? defaultOutput).format
-  return { format, pod, ...(await attempt.stage('encode', () => addWish(deps, task, { cutOut, input }, signal))) }
+  return {
+    format,
+    pod,
+    ...(await attempt.stage('encode', () => addWish(deps, task, { cutOut, behind, input }, signal))),
+  }
 }
 
 /** Doors start from a transparent PNG. */
@@ -52,15 +60,19 @@ const cutOutOf = ({ output, door }: ClaimedTask): Output | null =>
   door === null ? output : { ...(output ?? defaultOutput), format: 'png', background: 'transparent', channels: 'rgba' }
 
 type Finished = EncodedResult & { readonly parts?: Uint8Array }
-type Ready = { readonly cutOut: EncodedResult; readonly input: InputFile }
+type Ready = {
+  readonly cutOut: EncodedResult
+  readonly behind: PhotoBehind | undefined
+  readonly input: InputFile
+}
 
 async function addWish(
   { sharpCalls }: MakeResultDeps,
   { door, output }: ClaimedTask,
-  { cutOut, input: { background } }: Ready,
+  { cutOut, behind, input: { background } }: Ready,
   signal: AbortSignal,
 ): Promise<Finished> {
-  if (door?.kind === 'parts') return { ...cutOut, parts: await sharpCalls.toParts(signal, cutOut) }
+  if (door?.kind === 'parts') return { ...cutOut, parts: await sharpCalls.toParts(signal, cutOut, behind) }
   if (background === undefined) return cutOut
   const { format } = output ?? defaultOutput
   const laid = await sharpCalls.layOverImage(signal, cutOut, background, format)

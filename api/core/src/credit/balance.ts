@@ -14,6 +14,17 @@ type Balance = {
   readonly soonUntil: Date
 }
 
+/** Credits that can be spent now, by their origin. */
+type Available = { readonly ofPlan: number; readonly others: number }
+
+export async function readAvailable(db: Db, workspaceId: string): Promise<Available> {
+  const { rows } = await sql<Available>`
+    select coalesce(sum(available) filter (where kind = 'plan'), 0) as "ofPlan",
+           coalesce(sum(available) filter (where kind <> 'plan'), 0) as others
+      from credit_lot where workspace_id = ${workspaceId} and ${isSpendable}`.execute(db)
+  return rows[0] as Available // an aggregate without GROUP BY has one row
+}
+
 /** Same as the default of `credits.expiration_warning`. */
 const soonDays = 7
 

@@ -26,6 +26,8 @@ export type RequestedOutput = {
   readonly scale?: string | null | undefined
   readonly position?: string | null | undefined
   readonly channels?: Output['channels'] | null | undefined
+  /** Set by the doors alone. */
+  readonly alpha?: Output['alpha'] | undefined
 }
 
 export const defaultOutput: Output = {
@@ -70,6 +72,7 @@ export function resolveOutput(requested: RequestedOutput | null, plan: Plan): Ou
     roi: requested.roi ?? defaultOutput.roi,
     scale: requested.scale ?? defaultOutput.scale,
     position: requested.position ?? defaultPosition(requested.scale ?? defaultOutput.scale),
+    ...(requested.alpha && { alpha: requested.alpha }),
   }
 }
 

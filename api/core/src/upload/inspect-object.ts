@@ -17,7 +17,12 @@ const metadataBytes = 131_072
 /** The part of the store that an inspection needs. */
 export type Inspected = Pick<Bucket, 'head'>
 
-export type InspectedObject = { readonly etag: string; readonly sizeBytes: number }
+export type InspectedObject = {
+  readonly etag: string
+  readonly sizeBytes: number
+  /** Undefined if the first bytes do not tell. */
+  readonly pixels?: number | undefined
+}
 
 /**
  * Checks the stored object, whatever Content-Type it was uploaded with (D22): size, format by its first bytes, pixels.
@@ -37,7 +42,7 @@ export async function inspectObject(bucket: Inspected, objectKey: string, plan: 
       { details: { limit: 'pixels', pixels, maxPixels: plan.maxPixels } },
     )
   }
-  return { etag, sizeBytes }
+  return { etag, sizeBytes, pixels }
 }
 
 /** The object may have changed between two reads; the last one counts. */

@@ -42,7 +42,8 @@ export function readFields({ place, fields, query }: Sources): RembgFields | rea
   if (background === undefined) errors.push(colourError(query.get('bgc')))
   if (errors.length > 0 || !isKnown(model) || background === undefined) return errors
   const channels = truths.test(fields.get('om') ?? '') ? 'alpha' : 'rgba'
-  return { model, output: { format: 'png', background, channels } }
+  // rembg's PNG has an alpha channel over an opaque background too.
+  return { model, output: { format: 'png', background, channels, alpha: 'kept' } }
 }
 
 const isKnown = (model: string): model is RembgModel => rembgModels.some((known) => known === model)

@@ -22,10 +22,11 @@ export const rembgRoutes: FastifyPluginAsync<RembgDeps> = async (app, deps) => {
 
   app.post('/api/remove', { schema: { hide: true }, config }, async (request, reply) => {
     const query = textsOf(request.query)
-    const { outcome } = await cutOut(deps, { request, reply }, (form) => {
+    const read = (form: DoorForm) => {
       const fields = checked(readFields({ place: 'body', fields: form.fields, query }))
       return { image: imageOf(form), modelVersion: modelOf(fields), output: fields.output }
-    })
+    }
+    const { outcome } = await cutOut(deps, { request, reply }, { read })
     return send(reply, outcome)
   })
 

@@ -8,16 +8,19 @@ import type { Outcome } from '../cut-out.ts'
 
 type Succeeded = Extract<Outcome, { kind: 'succeeded' }>
 
-/** `type`: the value of `X-Type`. `parts`: the result is a ZIP. */
-export type Shown = { readonly type: string | undefined; readonly parts: boolean }
+/** `isClassified`: the request wants `X-Type`. `parts`: the result is a ZIP. */
+export type Shown = { readonly isClassified: boolean; readonly parts: boolean }
 
-export function sendResult({ request, reply }: Exchange, { task, image }: Succeeded, { type, parts }: Shown) {
+/** Models tell the subject from its background, and not what it is. */
+const type = 'other'
+
+export function sendResult({ request, reply }: Exchange, { task, image }: Succeeded, { isClassified, parts }: Shown) {
   const box = task.foreground ?? { top: 0, left: 0, width: 0, height: 0 }
   reply.headers({
     'x-credits-charged': request.caller.planLimits.charged ? creditCost : 0,
     'x-width': task.width ?? 0,
     'x-height': task.height ?? 0,
-    ...(type !== undefined && { 'x-type': type }),
+    ...(isClassified && { 'x-type': type }),
     'x-foreground-top': box.top,
     'x-foreground-left': box.left,
     'x-foreground-width': box.width,

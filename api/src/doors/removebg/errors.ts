@@ -26,6 +26,7 @@ const shown: Partial<Record<ErrorCode, Shown>> = {
   TASK_STORAGE_UNAVAILABLE: { title: 'Service unavailable', code: 'service_unavailable' },
   CONFLICT: { title: 'Not supported', code: 'not_supported', status: 400 },
   INVALID_PARAMS: { title: 'Invalid parameters', code: 'invalid_parameters' },
+  NOT_FOUND: { title: 'Not found', code: 'not_found' },
 }
 
 export const removebgErrorHandler = (count: (code: ErrorCode) => void) =>

@@ -21,6 +21,7 @@ describe('parameters of remove.bg', () => {
     [{ bg_color: 'FA08' }, { format: 'png', background: '#ffaa0088' }],
     [{ bg_color: '81d4faff' }, { format: 'jpeg' }],
     [{ format: 'jpg' }, { format: 'jpeg' }],
+    [{ format: 'jpeg' }, { format: 'jpeg' }],
     [
       { crop: 'true', crop_margin: '10%' },
       { crop: true, cropMargin: '10%' },
@@ -51,7 +52,6 @@ describe('parameters of remove.bg', () => {
     [{ size: 'regular' }, { maxPixels: 250_000 }],
     [{ size: 'medium' }, { maxPixels: 1_500_000 }],
     [{ size: 'hd' }, { maxPixels: 4_000_000 }],
-    [{ size: '4k' }, { maxPixels: 10_000_000 }],
     [{ size: '50MP' }, { maxPixels: 50_000_000 }],
     [{ roi: '10% 20px 90% 480px' }, { roi: { left: '10%', top: '20px', right: '90%', bottom: '480px' } }],
     [{ crop_margin: '10px  5%' }, { cropMargin: '10px 5%' }],
@@ -67,9 +67,9 @@ describe('parameters of remove.bg', () => {
     expect(output(fields as Record<string, string>)).toMatchObject(expected)
   })
 
-  it('make a result of 0.25 megapixels by default, and of any size by `full` and `auto`', () => {
+  it('make a result of 0.25 megapixels by default, and of any size by `full`, its older name `4k`, and `auto`', () => {
     expect(options({}).output).toMatchObject({ maxPixels: 250_000 })
-    for (const size of ['full', 'auto']) expect(options({ size }).output).not.toHaveProperty('maxPixels')
+    for (const size of ['full', '4k', 'auto']) expect(options({ size }).output).not.toHaveProperty('maxPixels')
   })
 
   it.each([
@@ -85,11 +85,20 @@ describe('parameters of remove.bg', () => {
   })
 
   it.each([
-    ['', 'other'],
-    ['auto', 'other'],
-    ['car', 'car'],
-  ])('with type %j show the type %s', (type, shown) => {
-    expect(options({ size: 'full', type }).type).toBe(shown)
-    expect(options({ size: 'full', type, type_level: 'none' }).type).toBeUndefined()
+    [{}, 'auto', true],
+    [{ type: '' }, 'auto', true],
+    [{ type: 'car', type_level: '2' }, 'car', true],
+    [{ type: 'car_interior', type_level: 'latest' }, 'car_interior', true],
+    [{ type: 'person', type_level: 'none' }, 'person', false],
+  ])('with %j ask for the model of %s', (fields, type, isClassified) => {
+    expect(options(fields as Record<string, string>)).toMatchObject({ type, isClassified })
+  })
+
+  it('make alpha hard without semitransparency alone', () => {
+    expect(output({ semitransparency: 'false' })).toMatchObject({ alpha: 'hard' })
+    for (const fields of [{}, { semitransparency: '' }, { semitransparency: 'true' }]) {
+      expect(output(fields as Record<string, string>)).not.toHaveProperty('alpha')
+    }
+    expect(() => options({ semitransparency: 'maybe' })).toThrow('semitransparency')
   })
 })

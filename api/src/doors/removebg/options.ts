@@ -11,11 +11,14 @@ import type { DoorForm } from '../door-body.ts'
 import type { DoorImage } from '../door-images.ts'
 import { isOpaque, readColour } from './colours.ts'
 import { invalid, refusal } from './errors.ts'
+import { type RemovebgType, removebgTypes } from './types.ts'
 
 export type RemovebgOptions = {
   readonly output: RequestedOutput
-  /** The value of `X-Type`; undefined: without the header. */
-  readonly type: string | undefined
+  /** Hint about the subject, which the operator's table maps to a model. */
+  readonly type: RemovebgType
+  /** False: the response has no `X-Type`. */
+  readonly isClassified: boolean
   readonly background: DoorImage | undefined
   /** `format=zip`. */
   readonly parts: boolean
@@ -25,30 +28,36 @@ type Fields = ReadonlyMap<string, string>
 
 const megapixel = 1_000_000
 
-/** Largest result by `size`; undefined: as large as the image. */
+/** Largest result by `size`; undefined: as large as the image. `4k` is the older name of `full`. */
 const sizes: Readonly<Record<string, number | undefined>> = {
   preview: 0.25 * megapixel,
   small: 0.25 * megapixel,
   regular: 0.25 * megapixel,
   medium: 1.5 * megapixel,
   hd: 4 * megapixel,
-  '4k': 10 * megapixel,
+  '4k': undefined,
   '50mp': 50 * megapixel,
   full: undefined,
   auto: undefined,
 }
-const types = ['auto', 'person', 'product', 'car', 'animal', 'graphic', 'transportation', 'other']
 const typeLevels = ['none', '1', '2', 'latest']
 /** The cut-out behind a ZIP is a PNG. */
-const formats: Readonly<Record<string, string>> = { png: 'png', jpg: 'jpeg', webp: 'webp', auto: 'auto', zip: 'png' }
+const formats: Readonly<Record<string, string>> = {
+  png: 'png',
+  jpg: 'jpeg',
+  jpeg: 'jpeg',
+  webp: 'webp',
+  auto: 'auto',
+  zip: 'png',
+}
 
 /** @throws MatteError INVALID_PARAMS with the code of remove.bg */
 export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions {
   const fields = new Map([...sent].filter(([, value]) => value !== ''))
   refuseShadow(fields)
-  const type = oneOf(fields, 'type', types)
+  const type = oneOf(fields, 'type', removebgTypes) ?? 'auto'
   const level = oneOf(fields, 'type_level', typeLevels)
-  readSwitch(fields, 'semitransparency') // Matte keeps what is semitransparent
+  const isHard = fields.has('semitransparency') && !readSwitch(fields, 'semitransparency')
   const colour = readColourOf(fields)
   const parts = fields.get('format') === 'zip'
   const background = readBackground({ fields, files })
@@ -66,8 +75,9 @@ export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions 
   }
   checkOutput(output)
   return {
-    output,
-    type: level === 'none' ? undefined : type === undefined || type === 'auto' ? 'other' : type,
+    output: isHard ? { ...output, alpha: 'hard' } : output,
+    type,
+    isClassified: level !== 'none',
     // A matte has no background.
     background: output.channels === 'alpha' ? undefined : background,
     parts,

@@ -1,14 +1,19 @@
-// `POST /v1.0/removebg` and `GET /v1.0/account` as remove.bg has them. The header X-Api-Key carries a key of Matte.
-import { readBalance } from '@matte/core/credit/balance'
+// The paths of remove.bg's version 1.0, below `/v1.0`. The header X-Api-Key carries a key of Matte.
+import { randomUUID } from 'node:crypto'
+import { readAvailable } from '@matte/core/credit/balance'
+import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isInputFailure } from '@matte/core/task/failure'
 import type { FastifyPluginAsync } from 'fastify'
+import { limitMegapixels } from '../../limit/limit-requests.ts'
+import type { RateLimiter } from '../../limit/rate-limiter.ts'
 import type { Exchange } from '../../limit/request-body.ts'
 import { cutOut, type DoorDeps, type Outcome } from '../cut-out.ts'
-import { type DoorForm, doorBody } from '../door-body.ts'
-import type { DoorImage } from '../door-images.ts'
+import { type DoorForm, doorBody, readForm } from '../door-body.ts'
+import { checkFile, type DoorImage } from '../door-images.ts'
 import { readBodiesInHandlers } from '../raw-bodies.ts'
+import type { RemovebgModelTable } from '../settings.ts'
 import { lateWords, taskHeader } from '../words.ts'
 import { type Shown, sendResult } from './answer.ts'
 import { refusal, removebgErrorHandler } from './errors.ts'
@@ -17,31 +22,47 @@ import { readOptions } from './options.ts'
 const common = { door: true, envelope: false } as const
 
 /** Shown for a plan without charges, so programs that look for credits first continue. */
-const unchargedCredits = 1_000_000
+const uncharged = { total: 1_000_000, subscription: 1_000_000, payg: 0, enterprise: 0 }
 
-export const removebgRoutes: FastifyPluginAsync<DoorDeps> = async (app, deps) => {
+type RemovebgDeps = DoorDeps & { readonly table: RemovebgModelTable; readonly limiter: RateLimiter }
+
+export const removebgRoutes: FastifyPluginAsync<RemovebgDeps> = async (app, deps) => {
   await readBodiesInHandlers(app)
   app.setErrorHandler(removebgErrorHandler(deps.metrics.countError))
+  app.setNotFoundHandler(app.refuseUnknown)
   const schema = { hide: true }
 
   const config = { ...common, access: { scope: 'tasks:write' }, rawBody: doorBody(deps.imageBytesMax) } as const
-  app.post('/v1.0/removebg', { schema, config }, async (request, reply) => {
-    const read = (form: DoorForm) => ({
-      ...readOptions(form),
-      image: readImage(form),
-      modelVersion: defaultModelVersion,
-    })
-    const { asked, outcome } = await cutOut(deps, { request, reply }, read)
+  app.post('/removebg', { schema, config }, async (request, reply) => {
+    const read = (form: DoorForm) => {
+      const options = readOptions(form)
+      return { ...options, image: readImage(form), modelVersion: deps.table[options.type] ?? defaultModelVersion }
+    }
+    const countPixels = (pixels: number | undefined) => limitMegapixels(deps.limiter, { request, reply }, pixels)
+    const { asked, outcome } = await cutOut(deps, { request, reply }, { read, countPixels })
     return answer({ request, reply }, outcome, asked)
   })
 
   const accountConfig = { ...common, access: { scope: 'usage:read' } } as const
-  app.get('/v1.0/account', { schema, config: accountConfig }, async ({ caller }) => {
-    const { charged } = caller.planLimits
-    const total = charged ? (await readBalance(deps.db, caller.workspaceId)).available : unchargedCredits
-    const credits = { total, subscription: total, payg: 0, enterprise: 0 }
+  app.get('/account', { schema, config: accountConfig }, async ({ caller }) => {
+    const credits = caller.planLimits.charged ? await creditsOf(deps.db, caller.workspaceId) : uncharged
     return { data: { attributes: { credits, api: { free_calls: 0, sizes: 'all' } } } }
   })
+
+  // Contributions to the training of remove.bg's models: checked like an image, and not kept.
+  app.post('/improve', { schema, config }, async (request, reply) => {
+    using hold = deps.budget.hold(request.caller.workspaceId)
+    const { planLimits: plan } = request.caller
+    const form = await readForm({ request, reply }, { imageBytesMax: plan.maxFileSizeBytes, hold })
+    checkFile(plan, readImage(form))
+    return { id: randomUUID() }
+  })
+}
+
+/** All amounts of remove.bg; `payg` is what no plan has granted. They add up to `total`. */
+async function creditsOf(db: Db, workspaceId: string) {
+  const { ofPlan: subscription, others: payg } = await readAvailable(db, workspaceId)
+  return { total: subscription + payg, subscription, payg, enterprise: 0 }
 }
 
 /** @throws MatteError INVALID_PARAMS */

@@ -2,6 +2,7 @@
 import type { Output, Region } from '@matte/core/db/tables/task'
 import type { CutOut } from './cut-out/cut-out.ts'
 import { type Box, findForeground } from './cut-out/foreground.ts'
+import { hardenAlpha } from './harden-alpha.ts'
 import { cropWindow, placeSubject, regionBox } from './place-subject.ts'
 
 export type ResultImage = {
@@ -14,6 +15,8 @@ export type ResultImage = {
   readonly foreground: Box | null
   /** Set when the subject is scaled or moved: this image is then the subject alone. */
   readonly canvas?: Canvas | undefined
+  /** Part of the photo that this image shows; undefined: all of it. */
+  readonly window?: Box
 }
 
 /** The image that the subject is placed in; never larger than the photo. */
@@ -26,18 +29,26 @@ export type Canvas = {
 }
 
 /** May return the cut-out's own pixels. */
-export function applyOutput(whole: CutOut, output: Output | null): ResultImage {
-  if (output === null) return { ...sizeOf(whole), pixels: whole.rgba, channels: 4, foreground: whole.foreground }
+export function applyOutput(found: CutOut, output: Output | null): ResultImage {
+  if (output === null) return { ...sizeOf(found), pixels: found.rgba, channels: 4, foreground: found.foreground }
+  const whole = output.alpha === 'hard' ? harden(found) : found
   const cutOut = output.roi === null ? whole : clearOutside(whole, output.roi)
   const backdrop = output.channels === 'alpha' ? black : backdropOf(output)
-  const { window, ...image } = findWindow(cutOut, output, backdrop)
+  const { window, ...placed } = findWindow(cutOut, output, backdrop)
+  const image = isWhole(window, cutOut) ? placed : { ...placed, window }
   if (output.channels === 'alpha') return { ...image, pixels: takeAlpha(cutOut, window), channels: 1 }
   if (backdrop.alpha === 0) return { ...image, pixels: takeWindow(cutOut, window), channels: 4 }
-  const channels = backdrop.alpha === 255 ? 3 : 4
+  const channels = backdrop.alpha === 255 && output.alpha !== 'kept' ? 3 : 4
   return { ...image, pixels: layOver(cutOut, window, backdrop, channels), channels }
 }
 
 const sizeOf = ({ width, height }: { readonly width: number; readonly height: number }) => ({ width, height })
+
+/** Changes the pixels in place. */
+function harden({ rgba, width, height, foreground }: CutOut): CutOut {
+  hardenAlpha(rgba, 4)
+  return { rgba, width, height, foreground: foreground && findForeground(rgba, width, height) }
+}
 
 /** Changes the pixels in place. */
 function clearOutside({ rgba, width, height, foreground }: CutOut, region: Region): CutOut {
@@ -52,10 +63,10 @@ function clearOutside({ rgba, width, height, foreground }: CutOut, region: Regio
   return { rgba, width, height, foreground: foreground && findForeground(rgba, width, height) }
 }
 
-type Window = Pick<ResultImage, 'width' | 'height' | 'foreground' | 'canvas'> & {
-  /** Part of the photo that becomes the image. */
-  readonly window: Box
-}
+const isWhole = (window: Box, { width, height }: Pick<CutOut, 'width' | 'height'>): boolean =>
+  window.width === width && window.height === height
+
+type Window = Omit<ResultImage, 'pixels' | 'channels'> & { readonly window: Box }
 
 function findWindow(cutOut: CutOut, output: Output, backdrop: Colour): Window {
   const { foreground } = cutOut
@@ -101,7 +112,7 @@ function takeAlpha({ rgba, width }: CutOut, window: Box): Uint8Array<ArrayBuffer
 }
 
 function takeWindow({ rgba, width, height }: CutOut, window: Box): Uint8Array<ArrayBuffer> {
-  if (window.width === width && window.height === height) return rgba
+  if (isWhole(window, { width, height })) return rgba
   const part = new Uint8Array(window.width * window.height * 4)
   for (let y = 0; y < window.height; y++) {
     const from = ((window.top + y) * width + window.left) * 4

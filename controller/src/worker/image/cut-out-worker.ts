@@ -5,6 +5,7 @@ import { joinMasks } from '../augmentation/join-masks.ts'
 import { mirrorBack } from '../augmentation/mirror.ts'
 import { applyOutput, type ResultImage } from './apply-output.ts'
 import { cutOut } from './cut-out/cut-out.ts'
+import type { Box } from './cut-out/foreground.ts'
 import type { Photo } from './cut-out/sample-cells.ts'
 import type { EncodedResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
@@ -17,21 +18,46 @@ export type CutOutTask = {
   /** Mask of the mirrored view. */
   readonly mirrored?: Uint8Array | undefined
   readonly output: Output | null
+  /** Returns the photo behind the cut-out too. */
+  readonly withPhoto?: boolean
 }
 
 /** `encodeMs`: the part of the call that encoded the file. */
-export type CutOutFile = EncodedResult & { readonly encodeMs: number }
+type CutOutFile = EncodedResult & { readonly encodeMs: number }
+
+/** The part of the photo that a cut-out shows, in RGB and at full size. */
+export type PhotoBehind = { readonly pixels: Uint8Array<ArrayBuffer>; readonly width: number; readonly height: number }
+
+/** `behind` if the task wants it and the subject is in its place. */
+export type Made = (CutOutFile | ResultImage) & { readonly behind?: PhotoBehind }
 
 /** Entry point of image-pool.ts threads; returned bytes are moved, not copied. */
-export default function run({ photo, mask, mirrored, output }: CutOutTask) {
+export default function run({ photo, mask, mirrored, output, withPhoto = false }: CutOutTask) {
   const size = Math.sqrt(mask.length)
   if (mirrored) joinMasks(mask, mirrorBack(mirrored, size), photo)
   const result = cutOut(photo, mask)
+  const image = applyOutput(result, output)
+  // A subject that is scaled or moved has left its place in the photo.
+  const behind = withPhoto && image.canvas === undefined ? { behind: takePhoto(photo, image.window) } : {}
   // Freed here because this thread allocates too little to trigger a collection for minutes.
   freeBytes(photo.pixels)
-  const image = applyOutput(result, output)
   if (image.pixels !== result.rgba) freeBytes(result.rgba)
-  return isPlainPng(image, output ?? defaultOutput) ? moveFile(image) : moveBack(image, image.pixels)
+  const made = isPlainPng(image, output ?? defaultOutput) ? toFile(image) : image
+  return moveBack({ ...made, ...behind })
+}
+
+function takePhoto({ pixels, channels, ...whole }: Photo, window: Box = { top: 0, left: 0, ...whole }): PhotoBehind {
+  const { top, left, width, height } = window
+  const taken = new Uint8Array(width * height * 3)
+  for (let y = 0, to = 0; y < height; y++) {
+    let from = ((top + y) * whole.width + left) * channels
+    for (let x = 0; x < width; x++, from += channels, to += 3) {
+      taken[to] = pixels[from] as number
+      taken[to + 1] = pixels[from + 1] as number
+      taken[to + 2] = pixels[from + 2] as number
+    }
+  }
+  return { pixels: taken, width, height }
 }
 
 /** True if encode.ts has nothing to scale or to place. */
@@ -40,12 +66,15 @@ function isPlainPng({ canvas, ...image }: ResultImage, output: Output): boolean 
   return output.format === 'png' && canvas === undefined && width === image.width && height === image.height
 }
 
-function moveFile(image: ResultImage) {
+function toFile(image: ResultImage): CutOutFile {
   const { width, height, foreground } = image
   const begunAt = performance.now()
   const file = encodePng(image)
-  return moveBack({ file, width, height, foreground, encodeMs: performance.now() - begunAt } satisfies CutOutFile, file)
+  return { file, width, height, foreground, encodeMs: performance.now() - begunAt }
 }
 
-const moveBack = (value: ResultImage | CutOutFile, bytes: Uint8Array<ArrayBuffer>) =>
-  move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: value })
+function moveBack(value: Made) {
+  const bytes = 'file' in value ? value.file : value.pixels
+  const buffers = value.behind === undefined ? [bytes.buffer] : [bytes.buffer, value.behind.pixels.buffer]
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: value })
+}

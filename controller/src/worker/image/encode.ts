@@ -2,12 +2,13 @@ import type { Output } from '@matte/core/db/tables/task'
 import sharp, { type Sharp } from 'sharp'
 import type { Canvas, ResultImage } from './apply-output.ts'
 import type { Box } from './cut-out/foreground.ts'
+import { hardenAlpha } from './harden-alpha.ts'
 import { ImageError } from './image-error.ts'
 import { limitSize, roundBox } from './place-subject.ts'
 import { tagSrgb } from './tag-srgb.ts'
 
 type OutputFormat = Output['format']
-type EncodeOptions = {
+type EncodeOptions = Partial<Pick<Output, 'alpha' | 'background'>> & {
   readonly format: OutputFormat
   readonly maxSide?: number | null
   readonly maxPixels?: number | null
@@ -30,7 +31,7 @@ const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, 
  */
 export async function encodeResult(
   image: ResultImage,
-  { format, maxSide = null, maxPixels = null }: EncodeOptions,
+  { format, alpha, background, maxSide = null, maxPixels = null }: EncodeOptions,
 ): Promise<EncodedResult> {
   const { pixels, channels, foreground, canvas } = image
   const size = limitSize(canvas ?? image, { maxSide, maxPixels })
@@ -47,7 +48,9 @@ export async function encodeResult(
     pipeline.resize({ width: scaled.width, height: scaled.height, fit: 'fill', kernel: 'cubic' })
   }
   if (canvas && place) pipeline.extend(marginsOf(place, size, canvas))
-  const bare = await encodeBare(pipeline, format)
+  const isHard = alpha === 'hard' && (channels === 1 || background === 'transparent')
+  const ready = isHard && channels !== 3 ? await hardened(pipeline, size, channels) : pipeline
+  const bare = await encodeBare(ready, format)
   const file = channels === 1 ? bare : await tagSrgb(bare, { format, width, height })
   return { file, width, height, foreground: place ?? (foreground && scaleBox(foreground, image, size)) }
 }
@@ -69,6 +72,14 @@ function checkSides(format: OutputFormat, { width, height }: Size): void {
 
 const encodeBare = (image: Sharp, format: OutputFormat): Promise<Buffer> =>
   format === 'webp' ? encodeWebp(image) : encoders[format](image).toBuffer()
+
+/** Scaling has softened the edges again. */
+async function hardened(image: Sharp, { width, height }: Size, channels: 1 | 4): Promise<Sharp> {
+  const pixels = await image.raw().toBuffer()
+  hardenAlpha(pixels, channels)
+  const sharpened = sharp(pixels, { raw: { width, height, channels }, limitInputPixels: false })
+  return channels === 1 ? sharpened.toColourspace('b-w') : sharpened
+}
 
 type Size = { readonly width: number; readonly height: number }
 

@@ -120,8 +120,28 @@ describe('a background image', () => {
   })
 })
 
+/** A green photo. */
+function givenPhoto(width = 40, height = 20) {
+  const pixels = new Uint8Array(width * height * 3)
+  for (let i = 0; i < width * height; i++) pixels.set([0, 255, 0], i * 3)
+  return { pixels, width, height }
+}
+
+it.each([
+  ['of the photo', givenPhoto(), [0, 255, 0]],
+  ['of the photo scaled to the cut-out', givenPhoto(80, 40), [0, 255, 0]],
+  ['black without the photo', undefined, [0, 0, 0]],
+])('colours of parts are those of the cut-out, and %s where it is transparent', async (_name, photo, behind) => {
+  const { 'color.jpg': colour } = unzipSync(await toParts(await givenCutOut(), photo))
+  const { at, info } = await pixelsOf(colour ?? new Uint8Array())
+  expect([info.width, info.height]).toEqual([40, 20])
+  near(at(5, 10), [255, 0, 0])
+  near(at(35, 10), behind)
+})
+
 it('parts are a JPEG of the colours and a grey PNG of the matte', async () => {
-  const { 'color.jpg': colour, 'alpha.png': alpha, ...others } = unzipSync(await toParts(await givenCutOut()))
+  const zip = unzipSync(await toParts(await givenCutOut(), givenPhoto()))
+  const { 'color.jpg': colour, 'alpha.png': alpha, ...others } = zip
   expect(others).toEqual({})
   if (colour === undefined || alpha === undefined) throw new Error('a part is missing')
   expect(await sharp(colour).metadata()).toMatchObject({ format: 'jpeg', width: 40, height: 20, channels: 3 })

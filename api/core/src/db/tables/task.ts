@@ -17,6 +17,8 @@ export type Output = {
   scale: string
   /** `original`, `center`, or two percentages. */
   position: string
+  /** Wish of a door: `hard` has only the values 0 and 255, and `kept` stays in the file although it is opaque. */
+  alpha?: 'hard' | 'kept'
 }
 
 /** Applied by the worker to the cut-out that `output` describes. */

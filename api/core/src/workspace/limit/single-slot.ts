@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { MatteError } from '../../error.ts'
-import type { Plan } from '../plan.ts'
+import { type Plan, type Plans, planNamed } from '../plan.ts'
 import { countedMonth, type QuotaReset, quotaExceeded, quotaReset, quotaUsed } from './quota.ts'
 
 /** The limit that a workspace has reached. */
@@ -56,12 +56,25 @@ export async function findReachedLimit(tx: Db, workspaceId: string, plan: Plan):
   return { limit: busy ? 'concurrency' : 'quota', ...reset }
 }
 
-/** TASK_CONCURRENT_LIMIT or QUOTA_EXCEEDED. */
-export function toLimitError(plan: Plan, reached: ReachedLimit): MatteError {
-  if (reached.limit === 'quota') return quotaExceeded(plan, reached)
-  return new MatteError(
-    'TASK_CONCURRENT_LIMIT',
-    `Your plan allows ${plan.concurrentTasks} open task(s) at once. Wait for one to end.`,
-    { details: { limit: plan.concurrentTasks } },
-  )
+/** Workspaces that are below the concurrency of their plan. Read without a lock, so it is a hint to try again. */
+export async function findWorkspacesWithSlot(
+  db: Db,
+  ids: readonly string[],
+  plans: Plans,
+): Promise<readonly { readonly id: string }[]> {
+  const rows = await db
+    .selectFrom('workspace')
+    .select(['id', 'plan', 'open_singles'])
+    .where(sql<boolean>`id = any(${[...ids]}::uuid[])`)
+    .execute()
+  return rows.filter(({ plan, open_singles }) => open_singles < planNamed(plans, plan).concurrentTasks)
 }
+
+/** TASK_CONCURRENT_LIMIT or QUOTA_EXCEEDED. */
+export const toLimitError = (plan: Plan, reached: ReachedLimit): MatteError =>
+  reached.limit === 'quota' ? quotaExceeded(plan, reached) : concurrencyReached(plan)
+
+export const concurrencyReached = ({ concurrentTasks: limit }: Plan): MatteError =>
+  new MatteError('TASK_CONCURRENT_LIMIT', `Your plan allows ${limit} open task(s) at once. Wait for one to end.`, {
+    details: { limit },
+  })
