@@ -37,6 +37,7 @@ describe('readConfig', () => {
     ['MASTER_KEYS', 'a:c2hvcnQ='],
     ['PLANS', '{"pro":{"concurrentTasks":"many"}}'],
     ['PLANS', 'pro'],
+    ['HOST', 'localhost'],
     ['PORT', '70000'],
     ['CORS_ALLOWED_ORIGINS', 'https://a.example.com,nonsense'],
     ['WEBHOOK_DENIED_NETWORKS', '10.0.0.0/8,nonsense'],

@@ -160,7 +160,11 @@ const streamSettings = {
 
 /** All environment variables of the API process; `.env` files are not read. */
 export const configSchema = {
-  host: text('HOST', { description: 'address that both ports listen on', default: '0.0.0.0' }),
+  host: parsed(
+    'HOST',
+    { description: 'address that both ports listen on; not localhost, which is two', default: '0.0.0.0' },
+    oneAddress,
+  ),
   port: int('PORT', { description: 'port of the API and of the object store behind it', default: 8080, max: 65_535 }),
   healthPort: int('HEALTH_PORT', {
     description: 'port of /healthz, /readyz and /metrics',
@@ -391,6 +395,12 @@ function deliveryOf(config: Read, isChosen: boolean): Read['resultsDelivery'] {
     throw new ConfigError(`RESULTS_DELIVERY: must be gateway with ${cause}: links would expire with the credentials`)
   }
   return 'gateway'
+}
+
+/** Fastify would listen on both addresses by two servers, and the second has no limits of connections. */
+function oneAddress(value: string): string {
+  if (value !== 'localhost') return value
+  throw new Error('must be one address, such as 127.0.0.1 or ::1')
 }
 
 function parseOrigin(value: string): string {

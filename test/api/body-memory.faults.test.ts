@@ -55,6 +55,18 @@ async function peakOf({ target, headers, requests, bytes }: Attack, bytesPerChun
   return peak
 }
 
+async function peakOfBody({ target, headers }: Pick<Attack, 'target' | 'headers'>, body: string): Promise<number> {
+  const api = await stack.start('api')
+  writeFileSync(`/proc/${api.pid}/clear_refs`, '5')
+  const [method, path] = target.split(' ')
+  const all = { ...headers, 'X-API-Key': await givenKey() } as Record<string, string>
+  const response = await fetch(`${api.url}${path}`, { method: method ?? '', headers: all, body })
+  expect([response.status, api.isAlive()]).toEqual([400, true])
+  const peak = api.peakMemoryBytes()
+  await api.stop()
+  return peak
+}
+
 async function givenKey(): Promise<string> {
   const key = generateApiKey()
   const row = { workspaceId: stack.workspaceId, name: 'test', scopes, expiresAt: null }
@@ -67,5 +79,16 @@ describe('chunks of one byte', () => {
     const [small, one] = [await peakOf(attack, 1), await peakOf(attack, attack.bytes)]
     process.stdout.write(`${attack.of}: ${Math.round(small / mb)} MiB, and ${Math.round(one / mb)} MiB in one chunk\n`)
     expect(small / one).toBeLessThan(1.5)
+  })
+})
+
+describe('a field of the door for remove.bg with millions of words', () => {
+  it('costs no more memory than an image of its size', async () => {
+    const api = { target: 'POST /v1.0/removebg', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }
+    const peakFor = (body: string) => peakOfBody(api, `image_file_b64=AAAA${body}`)
+    const words = await peakFor(`&crop_margin=${'1+'.repeat(6.5 * mb)}`)
+    const image = await peakFor('A'.repeat(13 * mb))
+    process.stdout.write(`words: ${Math.round(words / mb)} MiB, and an image ${Math.round(image / mb)} MiB\n`)
+    expect(words / image).toBeLessThan(1.5)
   })
 })

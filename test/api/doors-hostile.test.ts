@@ -59,6 +59,34 @@ describe('the door for remove.bg', () => {
     expect([response.status, await codeOf(response)]).toEqual([400, 'invalid_parameters'])
   })
 
+  const fields = (name: string, value: string): [type: string, body: string | Buffer][] => [
+    ['application/x-www-form-urlencoded', String(new URLSearchParams({ image_file_b64: 'AAAA', [name]: value }))],
+    ['application/json', JSON.stringify({ image_file_b64: 'AAAA', [name]: value })],
+    [multipart, Buffer.concat([partOf(`name="${name}"`, value, 'text/plain'), end])],
+  ]
+
+  it.each(['crop_margin', 'roi', 'image_url', 'unknown'])(
+    'refuses a %s of more than 8,192 characters',
+    async (name) => {
+      const caller = await world.caller()
+      for (const [type, body] of fields(name, '1 '.repeat(4_097))) {
+        const response = await send(caller, type, body as Body)
+        const { errors } = (await response.json()) as RemovebgErrors
+        const detail = `${name} must be at most 8192 characters long.`
+        expect([response.status, errors]).toMatchObject([400, [{ code: 'invalid_parameters', detail }]])
+      }
+    },
+  )
+
+  it('refuses an image as text that is no base64, whose characters take twice the memory', async () => {
+    const caller = await world.caller()
+    for (const [type, body] of fields('image_file_b64', `${'A'.repeat(10_000)}€`)) {
+      const response = await send(caller, type, body as Body)
+      const { errors } = (await response.json()) as RemovebgErrors
+      expect([response.status, errors]).toMatchObject([400, [{ detail: 'image_file_b64 must be base64.' }]])
+    }
+  })
+
   it.each([
     ['without a boundary', 'multipart/form-data', 'x'],
     ['that is cut within a part', multipart, partOf('name="image_file"; filename="a.png"', 'abc').subarray(0, -2)],

@@ -10,6 +10,8 @@ import { answering, internetOf, publicAddress } from './small-internet.ts'
 
 closeAfterEach()
 
+const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
+
 describe('a response', () => {
   it.each([
     [200, null],
@@ -53,6 +55,16 @@ describe('a response', () => {
     expect((await post(http, `http://${publicAddress}/long`)).responseBody).toBe('é'.repeat(8_192))
   })
 
+  it('counts after a few informational ones', async () => {
+    const receiver = await given(
+      startRawReceiver((socket) =>
+        socket.once('data', () => socket.end(`${hints.repeat(3)}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`)),
+      ),
+    )
+    const http = await client({ dial: internetOf(receiver).dial })
+    expect(await post(http, `http://${publicAddress}/`)).toMatchObject({ error: null, responseBody: 'ok' })
+  })
+
   it('is not stored if only the operator allows the target', async () => {
     const receiver = await given(startReceiver((response) => response.end('secret of the cluster')))
     const result = await post(await client(), receiver.url, toLoopback)
@@ -74,7 +86,6 @@ describe('a misbehaving receiver', () => {
     'sends its body byte by byte': (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n', 'a'),
     'sends chunks of one byte forever': (socket) =>
       drip(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\na\r\n'),
-    'sends early hints forever': (socket) => drip(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'),
     'sends a status and no more': (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'),
   }
 
@@ -130,6 +141,7 @@ describe('a misbehaving receiver', () => {
       'PROTOCOL_ERROR',
       (socket) => socket.write(`HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(1_000)}\r\n`),
     ],
+    'sends early hints forever': ['PROTOCOL_ERROR', (socket) => drip(socket, '', hints)],
     'does not speak HTTP': ['PROTOCOL_ERROR', (socket) => socket.write('220 mail.example ESMTP\r\n')],
     'closes without an answer': ['CONNECTION_LOST', (socket) => socket.end()],
     'resets in the middle of the body': [

@@ -58,6 +58,17 @@ describe('connections that must use TLS', () => {
     expect(check).not.toThrow(/the-password|the-token|db\.example|images/)
   })
 
+  it('do not allow a process to skip the verification of certificates', () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    const natsUrl = 'tls://nats'
+    expect(() => checkTls({ tlsRequired: ['nats'], natsUrl })).toThrow(
+      /^[^\n]*\nNODE_TLS_REJECT_UNAUTHORIZED=0 turns the verification of every certificate off: remove it/,
+    )
+    expect(() => checkTls({ tlsRequired: [], natsUrl })).not.toThrow()
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '1')
+    expect(() => checkTls({ tlsRequired: ['nats'], natsUrl })).not.toThrow()
+  })
+
   it('are only those that are named', () => {
     expect(() => checkTls({ tlsRequired: [], ...plain })).not.toThrow()
     expect(() => checkTls({ tlsRequired: ['nats'], ...plain })).toThrow(

@@ -38,7 +38,7 @@ type Urls = {
   readonly toEndpoint?: string | undefined
 }
 
-/** @throws ConfigError that lists every URL without TLS by its variable, without its value */
+/** @throws ConfigError that lists every URL without TLS by its variable, without its value, and a waived verification */
 export function checkTls({ tlsRequired, ...urls }: Urls): void {
   const faults: Record<Connection, readonly (string | undefined)[]> = {
     database: [
@@ -53,8 +53,13 @@ export function checkTls({ tlsRequired, ...urls }: Urls): void {
     ],
   }
   const errors = tlsRequired.flatMap((name) => faults[name]).filter((fault) => fault !== undefined)
+  if (tlsRequired.length > 0 && process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0') errors.push(unverified)
   if (errors.length > 0) throw new ConfigError(`The configuration is invalid:\n${errors.join('\n')}`)
 }
+
+const unverified =
+  'NODE_TLS_REJECT_UNAUTHORIZED=0 turns the verification of every certificate off: remove it, and name private ' +
+  'authorities in TRUSTED_CA_FILE'
 
 const orAllow = (name: Connection): string =>
   `, or, if the network encrypts this connection, add ${name} to the chart's value insecure (without the chart: ` +

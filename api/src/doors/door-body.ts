@@ -5,6 +5,7 @@ import type {} from '@fastify/multipart'
 import { MatteError } from '@matte/core/error'
 import { invalidParam, invalidParams } from '@matte/core/invalid-params'
 import type { FastifyRequest } from 'fastify'
+import { escapePointer } from '../errors/issues.ts'
 import { announcedBytes, type Exchange, type RawBody } from '../limit/request-body.ts'
 import type { ByteHold } from './byte-budget.ts'
 
@@ -18,6 +19,13 @@ export type DoorForm = {
 
 /** Both protocols have about twenty fields. */
 const partsMax = 64
+/**
+ * Characters of a field, so a URL fits. Parameters are split into words and repeated in errors: 13 MB of spaces would
+ * take half a gigabyte and seconds.
+ */
+const fieldLengthMax = 8_192
+/** Fields that hold a whole image. */
+const imageTexts: ReadonlySet<string> = new Set(['image_file_b64'])
 /** Separators of a text body: millions of tiny fields would need many times its memory. */
 const separatorsMax = 1_000
 /** Everything in a body but its image. */
@@ -33,7 +41,10 @@ export const doorBody = (imageBytesMax: number): RawBody => ({
   readBy: 'handler',
 })
 
-/** Copies of the body that exist at once: chunks and their sum; as text, also the text and its value. */
+/**
+ * Copies of the body that a request holds while it waits for more bytes or for the store: chunks and their sum; as text,
+ * its value and the image of it. Two more exist while one body is parsed, which nothing interrupts.
+ */
 const copies = { multipart: 2, text: 3 } as const
 
 type Limits = {
@@ -51,7 +62,9 @@ export async function readForm({ request, reply }: Exchange, limits: Limits): Pr
     if ((announcedBytes(request.headers) ?? 0) > bodyBytesMax(limits.imageBytesMax)) {
       throw bodyTooLarge(limits.imageBytesMax)
     }
-    return await request.awaitBody(reply, () => readParts(request, limits))
+    const form = await request.awaitBody(reply, () => readParts(request, limits))
+    for (const [name, value] of form.fields) checkText(name, value)
+    return form
   } catch (error) {
     // Discards the rest: a client that is still sending would not read the response.
     request.raw.unpipe()
@@ -59,6 +72,19 @@ export async function readForm({ request, reply }: Exchange, limits: Limits): Pr
     throw isKnown(error) ? error : invalidParams([incomplete], { cause: error })
   }
 }
+
+/** @throws MatteError INVALID_PARAMS */
+function checkText(name: string, value: string): void {
+  if (!imageTexts.has(name)) {
+    if (value.length <= fieldLengthMax) return
+    throw invalidParam(`/body/${escapePointer(name.slice(0, shownNameMax))}`, tooLong)
+  }
+  // A character beyond Latin-1 doubles the memory of the whole text.
+  if (/\P{ASCII}/u.test(value)) throw invalidParam(`/body/${name}`, 'must be base64')
+}
+
+const tooLong = `must be at most ${fieldLengthMax} characters long`
+const shownNameMax = 64
 
 const incomplete = { path: '/body', message: 'must be a complete form, as its content type says' }
 
@@ -73,10 +99,18 @@ async function readParts(request: FastifyRequest, limits: Limits): Promise<DoorF
     const known = 'multipart/form-data, application/x-www-form-urlencoded or application/json'
     throw invalidParam('/headers/content-type', `must be ${known}`)
   }
-  const text = (await readAll(request.raw, limits)).toString()
+  const bytes = await readAll(request.raw, limits)
+  if (type !== 'application/json') writeSpaces(bytes)
+  const text = bytes.toString()
   if (hasManyFields(text)) throw invalidParam('/body', 'has too many fields')
   const fields = type === 'application/json' ? fieldsOfJson(text) : new Map(new URLSearchParams(text))
   return { fields, files: new Map() }
+}
+
+/** URLSearchParams would make a string for each plus: 300 MB for 13 MB of them. */
+function writeSpaces(form: Buffer): void {
+  const [plus, space] = [0x2b, 0x20]
+  for (let at = 0; at < form.length; at++) if (form[at] === plus) form[at] = space
 }
 
 function hasManyFields(text: string): boolean {

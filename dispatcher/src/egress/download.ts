@@ -5,7 +5,9 @@ import type { FetchFailure } from '@matte/core/db/tables/task'
 import { orAborted } from '@matte/core/runtime/race'
 import { sniffFormat } from '@matte/core/upload/inspect-object'
 import { mimeTypes } from '@matte/core/workspace/format'
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
+import { boundedRequest } from './bounded-request.ts'
+import { ByteBlocks } from './byte-blocks.ts'
 import { deadlineWithin } from './deadline.ts'
 import { type RouteOptions, receiverRoutes } from './receiver-routes.ts'
 
@@ -52,7 +54,8 @@ export function createDownloader(options: RouteOptions): Downloader {
     let target = start
     for (let hops = 0; hops <= redirectsMax; hops++) {
       const { url, agent } = await orAborted(routeTo(target, []), signal)
-      const response = await orAborted(request(url, { dispatcher: agent, method: 'GET', headers, signal }), signal)
+      const asking = boundedRequest(url, { dispatcher: agent, method: 'GET', headers, signal })
+      const response = await orAborted(asking, signal)
       const { statusCode, body } = response
       if (statusCode === 200) return response
       body.on('error', () => undefined).destroy()
@@ -89,21 +92,19 @@ export function createDownloader(options: RouteOptions): Downloader {
 
 /** Leaving the loop early closes the connection. */
 async function readImage(body: AsyncIterable<Buffer>, maxBytes: number) {
-  const chunks: Buffer[] = []
-  let sizeBytes = 0
+  const bytes = new ByteBlocks()
   let contentType: string | undefined
   for await (const chunk of body) {
-    chunks.push(chunk)
-    sizeBytes += chunk.length
-    if (sizeBytes > maxBytes) throw new Refused('TOO_LARGE')
-    if (contentType === undefined && sizeBytes >= signatureBytes) contentType = contentTypeOf(Buffer.concat(chunks))
+    bytes.add(chunk)
+    if (bytes.length > maxBytes) throw new Refused('TOO_LARGE')
+    if (contentType === undefined && bytes.length >= signatureBytes) contentType = contentTypeOf(bytes.read())
   }
   if (contentType === undefined) throw new Refused('NO_IMAGE')
-  return { chunks, sizeBytes, contentType }
+  return { chunks: bytes.read(), sizeBytes: bytes.length, contentType }
 }
 
-function contentTypeOf(bytes: Buffer): string {
-  const format = sniffFormat(bytes)
+function contentTypeOf([first = Buffer.alloc(0)]: readonly Buffer[]): string {
+  const format = sniffFormat(first)
   if (format === undefined) throw new Refused('NO_IMAGE')
   return mimeTypes[format]
 }

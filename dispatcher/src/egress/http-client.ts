@@ -2,8 +2,9 @@
 // variables and decompresses nothing; the guarded connector makes every connection. Connections are kept per origin.
 import { orAborted } from '@matte/core/runtime/race'
 import type { AttemptOutcome } from '@matte/core/webhook/attempt-outcome'
-import { request } from 'undici'
 import { classifyFailure } from './attempt-failure.ts'
+import { boundedRequest } from './bounded-request.ts'
+import { ByteBlocks } from './byte-blocks.ts'
 import { deadlineWithin } from './deadline.ts'
 import { keepHeaders } from './kept-headers.ts'
 import { type RouteOptions, receiverRoutes } from './receiver-routes.ts'
@@ -49,7 +50,7 @@ export function createHttpClient(options: RouteOptions): HttpClient {
     })
     try {
       const { url, agent, keepAnswer } = await orAborted(routeTo(text, allowedTargets), deadline.signal)
-      const sending = request(url, { dispatcher: agent, method: 'POST', headers, body, signal: deadline.signal })
+      const sending = boundedRequest(url, { dispatcher: agent, method: 'POST', headers, body, signal: deadline.signal })
       // undici rejects an abort during connect only once the connection is made or has failed.
       const response = await orAborted(sending, deadline.signal)
       statusCode = response.statusCode
@@ -68,14 +69,12 @@ export function createHttpClient(options: RouteOptions): HttpClient {
 
 /** First bytes of the body as sent. Stopping early closes the connection. */
 async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
+  const bytes = new ByteBlocks()
   for await (const chunk of body) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > maxBytes) break
+    bytes.add(chunk)
+    if (bytes.length > maxBytes) break
   }
-  return Buffer.concat(chunks).subarray(0, maxBytes)
+  return Buffer.concat(bytes.read()).subarray(0, maxBytes)
 }
 
 /** PostgreSQL's text type rejects NUL. */

@@ -144,6 +144,34 @@ const certificates: readonly Case[] = [
   },
 ]
 
+const keyReads = (outcome: string): string => `matte_master_keys_reads_total{process="api",pod="a",outcome="${outcome}"}`
+
+const masterKeys: readonly Case[] = [
+  {
+    alert: 'MatteMasterKeysRejected',
+    when: 'a replaced file stays invalid',
+    series: { [keyReads('rejected')]: '0x2 0+12x20' },
+    at: '12m',
+    fires: [
+      {
+        severity: 'warning',
+        process: 'api',
+        pod: 'a',
+        description:
+          'a (api) has found no valid keys in MASTER_KEYS_FILE for five minutes. It uses the previous keys, and would ' +
+          'not start again.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteMasterKeysRejected',
+    when: 'keys were rotated',
+    series: { [keyReads('accepted')]: '0x2 1x20', [keyReads('rejected')]: '0x22' },
+    at: '12m',
+    fires: [],
+  },
+]
+
 const readings: readonly Case[] = [
   {
     alert: 'MatteReadingsMissing',
@@ -211,6 +239,7 @@ export const dependencyCases: readonly Case[] = [
   ...readings,
   ...connections,
   ...certificates,
+  ...masterKeys,
   {
     alert: 'MatteProcessAbsent',
     when: 'no dispatcher runs',

@@ -13,6 +13,8 @@ export function parseMasterKeys(text: string): MasterKeys {
     if (!/^[A-Za-z0-9_-]{1,32}$/.test(id) || key.length !== 32) {
       throw new Error('must be id:base64 pairs, joined by commas, each key 32 bytes (openssl rand -base64 32)')
     }
+    // The key that the second one replaces would open nothing any more.
+    if (keys.has(id)) throw new Error(`must have each id once; ${id} occurs twice`)
     keys.set(id, key)
   }
   return keys

@@ -200,6 +200,25 @@ describe('decodePhoto: rejected files', () => {
     await expect(decodePhoto(bytes, maxPixels)).rejects.toMatchObject(unreadable)
   })
 
+  /** A photo with empty segments of metadata. */
+  async function withSegments(count: number, before: 'head' | 'end'): Promise<Buffer> {
+    const photo = await noise().jpeg({ progressive: true }).toBuffer()
+    const at = before === 'head' ? 2 : photo.length - 2
+    const segments = Array<Buffer>(count).fill(Buffer.from([0xff, 0xe1, 0, 2]))
+    return Buffer.concat([photo.subarray(0, at), ...segments, photo.subarray(at)])
+  }
+
+  it.each(['head', 'end'] as const)('refuses a JPEG with millions of segments before its %s', async (place) => {
+    const file = await withSegments(2_500_000, place)
+    await expect(readHeader(file, maxPixels)).rejects.toMatchObject(unreadable)
+    await expect(decodePhoto(file, maxPixels)).rejects.toThrow('too many segments')
+  })
+
+  it('takes a JPEG with as many segments as 20 MB of metadata have', async () => {
+    expect(await decodePhoto(await withSegments(400, 'head'), maxPixels)).toMatchObject({ width: 64, height: 48 })
+    expect(await decodePhoto(await withSegments(400, 'end'), maxPixels)).toMatchObject({ width: 64, height: 48 })
+  })
+
   it.each(['gif', 'tiff', 'avif'] as const)('rejects %s, which libvips could open', async (format) => {
     await expect(decodePhoto(await noise()[format]().toBuffer(), maxPixels)).rejects.toMatchObject(unreadable)
   })

@@ -2,7 +2,7 @@ import sharp, { type Metadata } from 'sharp'
 import type { Photo } from './cut-out/sample-cells.ts'
 import { freeBytes, takeBytes } from './free-bytes.ts'
 import { ImageError } from './image-error.ts'
-import { isOddHeader } from './jpeg-header.ts'
+import { hasTooManySegments, isOddHeader } from './jpeg-header.ts'
 
 // 50 megapixels take 0.3 s (JPEG) to 0.8 s (PNG with alpha). A timeout is no ImageError: the machine is stuck, so the
 // attempt may be retried.
@@ -31,6 +31,9 @@ export async function readHeader(bytes: Uint8Array, maxPixels: number): Promise<
   if (!isAllowedFormat(bytes)) {
     throw new ImageError('INPUT_UNREADABLE', 'The file is not a PNG, JPEG or WebP image.')
   }
+  if (isJpeg(bytes) && hasTooManySegments(bytes)) {
+    throw new ImageError('INPUT_UNREADABLE', 'The JPEG has too many segments of metadata.')
+  }
   const header = await sharp(bytes, { limitInputPixels: false })
     .metadata()
     .catch((error: unknown) => Promise.reject(unreadable(error)))
@@ -46,11 +49,15 @@ export async function readHeader(bytes: Uint8Array, maxPixels: number): Promise<
 const pngSignature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 const jpegSignature = [0xff, 0xd8, 0xff]
 
+const startsWith = (bytes: Uint8Array, signature: readonly number[]): boolean =>
+  signature.every((byte, index) => bytes[index] === byte)
+
+const isJpeg = (bytes: Uint8Array): boolean => startsWith(bytes, jpegSignature)
+
 /** Checks the content, not the name: libvips would also open SVG, TIFF, GIF, HEIF and PDF. */
 function isAllowedFormat(bytes: Uint8Array): boolean {
-  const startsWith = (signature: number[]) => signature.every((byte, index) => bytes[index] === byte)
   const ascii = (from: number) => String.fromCharCode(...bytes.subarray(from, from + 4))
-  return startsWith(pngSignature) || startsWith(jpegSignature) || (ascii(0) === 'RIFF' && ascii(8) === 'WEBP')
+  return startsWith(bytes, pngSignature) || isJpeg(bytes) || (ascii(0) === 'RIFF' && ascii(8) === 'WEBP')
 }
 
 async function decodePixels(bytes: Uint8Array, header: PhotoHeader, maxPixels: number) {

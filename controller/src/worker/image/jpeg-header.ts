@@ -47,3 +47,28 @@ const isPartial = (scan: Uint8Array): boolean => {
   const [first, last, bits] = scan.subarray(-3)
   return first !== 0 || last !== 63 || bits !== 0
 }
+
+/** Extended XMP of 20 MB has some three hundred, a profile at most 255. */
+const keptSegmentsMax = 4_096
+const [temporary, firstRestart, startOfImage, endOfImage] = [0x01, 0xd0, 0xd8, 0xd9]
+
+/**
+ * Whether a JPEG has so many segments that libjpeg, which keeps each from its head and between its scans, takes many
+ * times the memory of the file: 1 GB for 18 MB of empty ones.
+ */
+export function hasTooManySegments(jpeg: Uint8Array): boolean {
+  let segments = 0
+  for (let at = 2; at + 3 < jpeg.length; ) {
+    const marker = jpeg[at] === 0xff ? (jpeg[at + 1] as number) : 0
+    // Compressed data, fill bytes, and markers without a length.
+    if (marker <= temporary || marker === 0xff) at += 1
+    else if (marker >= firstRestart && marker <= startOfImage) at += 2
+    else if (marker === endOfImage) return false
+    else {
+      segments += 1
+      if (segments > keptSegmentsMax) return true
+      at += 2 + (jpeg[at + 2] as number) * 256 + (jpeg[at + 3] as number)
+    }
+  }
+  return false
+}
