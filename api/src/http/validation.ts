@@ -1,6 +1,6 @@
 // Lenient validation (D2): unknown fields are ignored and listed in `X-Ignored-Fields`, null and empty query values
 // count as absent; `Prefer: handling=strict` refuses unknown fields. Known fields are strict: bodies are never coerced,
-// query values only from whole numbers.
+// query values only from whole numbers and short decimals.
 import type { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
@@ -114,6 +114,7 @@ function cleanQuery(request: FastifyRequest, schema: unknown): Unknown[] {
     } else if (value === '') delete query[name]
     // Numbers of up to 15 digits are exact; longer ones stay text and are refused.
     else if (property.type === 'integer' && /^[+-]?\d{1,15}$/.test(String(value))) query[name] = Number(value)
+    else if (property.type === 'number' && /^\d(\.\d{1,14})?$/.test(String(value))) query[name] = Number(value)
   }
   return unknown
 }

@@ -44,7 +44,13 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
       ? made
       : await attempt.stage('encode', () => sharpCalls.encodeResult(signal, made, wish ?? defaultOutput))
   const format = (task.output ?? defaultOutput).format
-  return { format, pod, ...(await attempt.stage('encode', () => addWish(deps, task, { cutOut, input }, signal))) }
+  const { confidence } = made
+  return {
+    format,
+    pod,
+    confidence,
+    ...(await attempt.stage('encode', () => addWish(deps, task, { cutOut, input }, signal))),
+  }
 }
 
 /** Doors start from a transparent PNG. */

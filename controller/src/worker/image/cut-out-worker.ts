@@ -4,6 +4,7 @@ import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { joinMasks } from '../augmentation/join-masks.ts'
 import { mirrorBack } from '../augmentation/mirror.ts'
 import { applyOutput, type ResultImage } from './apply-output.ts'
+import { measureViews } from './cut-out/confidence.ts'
 import { cutOut } from './cut-out/cut-out.ts'
 import type { Photo } from './cut-out/sample-cells.ts'
 import type { EncodedResult } from './encode.ts'
@@ -20,18 +21,29 @@ export type CutOutTask = {
 }
 
 /** `encodeMs`: the part of the call that encoded the file. */
-export type CutOutFile = EncodedResult & { readonly encodeMs: number }
+export type CutOutFile = Measured & EncodedResult & { readonly encodeMs: number }
+
+/** Undefined if the masks give no measure. */
+type Measured = { readonly confidence: number | undefined }
+
+/** Pixels that encode.ts makes a file of. */
+export type CutOutImage = Measured & ResultImage
 
 /** Entry point of image-pool.ts threads; returned bytes are moved, not copied. */
 export default function run({ photo, mask, mirrored, output }: CutOutTask) {
   const size = Math.sqrt(mask.length)
-  if (mirrored) joinMasks(mask, mirrorBack(mirrored, size), photo)
-  const result = cutOut(photo, mask)
+  const other = mirrored && mirrorBack(mirrored, size)
+  const views = measureViews(mask, other)
+  if (other) joinMasks(mask, other, photo)
+  const result = cutOut(photo, mask, views)
   // Freed here because this thread allocates too little to trigger a collection for minutes.
   freeBytes(photo.pixels)
   const image = applyOutput(result, output)
   if (image.pixels !== result.rgba) freeBytes(result.rgba)
-  return isPlainPng(image, output ?? defaultOutput) ? moveFile(image) : moveBack(image, image.pixels)
+  // A region may leave nothing of the subject.
+  const confidence = image.foreground === null && result.confidence !== undefined ? 0 : result.confidence
+  const made = { ...image, confidence }
+  return isPlainPng(image, output ?? defaultOutput) ? moveFile(made) : moveBack(made, image.pixels)
 }
 
 /** True if encode.ts has nothing to scale or to place. */
@@ -40,12 +52,13 @@ function isPlainPng({ canvas, ...image }: ResultImage, output: Output): boolean 
   return output.format === 'png' && canvas === undefined && width === image.width && height === image.height
 }
 
-function moveFile(image: ResultImage) {
-  const { width, height, foreground } = image
+function moveFile(image: CutOutImage) {
+  const { width, height, foreground, confidence } = image
   const begunAt = performance.now()
   const file = encodePng(image)
-  return moveBack({ file, width, height, foreground, encodeMs: performance.now() - begunAt } satisfies CutOutFile, file)
+  const encodeMs = performance.now() - begunAt
+  return moveBack({ file, width, height, foreground, confidence, encodeMs }, file)
 }
 
-const moveBack = (value: ResultImage | CutOutFile, bytes: Uint8Array<ArrayBuffer>) =>
+const moveBack = (value: CutOutImage | CutOutFile, bytes: Uint8Array<ArrayBuffer>) =>
   move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: value })

@@ -1,6 +1,5 @@
 import { Piscina } from 'piscina'
-import type { ResultImage } from './apply-output.ts'
-import type { CutOutFile, CutOutTask } from './cut-out-worker.ts'
+import type { CutOutFile, CutOutImage, CutOutTask } from './cut-out-worker.ts'
 
 // Threads for pixel work: a 50-megapixel photo takes 0.3 s, which would block the event loop. A thread that dies fails
 // only its own call; the pool replaces it.
@@ -35,7 +34,7 @@ export function createImagePool(threads: number, workerUrl = ownWorker) {
      * Makes the result on a thread: a file when that is a PNG of full size, else pixels for encodeResult. Empties
      * `photo.pixels`. Rejects with an AbortError when `signal` fires.
      */
-    async cutOut(task: CutOutTask, signal?: AbortSignal): Promise<CutOutFile | ResultImage> {
+    async cutOut(task: CutOutTask, signal?: AbortSignal): Promise<CutOutFile | CutOutImage> {
       if (closed) throw new Error('the image pool is closed')
       // Copied because a mask may be a view into a whole gRPC message.
       const mask = new Uint8Array(task.mask)
