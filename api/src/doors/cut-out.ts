@@ -51,12 +51,16 @@ export type Asked = {
   readonly output: RequestedOutput | null
   /** The result is a ZIP of colours and matte. */
   readonly parts?: boolean | undefined
+  /** An image without a subject is not charged, and its outcome is `unknown`. */
+  readonly subjectsOnly?: boolean | undefined
 }
 
 export type DoorRequest = Asked & Images<DoorImage>
 
 export type Outcome =
   | { readonly kind: 'succeeded'; readonly task: ShownTask; readonly image: OpenObject }
+  /** No subject, and the request wants one. */
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly message: string }
   /** The wait ended first. `taskId`: the task in progress, which ends and is charged; undefined if there is none. */
   | { readonly kind: 'late'; readonly taskId?: string }
@@ -128,7 +132,7 @@ type NewTask = { readonly asked: Asked; readonly keys: Images<string> }
 async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys }: NewTask) {
   const { db, bucket, nudge, metrics } = deps
   const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
-  const { parts, modelVersion, output } = asked
+  const { parts, modelVersion, output, subjectsOnly } = asked
   const { image: imageUrl, background: objectKey } = keys
   const door = objectKey !== undefined ? { kind: 'background' as const, objectKey } : undefined
   const maker = { createdBy, apiKeyId }
@@ -137,6 +141,7 @@ async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys
     const task = await createTask(db, storeOf(request, bucket), {
       ...common,
       door: parts ? { kind: 'parts' } : door,
+      chargesSubjectsOnly: subjectsOnly,
       traceparent: currentTraceparent() ?? null,
     })
     nudge.task(task.model_version, task.id)
@@ -187,6 +192,7 @@ async function outcomeOf({ bucket }: DoorDeps, task: ShownTask | undefined, { go
     const reason = (task.failure_reason ?? 'INTERNAL') as FailureReason // no other value is written
     return { kind: 'failed', reason, message: task.failure_message ?? 'The image could not be processed.' }
   }
+  if (task.charge === 'none') return { kind: 'unknown' }
   const key = parts ? partsKey(task.result_key) : task.result_key
   try {
     return { kind: 'succeeded', task, image: await bucket.open(key, { signal: gone }) }

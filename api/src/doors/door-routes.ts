@@ -8,12 +8,17 @@ import { rembgRoutes } from './rembg/routes.ts'
 import { removebgRoutes } from './removebg/routes.ts'
 
 type DoorRoutesDeps = Omit<DoorDeps, 'budget' | 'imageBytesMax'> & {
-  readonly config: Pick<Config, 'doorsRemovebg' | 'doorsRembg' | 'doorsRembgModels' | 'plans'>
+  readonly config: Pick<
+    Config,
+    'doorsRemovebg' | 'doorsRemovebgUnknownForeground' | 'doorsRembg' | 'doorsRembgModels' | 'plans'
+  >
 }
 
 export const doorRoutes: FastifyPluginAsync<DoorRoutesDeps> = async (app, { config, ...deps }) => {
   const imageBytesMax = Math.max(...Object.values(config.plans).map(({ maxFileSizeBytes }) => maxFileSizeBytes))
   const doorDeps = { ...deps, budget: byteBudget(), imageBytesMax }
-  if (config.doorsRemovebg) await app.register(removebgRoutes, doorDeps)
+  if (config.doorsRemovebg) {
+    await app.register(removebgRoutes, { ...doorDeps, subjectsOnly: config.doorsRemovebgUnknownForeground })
+  }
   if (config.doorsRembg) await app.register(rembgRoutes, { ...doorDeps, table: config.doorsRembgModels })
 }

@@ -9,6 +9,12 @@ export const doorSettings = {
       'serves POST /v1.0/removebg and GET /v1.0/account for clients of remove.bg, with API keys of Matte; docs/doors.md',
     default: true,
   }),
+  doorsRemovebgUnknownForeground: flag('DOORS_REMOVEBG_UNKNOWN_FOREGROUND', {
+    description:
+      'POST /v1.0/removebg answers an image without a subject with 400 `unknown_foreground` and charges nothing; if ' +
+      'false, it answers a charged empty result; docs/doors.md',
+    default: true,
+  }),
   doorsRembg: flag('DOORS_REMBG', {
     description:
       'serves /api/remove for clients of `rembg s`, without keys; needs DOORS_REMBG_NETWORKS and ' +

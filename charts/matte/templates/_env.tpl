@@ -203,6 +203,7 @@
 - { name: CONSOLE_ENABLED, value: {{ .Values.console.enabled | quote }} }
 {{- with .Values.doors.removebg }}
 - { name: DOORS_REMOVEBG, value: {{ .enabled | quote }} }
+- { name: DOORS_REMOVEBG_UNKNOWN_FOREGROUND, value: {{ .unknownForeground | quote }} }
 {{- end }}
 {{- $service := include "matte.fullname" . }}
 {{- $inNamespace := printf "%s.%s" $service .Release.Namespace }}

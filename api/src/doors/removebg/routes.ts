@@ -19,7 +19,12 @@ const common = { door: true, envelope: false } as const
 /** Shown for a plan without charges, so programs that look for credits first continue. */
 const unchargedCredits = 1_000_000
 
-export const removebgRoutes: FastifyPluginAsync<DoorDeps> = async (app, deps) => {
+type RemovebgDeps = DoorDeps & {
+  /** An image without a subject is refused and not charged. */
+  readonly subjectsOnly: boolean
+}
+
+export const removebgRoutes: FastifyPluginAsync<RemovebgDeps> = async (app, deps) => {
   await readBodiesInHandlers(app)
   app.setErrorHandler(removebgErrorHandler(deps.metrics.countError))
   const schema = { hide: true }
@@ -30,6 +35,7 @@ export const removebgRoutes: FastifyPluginAsync<DoorDeps> = async (app, deps) =>
       ...readOptions(form),
       image: readImage(form),
       modelVersion: defaultModelVersion,
+      subjectsOnly: deps.subjectsOnly,
     })
     const { asked, outcome } = await cutOut(deps, { request, reply }, read)
     return answer({ request, reply }, outcome, asked)
@@ -69,12 +75,20 @@ function decodeBase64(text: string): Buffer {
 function answer(exchange: Exchange, outcome: Outcome, shown: Shown) {
   if (outcome.kind === 'succeeded') return sendResult(exchange, outcome, shown)
   if (outcome.kind === 'failed') throw failureOf(outcome)
+  if (outcome.kind === 'unknown') throw noSubject()
   const error = { title: 'Timeout', code: 'timeout', detail: lateWords(outcome.taskId) }
   return exchange.reply
     .code(503)
     .headers({ 'retry-after': 1, ...taskHeader(outcome.taskId) })
     .send({ errors: [error] })
 }
+
+const noSubject = (): MatteError =>
+  refusal(
+    'unknown_foreground',
+    'Could not identify foreground in image',
+    'The image has no clear subject, so nothing was charged. Send an image with one person, animal or object in front.',
+  )
 
 function failureOf({ reason, message }: Extract<Outcome, { kind: 'failed' }>): MatteError {
   if (isInputFailure(reason)) return refusal('failed_to_read_image', 'Failed to read image', message)

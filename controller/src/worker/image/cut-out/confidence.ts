@@ -51,7 +51,7 @@ const standardGrid = 160
 
 /** Weights of the measures, after a constant. */
 const weights = {
-  oneView: [1.5, -7.8, -2.64, 3.9, -12.25],
+  oneView: [1.78, -7.55, -2.78, 4.06, -13.49],
   twoViews: [1.98, -5.12, -2.26, 3.53, -13.29, -3.56],
 } as const
 
