@@ -33,7 +33,7 @@ export const taskMetrics = {
   }),
   confidence: histogram({
     name: 'matte_task_confidence',
-    reader: 'product',
+    reader: 'alert',
     help: 'Confidence of results, 0 to 1; models that give no measure add nothing.',
     labels: { model_version: 'the models that are installed' },
     // Results below 0.9 are worth a check; le="0.89" counts them.
