@@ -17,6 +17,8 @@ type ListQuery = {
   readonly cursor?: string | undefined
   readonly startDate?: string | undefined
   readonly endDate?: string | undefined
+  readonly minConfidence?: number | undefined
+  readonly maxConfidence?: number | undefined
 }
 
 type PageRequest = {
@@ -35,7 +37,7 @@ export const isEntryId = (text: string): boolean => /^\d{1,18}$/.test(text)
 /** `isId` checks the id inside a cursor. @throws MatteError INVALID_PARAMS naming every invalid parameter */
 export function readListQuery(query: ListQuery, isId = isUuid): PageRequest {
   const issues: Issue[] = []
-  const { cursor, pageSize } = query
+  const { cursor, pageSize, minConfidence = 0, maxConfidence = 1 } = query
   const start = query.startDate === undefined ? undefined : parseDay(query.startDate)
   const end = query.endDate === undefined ? undefined : parseDay(query.endDate)
   const position = cursor === undefined ? undefined : decodeCursor(cursor, isId)
@@ -43,6 +45,8 @@ export function readListQuery(query: ListQuery, isId = isUuid): PageRequest {
   if (end === null) issues.push({ path: '/query/endDate', message: dateMessage })
   if (start && end && start.from >= end.before)
     issues.push({ path: '/query/endDate', message: 'must not be before startDate' })
+  if (minConfidence > maxConfidence)
+    issues.push({ path: '/query/maxConfidence', message: 'must not be below minConfidence' })
   if (position === null) issues.push({ path: '/query/cursor', message: 'must be the nextCursor of a page' })
   if (cursor !== undefined && query.page !== firstPage) {
     issues.push({ path: '/query/cursor', message: 'cannot be combined with page' })

@@ -1,14 +1,21 @@
 import { readBalance } from '@matte/core/credit/balance'
+import { findViolations } from '@matte/core/sample/invariants'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { scopes } from '@matte/core/workspace/scope'
 import { unzipSync } from 'fflate'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Fetcher, startFetcher } from '../dispatcher/fetcher.ts'
 import { type Receiver, startReceiver } from '../dispatcher/receiver.ts'
+import { type Empty, listEmpties } from '../quality/presence/empties.ts'
+import { exposedAt } from '../support/app/exposed.ts'
 import { createClient } from '../support/client.ts'
+import { findBrokenCreditRules } from '../support/credit-rules.ts'
+import { givenWorkspace } from '../support/factories.ts'
 import { lemur, truncatedPng } from '../support/photos.ts'
 import { useStack } from '../support/stack.ts'
+import { cutOut } from '../support/tasks.ts'
 import { codeOf, formOf } from './doors.ts'
 import { givenCaller } from './given.ts'
 
@@ -41,6 +48,18 @@ const removebg = (body: NonNullable<RequestInit['body']>, headers: Record<string
   post('/v1.0/removebg', body, { 'x-api-key': apiKey, ...headers })
 
 const upload = (fields: Record<string, string> = {}) => formOf(fields, { name: 'image_file', bytes: lemur() })
+
+/** A workspace whose plan is charged, with 100 credits. */
+async function givenPro() {
+  const { id: workspaceId } = await givenWorkspace(stack.db, { plan: 'pro', credits: 100 })
+  const key = generateApiKey()
+  await insertApiKey(stack.db, key, { workspaceId, name: 'pro', scopes, expiresAt: null })
+  const client = createClient(stack.process('api').url, key.key)
+  return { workspaceId, client, headers: { 'x-api-key': key.key } }
+}
+
+/** Squares of colours in which the network sees a subject. */
+const noise = listEmpties('tune').find(({ name }) => name === 'tune-empty-noise-1') as Empty
 
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
 
@@ -310,10 +329,110 @@ describe('the door for remove.bg', () => {
     expect(box(scaled, 'width')).toBeLessThan(box(whole, 'width'))
   })
 
-  it('finds no subject outside the region', async () => {
-    const response = await removebg(upload({ size: 'full', roi: '0px 0px 1px 1px' }))
-    expect([response.status, response.headers.get('x-foreground-width')]).toEqual([200, '0'])
-    await response.arrayBuffer()
+  describe('for an image without a subject', () => {
+    const blank = () =>
+      sharp({ create: { width: 300, height: 200, channels: 3, background: '#fff' } })
+        .png()
+        .toBuffer()
+    const blankForm = async (fields: Record<string, string> = {}) =>
+      formOf(fields, { name: 'image_file', bytes: await blank() })
+    const balanceOf = async (workspaceId: string) => {
+      const { available, held, spent } = await stack.db
+        .selectFrom('credit_lot')
+        .select(['available', 'held', 'spent'])
+        .where('workspace_id', '=', workspaceId)
+        .executeTakeFirstOrThrow()
+      return { available, held, spent }
+    }
+    const lastTask = (workspaceId: string) =>
+      stack.db
+        .selectFrom('task')
+        .selectAll()
+        .where('workspace_id', '=', workspaceId)
+        .orderBy('created_at', 'desc')
+        .executeTakeFirstOrThrow()
+    const outcomes = () =>
+      Promise.all(
+        ['charged', 'released'].map((outcome) =>
+          exposedAt(stack.process('worker').healthUrl, 'matte_credits_settled_total', { plan: 'pro', outcome }),
+        ),
+      )
+
+    it.each([
+      ['as an image', {}],
+      ['as a zip', { format: 'zip' }],
+      ['as a JPEG', { bg_color: 'red' }],
+    ])('answers 400 unknown_foreground, and charges nothing: %s', async (_, fields) => {
+      const { workspaceId, headers } = await givenPro()
+      const [charged, released] = (await outcomes()) as [number, number]
+      const response = await removebg(await blankForm(fields as Record<string, string>), headers)
+      expect([response.status, await codeOf(response)]).toEqual([400, 'unknown_foreground'])
+      expect(await balanceOf(workspaceId)).toEqual({ available: 100, held: 0, spent: 0 })
+      expect(await findBrokenCreditRules(stack.db, workspaceId)).toEqual([])
+      expect(await findViolations(stack.db, 'ended_unsettled')).toEqual([])
+      expect(await outcomes()).toEqual([charged, released + 1])
+      // The task succeeds, as in the Developer API, so nobody retries it, and its history says why it was free.
+      const task = await lastTask(workspaceId)
+      expect(task).toMatchObject({ status: 'succeeded', foreground: null, confidence: 0, charge: 'none' })
+      const [event] = await stack.db
+        .selectFrom('task_event')
+        .select('payload')
+        .where('task_id', '=', task.id)
+        .where('type', '=', 'succeeded')
+        .execute()
+      expect(event?.payload).toMatchObject({ confidence: 0, charged: false })
+      const usage = await stack.db
+        .selectFrom('usage_day')
+        .select(['succeeded', 'credits'])
+        .where('workspace_id', '=', workspaceId)
+        .executeTakeFirst()
+      expect(usage).toEqual({ succeeded: 1, credits: 0 })
+    })
+
+    it('answers the same for a subject outside the region', async () => {
+      const { workspaceId, headers } = await givenPro()
+      const response = await removebg(upload({ roi: '0px 0px 1px 1px' }), headers)
+      expect([response.status, await codeOf(response)]).toEqual([400, 'unknown_foreground'])
+      expect(await balanceOf(workspaceId)).toMatchObject({ available: 100 })
+    })
+
+    it('answers the same for a subject that the network is not sure of', async () => {
+      const { workspaceId, headers } = await givenPro()
+      const bytes = await noise.draw()
+      const response = await removebg(formOf({}, { name: 'image_file', bytes }), headers)
+      expect([response.status, await codeOf(response)]).toEqual([400, 'unknown_foreground'])
+      expect(await balanceOf(workspaceId)).toEqual({ available: 100, held: 0, spent: 0 })
+      const task = await lastTask(workspaceId)
+      expect(task).toMatchObject({ status: 'succeeded', foreground: expect.anything(), charge: 'none' })
+      expect(task.confidence).toBeLessThan(0.1)
+    })
+
+    it('charges an image with a subject', async () => {
+      const { workspaceId, headers } = await givenPro()
+      const response = await removebg(upload(), headers)
+      expect([response.status, response.headers.get('x-credits-charged')]).toEqual([200, '1'])
+      await response.arrayBuffer()
+      expect(await balanceOf(workspaceId)).toEqual({ available: 99, held: 0, spent: 1 })
+      expect(await lastTask(workspaceId)).toMatchObject({ charge: 'if_subject' })
+    })
+
+    it('charges the Developer API, where it succeeds', async () => {
+      const { workspaceId, client } = await givenPro()
+      expect(await cutOut(client, { bytes: await blank() })).toMatchObject({ status: 'succeeded', confidence: 0 })
+      expect(await balanceOf(workspaceId)).toEqual({ available: 99, held: 0, spent: 1 })
+    })
+
+    it('answers a charged empty result if the setting is off', async () => {
+      const { workspaceId, headers } = await givenPro()
+      const api = await stack.start('api', { DOORS_REMOVEBG_UNKNOWN_FOREGROUND: 'false' })
+      const body = await blankForm()
+      const response = await fetch(`${api.url}/v1.0/removebg`, { method: 'POST', body, headers })
+      expect([response.status, response.headers.get('x-foreground-width')]).toEqual([200, '0'])
+      await response.arrayBuffer()
+      expect(await balanceOf(workspaceId)).toEqual({ available: 99, held: 0, spent: 1 })
+      expect(await findViolations(stack.db, 'ended_unsettled')).toEqual([])
+      await api.stop()
+    })
   })
 
   it('answers 400 for an image that cannot be decoded', async () => {

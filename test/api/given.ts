@@ -106,10 +106,16 @@ export async function claim(db: Db, taskId: string): Promise<ClaimedTask> {
 }
 
 /** Ends a task like a worker; the test writes the bytes of the result. */
-export async function succeed(db: Db, taskId: string, resultKey = `results/${randomBytes(8).toString('hex')}.png`) {
+export async function succeed(
+  db: Db,
+  taskId: string,
+  resultKey = `results/${randomBytes(8).toString('hex')}.png`,
+  confidence?: number,
+) {
   const claimed = await claim(db, taskId)
   const foreground = { top: 1, left: 2, width: 3, height: 4 }
   const size = { width: 40, height: 30, resultSizeBytes: 100 }
-  await finishTask(db, claimed, { status: 'succeeded', resultKey, resultFormat: 'png', foreground, ...size })
+  const result = { resultKey, resultFormat: 'png', foreground, confidence, ...size }
+  await finishTask(db, claimed, { status: 'succeeded', ...result })
   return resultKey
 }

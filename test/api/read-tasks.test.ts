@@ -149,6 +149,24 @@ describe('GET /open/developer/tasks', () => {
   })
 
   it.each([
+    [{ minConfidence: '0.9' }, [1, 0.9]],
+    [{ maxConfidence: '0.89' }, [0.89, 0]],
+    [{ minConfidence: '0.89', maxConfidence: '0.9' }, [0.9, 0.89]],
+    [{ minConfidence: '0', maxConfidence: '1', status: 'succeeded' }, [1, 0.9, 0.89, 0]],
+    [{ minConfidence: '', maxConfidence: '' }, [undefined, undefined, 1, 0.9, 0.89, 0]],
+  ])('filters by confidence, both ends included: %j finds %j', async (query, found) => {
+    const { client, ids } = await givenTasks(6)
+    // The last task but one gave no measure, the last is still queued.
+    for (const [i, confidence] of [0, 0.89, 0.9, 1, undefined].entries()) {
+      await succeed(world.db, ids[ids.length - 1 - i] ?? '', undefined, confidence)
+    }
+    const { items, total } = await client.listTasks(query as Record<string, string>)
+    expect(items.map(({ confidence }) => confidence)).toEqual(found)
+    expect(total).toBe(found.length)
+    expect(items.every((task) => task.confidence !== undefined || !('confidence' in task))).toBe(true)
+  })
+
+  it.each([
     [{ startDate: '2026-03-01' }, 3],
     [{ startDate: '2026-03-01', endDate: '2026-03-01' }, 2],
     [{ endDate: '2026-02-28' }, 1],
@@ -194,6 +212,11 @@ describe('GET /open/developer/tasks', () => {
     [{ endDate: '01/02/2026' }, '/query/endDate'],
     [{ endDate: '2026-01-01T25:00:00Z' }, '/query/endDate'],
     [{ startDate: '2026-03-02', endDate: '2026-03-01' }, '/query/endDate'],
+    [{ minConfidence: '1.01' }, '/query/minConfidence'],
+    [{ maxConfidence: '-0.1' }, '/query/maxConfidence'],
+    [{ maxConfidence: '9e-1' }, '/query/maxConfidence'],
+    [{ maxConfidence: 'high' }, '/query/maxConfidence'],
+    [{ minConfidence: '0.9', maxConfidence: '0.5' }, '/query/maxConfidence'],
     [{ cursor: 'nonsense' }, '/query/cursor'],
     [{ cursor: 'MS4yLjM' }, '/query/cursor'],
   ])('rejects %j as INVALID_PARAMS', async (query, path) => {

@@ -2,7 +2,7 @@
 // the differences: paths, callers, codes, and member features.
 import { randomUUID } from 'node:crypto'
 import { openBucket } from '@matte/core/storage/bucket'
-import { failAttempt } from '@matte/core/task/run/finish-task'
+import { failAttempt, finishTask } from '@matte/core/task/run/finish-task'
 import type { Role } from '@matte/core/workspace/role'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { claim, smallImage, succeed, useApi } from '../api/given.ts'
@@ -160,6 +160,29 @@ describe('an attempt in the history', () => {
       event_type: 'attempt_failed',
       event_payload: { attempt: 1, ...served, stages_ms: { fetch: 7 } },
     })
+  })
+})
+
+describe('the confidence of a result', () => {
+  const result = { resultKey: 'results/a.png', resultFormat: 'png', resultSizeBytes: 1, width: 1, height: 1 } as const
+  const lastEvent = async (someone: Person, id: string) =>
+    (await read<{ event_payload: object }[]>(someone, `/images/${id}/events`)).at(-1)?.event_payload
+
+  it('is in the task, in lists by its bounds and in the history, which says if nothing was charged', async () => {
+    const someone = await person()
+    const [sure, unsure] = [await create(someone), await create(someone)]
+    await finishTask(world.db, await claim(world.db, sure.id), {
+      ...{ status: 'succeeded', foreground: { top: 0, left: 0, width: 1, height: 1 }, confidence: 0.97, ...result },
+    })
+    await finishTask(world.db, await claim(world.db, unsure.id), {
+      ...{ status: 'succeeded', foreground: null, confidence: 0, isFree: true, ...result },
+    })
+    expect(await read(someone, `/images/${sure.id}`)).toMatchObject({ confidence: 0.97 })
+    expect(await read(someone, '/images?maxConfidence=0.89')).toMatchObject({ items: [{ id: unsure.id }], total: 1 })
+    expect(await read(someone, '/images?minConfidence=0.9')).toMatchObject({ items: [{ id: sure.id }], total: 1 })
+    expect(await lastEvent(someone, sure.id)).toMatchObject({ confidence: 0.97 })
+    expect(await lastEvent(someone, sure.id)).not.toHaveProperty('charged')
+    expect(await lastEvent(someone, unsure.id)).toMatchObject({ confidence: 0, charged: false })
   })
 })
 

@@ -4,6 +4,7 @@ import { attemptStages } from '@matte/core/task/attempt-work'
 import { sql } from 'kysely'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exposedAt } from '../support/app/exposed.ts'
 import type { Task } from '../support/client.ts'
 import { type Matte, mae, softIou } from '../support/matte-metrics.ts'
 import { lemur, photo } from '../support/photos.ts'
@@ -56,6 +57,19 @@ describe('a photo', () => {
     expect(total).toBeLessThanOrEqual((task.durationMs ?? 0) + attemptStages.length)
     // Members see pods; webhooks and keys do not.
     expect(`${webhook.bytes}${JSON.stringify(task)}`).not.toMatch(/stages_ms|u2netp/)
+  })
+
+  it('has its confidence in the task, in the history and in the metric of its model', async () => {
+    expect(task.confidence).toBeGreaterThanOrEqual(0.5)
+    expect(task.confidence).toBeLessThanOrEqual(1)
+    const { rows } = await sql<{ confidence: number }>`
+      select (payload->>'confidence')::float8 as confidence from task_event
+       where task_id = ${task.id} and type = 'succeeded'`.execute(stack.db)
+    expect(rows).toEqual([{ confidence: task.confidence }])
+    const { healthUrl } = stack.process('worker')
+    const labels = { model_version: 'service-v2' }
+    expect(await exposedAt(healthUrl, 'matte_task_confidence_count', labels)).toBeGreaterThan(0)
+    expect(await exposedAt(healthUrl, 'matte_task_confidence_bucket', { ...labels, le: '1' })).toBeGreaterThan(0)
   })
 
   it('is returned as a PNG of the same size whose alpha is close to the true matte', async () => {
@@ -140,7 +154,7 @@ describe('a photo', () => {
       .png()
       .toBuffer()
     const result = await cutOut(stack.client, { bytes: blank })
-    expect(result.foreground).toBeNull()
+    expect(result).toMatchObject({ foreground: null, confidence: 0 })
     const { alpha } = await alphaOf(await download(result.resultUrl))
     expect(alpha.every((value) => value === 0)).toBe(true)
   })

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { rootDir } from '@matte/local/paths'
+import { printConfidence } from './confidence/print-confidence.ts'
 import type { Part } from './data/case.ts'
 import { drawCase, listCases } from './data/data-set.ts'
 import { peerNames } from './peers/run-peers.ts'
@@ -28,12 +29,17 @@ const { values } = parseArgs({
     pairs: { type: 'string', multiple: true, default: [] },
     out: { type: 'string' },
     report: { type: 'boolean', default: false },
+    confidence: { type: 'boolean', default: false },
   },
 })
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 const begun = performance.now()
+if (values.confidence) {
+  if (!(await printConfidence(modelFiles(), say))) process.exitCode = 1
+  process.exit()
+}
 const what = values.what.split(',')
 const sheet = values.out === undefined ? undefined : createSheet(resolve(values.out))
 const pictures = await listPictures()

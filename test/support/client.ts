@@ -42,6 +42,7 @@ export type Task = {
   readonly resultFormat: string | null
   readonly retryCount: number
   readonly foreground: { top: number; left: number; width: number; height: number } | null
+  readonly confidence?: number
 }
 
 export type Grant = {

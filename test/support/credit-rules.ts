@@ -53,11 +53,11 @@ const rules = (id: string) => ({
         or count(*) filter (where e.from_account = 'held') <> (h.state <> 'open')::int
         or coalesce(sum(e.amount) filter (where e.from_account = 'held' and e.to_account = case h.state
              when 'captured' then 'spent' else 'available' end), 0) <> case h.state when 'open' then 0 else h.amount end`,
-  '9 a hold is open while its run is, captured after success, released after any other end': sql`
+  '9 a hold is open while its run is, captured after a charged success, released after any other end': sql`
     select t.id from task t join credit_hold h on h.task_id = t.id
      where t.workspace_id = ${id}
-       and h.state <> case when h.run < t.run then 'released' when t.status = 'succeeded' then 'captured'
-                           when t.status in ('failed', 'canceled') then 'released' else 'open' end`,
+       and h.state <> case when h.run < t.run then 'released' when t.status = 'succeeded' and t.charge is distinct from 'none' then 'captured'
+                           when t.completed_at is not null then 'released' else 'open' end`,
 })
 
 /** Names of broken rules; empty if all hold. */

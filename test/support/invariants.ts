@@ -73,10 +73,10 @@ const rules = {
       coalesce(sum(e.amount) filter (where e.to_account = 'held'), 0)
         - coalesce(sum(e.amount) filter (where e.from_account = 'held'), 0),
       coalesce(sum(e.amount) filter (where e.to_account = 'spent'), 0))`,
-  'a hold is open while its run is, captured after success, released after anything else': sql`
+  'a hold is open while its run is, captured after a charged success, released after anything else': sql`
     select t.id from task t join credit_hold h on h.task_id = t.id and h.run = t.run
-     where h.state <> case t.status when 'succeeded' then 'captured'
-                                    when 'failed' then 'released' when 'canceled' then 'released' else 'open' end`,
+     where h.state <> case when t.status = 'succeeded' and t.charge is distinct from 'none' then 'captured'
+                           when t.completed_at is not null then 'released' else 'open' end`,
 }
 
 /** Broken rules of this database with the ids of the rows; empty if all hold. */

@@ -56,12 +56,16 @@ export type Asked = {
   readonly output: RequestedOutput | null
   /** The result is a ZIP of colours and matte. */
   readonly parts?: boolean | undefined
+  /** An image without a subject is not charged, and its outcome is `unknown`. */
+  readonly subjectsOnly?: boolean | undefined
 }
 
 export type DoorRequest = Asked & Images<DoorImage>
 
 export type Outcome =
   | { readonly kind: 'succeeded'; readonly task: ShownTask; readonly image: OpenObject }
+  /** No subject, and the request wants one. */
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly message: string }
   /** The wait ended first. `taskId`: the task in progress, which ends and is charged; undefined if there is none. */
   | { readonly kind: 'late'; readonly taskId?: string }
@@ -159,7 +163,7 @@ type NewTask = { readonly asked: Asked; readonly keys: Images<string>; readonly 
 async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys, gone }: NewTask) {
   const { db, bucket, nudge, metrics, turns } = deps
   const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
-  const { parts, modelVersion, output } = asked
+  const { parts, modelVersion, output, subjectsOnly } = asked
   const { image: imageUrl, background: objectKey } = keys
   const door = objectKey !== undefined ? { kind: 'background' as const, objectKey } : undefined
   const maker = { createdBy, apiKeyId }
@@ -168,6 +172,7 @@ async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys
     createTask(db, storeOf(request, bucket), {
       ...common,
       door: parts ? { kind: 'parts' } : door,
+      chargesSubjectsOnly: subjectsOnly,
       traceparent: currentTraceparent() ?? null,
     })
   const waitMs = deps.maxWaitSeconds * 1_000
@@ -223,6 +228,7 @@ async function outcomeOf({ bucket }: DoorDeps, task: ShownTask | undefined, { go
     const reason = (task.failure_reason ?? 'INTERNAL') as FailureReason // no other value is written
     return { kind: 'failed', reason, message: task.failure_message ?? 'The image could not be processed.' }
   }
+  if (task.charge === 'none') return { kind: 'unknown' }
   const key = parts ? partsKey(task.result_key) : task.result_key
   try {
     return { kind: 'succeeded', task, image: await bucket.open(key, { signal: gone }) }

@@ -13,14 +13,23 @@ import { createTurns } from './turns.ts'
 type DoorRoutesDeps = Omit<DoorDeps, 'budget' | 'imageBytesMax' | 'turns'> & {
   readonly slotPoll: Pick<SlotPoll, 'wait'>
   readonly limiter: RateLimiter
-  readonly config: Pick<Config, 'doorsRemovebg' | 'doorsRemovebgModels' | 'doorsRembg' | 'doorsRembgModels' | 'plans'>
+  readonly config: Pick<
+    Config,
+    | 'doorsRemovebg'
+    | 'doorsRemovebgModels'
+    | 'doorsRemovebgUnknownForeground'
+    | 'doorsRembg'
+    | 'doorsRembgModels'
+    | 'plans'
+  >
 }
 
 export const doorRoutes: FastifyPluginAsync<DoorRoutesDeps> = async (app, { config, slotPoll, ...deps }) => {
   const imageBytesMax = Math.max(...Object.values(config.plans).map(({ maxFileSizeBytes }) => maxFileSizeBytes))
   const doorDeps = { ...deps, budget: byteBudget(), turns: createTurns(slotPoll), imageBytesMax }
   if (config.doorsRemovebg) {
-    await app.register(removebgRoutes, { ...doorDeps, table: config.doorsRemovebgModels, prefix: '/v1.0' })
+    const { doorsRemovebgModels: table, doorsRemovebgUnknownForeground: subjectsOnly } = config
+    await app.register(removebgRoutes, { ...doorDeps, table, subjectsOnly, prefix: '/v1.0' })
   }
   if (config.doorsRembg) await app.register(rembgRoutes, { ...doorDeps, table: config.doorsRembgModels })
 }

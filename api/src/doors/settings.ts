@@ -21,6 +21,12 @@ export const doorSettings = {
     },
     (value) => checkModels(value, { names: removebgTypes, of: 'types' }),
   ),
+  doorsRemovebgUnknownForeground: flag('DOORS_REMOVEBG_UNKNOWN_FOREGROUND', {
+    description:
+      'POST /v1.0/removebg answers an image without a subject with 400 `unknown_foreground` and charges nothing; if ' +
+      'false, it answers a charged empty result; docs/doors.md',
+    default: true,
+  }),
   doorsRembg: flag('DOORS_REMBG', {
     description:
       'serves /api/remove for clients of `rembg s`, without keys; needs DOORS_REMBG_NETWORKS and ' +

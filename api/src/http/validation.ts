@@ -1,6 +1,6 @@
 // Validation (D2): unknown fields of bodies are refused, and unknown query parameters ignored and listed in
 // `X-Ignored-Fields` (unknown-fields.ts). Null and empty query values count as absent. Bodies are never coerced, query
-// values only from whole numbers.
+// values only from whole numbers and short decimals.
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'

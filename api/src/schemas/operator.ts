@@ -465,7 +465,7 @@ export const toOverdueView = (item: DueItem) => ({ ...item })
 const descriptions: Readonly<Record<InvariantName, string>> = {
   ledger_balance: "A lot's columns equal the sums of its ledger entries.",
   charged_twice: 'A hold ends once, and no task is charged for two runs.',
-  ended_unsettled: 'No ended task has an open hold: it is captured after success and released otherwise.',
+  ended_unsettled: 'No ended task has an open hold: it is captured after a charged success and released otherwise.',
   delivered_twice: 'No delivery succeeds twice.',
   task_counts: "A workspace's counters equal its queued and processing tasks.",
 }

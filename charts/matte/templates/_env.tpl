@@ -206,6 +206,7 @@
 {{- with .models }}
 - { name: DOORS_REMOVEBG_MODELS, value: {{ toJson . | quote }} }
 {{- end }}
+- { name: DOORS_REMOVEBG_UNKNOWN_FOREGROUND, value: {{ .unknownForeground | quote }} }
 {{- end }}
 {{- $service := include "matte.fullname" . }}
 {{- $inNamespace := printf "%s.%s" $service .Release.Namespace }}

@@ -10,6 +10,11 @@ export const integer =
     throw new InvalidArgumentError(`Give an integer from ${min} to ${max.toLocaleString('en')}.`)
   }
 
+export function share(text: string): number {
+  if (/^(0(\.\d{1,6})?|1(\.0{1,6})?)$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a number from 0 to 1, such as 0.89.')
+}
+
 /** `auto`, or a number of images at once. */
 export const jobs = (text: string): number | 'auto' => (text === 'auto' ? 'auto' : integer(1, 256)(text))
 

@@ -87,11 +87,15 @@ describe('tasks, webhooks, keys and usage', timeout, () => {
   it('lists, shows, cancels, retries and downloads tasks', async () => {
     const id = await givenTask()
     const list = await matte('tasks', 'list')
-    expect(list.stdout).toMatch(/^id +status +created +took +size +source\n/)
-    expect(list.stdout).toContain(`${id}  succeeded  2026-11-21 09:30:00Z  320 ms  1×1 png  photo.png`)
+    expect(list.stdout).toMatch(/^id +status +created +took +size +confidence +source\n/)
+    expect(list.stdout).toContain(`${id}  succeeded  2026-11-21 09:30:00Z  320 ms  1×1 png  0.85        photo.png`)
     expect(parseLines((await matte('tasks', 'list', '--json')).stdout)).toMatchObject([{ id }])
     expect((await matte('tasks', 'list', '--status', 'failed')).stderr).toBe('There are no such tasks.\n')
-    expect((await matte('tasks', 'get', id)).stdout).toContain('result      http')
+    const check = ['tasks', 'list', '--max-confidence', '0.89']
+    expect(parseLines((await matte(...check, '--json')).stdout)).toMatchObject([{ id, confidence: 0.85 }])
+    expect((await matte(...check, '--min-confidence', '0.86')).stderr).toBe('There are no such tasks.\n')
+    expect(await matte('tasks', 'list', '--max-confidence', '89')).toMatchObject({ code: 2 })
+    expect((await matte('tasks', 'get', id)).stdout).toMatch(/confidence +0\.85\n.*result +http/s)
     expect((await matte('tasks', 'download', id, '--out', 'results')).stdout).toBe(`results/${id}.png\n`)
     expect(readFileSync(join(cwd, 'results', `${id}.png`))).toEqual(png)
     expect(await matte('tasks', 'download', id, '--out', 'results')).toMatchObject({ code: 2 })

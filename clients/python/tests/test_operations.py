@@ -28,6 +28,11 @@ from matte._sync_client import Listing
         ),
         (lambda c: c.tasks.retry("x"), "POST /tasks/x/retry", None),
         (
+            lambda c: c.tasks.list(min_confidence=0, max_confidence=0.89).page(),
+            "GET /tasks?minConfidence=0&maxConfidence=0.89",
+            None,
+        ),
+        (
             lambda c: c.batches.create(image_urls=["a", "b"], model="m"),
             "POST /batch-tasks",
             {"imageUrls": ["a", "b"], "modelVersion": "m"},

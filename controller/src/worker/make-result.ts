@@ -39,7 +39,7 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   freeBytes(image)
   const wish = cutOutOf(task)
   const withPhoto = task.door?.kind === 'parts'
-  const { behind, ...made } = await attempt.stage('refine', () =>
+  const { behind, confidence, ...made } = await attempt.stage('refine', () =>
     images.cutOut({ photo, ...masks, output: wish, withPhoto }, signal),
   )
   if ('file' in made) attempt.move('refine', 'encode', made.encodeMs)
@@ -51,6 +51,7 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   return {
     format,
     pod,
+    confidence,
     ...(await attempt.stage('encode', () => addWish(deps, task, { cutOut, behind, input }, signal))),
   }
 }

@@ -18,6 +18,7 @@ import { mimeTypes } from '@matte/core/workspace/format'
 import { type Plans, planNamed } from '@matte/core/workspace/plan'
 import type { Logger } from 'pino'
 import { type AttemptRecord, recordAttempt } from './attempt-record.ts'
+import { isSubject } from './image/cut-out/confidence.ts'
 import { freeBytes } from './image/free-bytes.ts'
 import { type ImageMemory, modelBytes, taskBytes } from './image/image-memory.ts'
 import type { Background } from './image/layers.ts'
@@ -87,7 +88,7 @@ async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, l
     const bytes = taskBytes(task, header, background) + modelBytes(deps.picker.inputSize(task.modelVersion))
     releasePixels = await attempt.stage('wait', () => memory.pixels.acquire(bytes, signal))
     const made = await makeResult(deps, task, { file, header, maxPixels, background, onFreed: releaseFile }, signal)
-    const { file: result, parts, format, width, height, foreground, pod } = made
+    const { file: result, parts, format, width, height, foreground, confidence, pod } = made
     const key = resultKey(task, format)
     if (parts !== undefined) {
       await attempt.stage('store', () => bucket.put(partsKey(key), parts, { contentType: 'application/zip', signal }))
@@ -95,14 +96,16 @@ async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, l
     await attempt.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
     const resultSizeBytes = result.length
     freeBytes(result)
-    const outcome = { resultKey: key, resultFormat: format, resultSizeBytes, width, height, foreground }
-    const ending = { status: 'succeeded', ...outcome, work: attempt.work() } as const
+    const isFree = task.charge === 'if_subject' && !isSubject(made)
+    const outcome = { resultKey: key, resultFormat: format, resultSizeBytes, width, height, foreground, confidence }
+    const ending = { status: 'succeeded', ...outcome, isFree, work: attempt.work() } as const
     const ended = await metrics.stage('finish', () => finishTask(deps.db, task, ending))
     if (ended === undefined) {
       await discardResult(deps, key, log)
       return true
     }
     metrics.attemptEnded('succeeded')
+    if (confidence !== undefined) metrics.confidence.observe({ model_version: task.modelVersion }, confidence)
     metrics.ends.record(ended.ends)
     // A batch's children wait for the plan's limit, which says nothing about the pods' latency.
     if (slotCounter(task) === 'open_singles') deps.inferences.recordEnd(pod, secondsOf(ended))

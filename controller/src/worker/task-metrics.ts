@@ -31,6 +31,14 @@ export const taskMetrics = {
     reader: 'alert',
     help: 'Time that a run waits until it is claimed, by the database clock.',
   }),
+  confidence: histogram({
+    name: 'matte_task_confidence',
+    reader: 'alert',
+    help: 'Confidence of results, 0 to 1; models that give no measure add nothing.',
+    labels: { model_version: 'the models that are installed' },
+    // Results below 0.9 are worth a check; le="0.89" counts them.
+    buckets: [0, 0.25, 0.49, 0.69, 0.79, 0.89, 0.94, 0.97, 1],
+  }),
   attempts: counter({
     name: 'matte_task_attempts_total',
     reader: 'product',
@@ -89,6 +97,7 @@ export function createTaskMetrics(registry: Registry, plans: Plans) {
     },
     duration: taskMetrics.duration.register(registry),
     queueWait: taskMetrics.queueWait.register(registry),
+    confidence: taskMetrics.confidence.register(registry),
     claims,
     attemptEnded: (status: (typeof attemptStatuses)[number], reason: FailureReason | '' = ''): void => {
       attempts.inc({ status, reason })

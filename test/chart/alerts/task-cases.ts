@@ -4,6 +4,8 @@ const age = 'matte_task_queued_age_seconds{model_version="service-v2"}'
 const claims = 'matte_task_queue_wait_seconds_count{pod="a"}'
 const ended = (status: string) => `matte_task_completion_seconds_count{plan="pro",status="${status}"}`
 const failed = (code: string) => `matte_task_failures_total{code="${code}"}`
+const unsure = 'matte_task_confidence_bucket{model_version="service-v2",le="0.49"}'
+const measured = 'matte_task_confidence_count{model_version="service-v2"}'
 const requests = 'matte_http_request_duration_seconds_count{method="GET",route="/x",status="200"}'
 const refused = 'matte_http_requests_refused_total'
 
@@ -125,6 +127,35 @@ export const taskCases: readonly Case[] = [
     when: 'many fail, and then none',
     series: { [failed('INTERNAL')]: '0+9x3 27x30', [ended('failed')]: '0+9x3 27x30', [ended('succeeded')]: '0+1x30' },
     at: '4m',
+    fires: [],
+  },
+  {
+    alert: 'MatteResultsUnsure',
+    when: 'seven of ten results are unsure',
+    series: { [unsure]: '0+7x120', [measured]: '0+10x120' },
+    at: '100m',
+    fires: [
+      {
+        severity: 'warning',
+        model_version: 'service-v2',
+        description:
+          '70% of the results of service-v2 in the last hour have a confidence below 0.5; the limit is 60%. Callers may ' +
+          'receive wrong cut-outs.',
+      },
+    ],
+  },
+  {
+    alert: 'MatteResultsUnsure',
+    when: 'just under six of ten are unsure',
+    series: { [unsure]: '0+59x120', [measured]: '0+100x120' },
+    at: '100m',
+    fires: [],
+  },
+  {
+    alert: 'MatteResultsUnsure',
+    when: 'all of very few are unsure',
+    series: { [unsure]: '0x60 20x60', [measured]: '0x60 20x60' },
+    at: '110m',
     fires: [],
   },
   {

@@ -37,7 +37,14 @@ export async function cancelBatch(db: Db, workspaceId: string, id: string): Prom
     const credits = await settleHolds(tx, runs, 'released')
     await announceBatch(tx, progress)
     const seconds = canceled.map(({ queued_at, completed_at }) => secondsBetween(queued_at, completed_at))
-    const ends = { plan: workspace.plan, status: 'canceled', reason: null, seconds, credits } as const
+    const ends = {
+      plan: workspace.plan,
+      status: 'canceled',
+      reason: null,
+      outcome: 'released',
+      seconds,
+      credits,
+    } as const
     return { batch: progress.batch, tasks: await listChildren(tx, id), ends }
   })
 }

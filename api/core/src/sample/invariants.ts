@@ -64,15 +64,16 @@ const statements: Readonly<Record<InvariantName, RawBuilder<{ id: string }>>> = 
      group by task_id
     having count(*) > count(distinct (run, lot_id)) or count(distinct run) filter (where to_account = 'spent') > 1
      limit ${foundMax}`,
-  // A task's hold is captured after success and released otherwise.
+  // A task's hold is captured after a charged success and released otherwise.
   ended_unsettled: sql`
     select t.id
-      from (select id, run, status from task where completed_at is not null
+      from (select id, run, status = 'succeeded' and charge is distinct from 'none' as charged
+              from task where completed_at is not null
              order by queued_at desc limit (select ${latestMax}::int)) t
      cross join lateral (
         select from credit_hold h
          where h.task_id = t.id
-           and h.state <> case when h.run = t.run and t.status = 'succeeded' then 'captured' else 'released' end
+           and h.state <> case when h.run = t.run and t.charged then 'captured' else 'released' end
          limit 1) h
      limit ${foundMax}`,
   // No attempt follows a 2xx response.

@@ -29,6 +29,8 @@ type CreateTask = {
   /** Checked here against the plan; null: defaults. */
   readonly output?: RequestedOutput | null
   readonly door?: RequestedWish | undefined
+  /** A success without a subject is not charged. */
+  readonly chargesSubjectsOnly?: boolean | undefined
   readonly once?: OnceRequest | undefined
   /** The creating member; null: unknown. */
   readonly createdBy?: string | null | undefined
@@ -66,6 +68,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     callbackUrl: request.callbackUrl,
     output,
     door,
+    chargesSubjectsOnly: request.chargesSubjectsOnly,
     creditCost,
     createdBy: request.createdBy ?? null,
     apiKeyId: request.apiKeyId,

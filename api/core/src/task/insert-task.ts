@@ -17,6 +17,8 @@ export type NewTask = {
   readonly callbackUrl: string | null
   readonly output: Output | null
   readonly door?: DoorWish | null | undefined
+  /** A success without a subject is not charged. */
+  readonly chargesSubjectsOnly?: boolean | undefined
   readonly creditCost: number
   readonly createdBy: string | null
   readonly apiKeyId?: string | null | undefined
@@ -57,11 +59,12 @@ export async function insertSingle(
       returning id as upload_id
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
-                        callback_url, output, door, credit_cost, created_by, api_key_id, traceparent,
+                        callback_url, output, door, charge, credit_cost, created_by, api_key_id, traceparent,
                         notify_maker)
       select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
-             ${task.door ? JSON.stringify(task.door) : null}::jsonb, ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.apiKeyId ?? null}::uuid,
+             ${task.door ? JSON.stringify(task.door) : null}::jsonb, ${task.chargesSubjectsOnly ? 'if_subject' : null}::text,
+             ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.apiKeyId ?? null}::uuid,
              ${task.traceparent}::text, ${task.notifyMaker ?? false}::boolean
         from slot left join source on true
       returning *

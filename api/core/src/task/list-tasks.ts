@@ -11,9 +11,13 @@ type TaskFilter = {
   readonly from?: Date | undefined
   /** Created before this time. */
   readonly before?: Date | undefined
+  /** Bounds of `confidence`, inclusive. A task without one has none of both. */
+  readonly minConfidence?: number | undefined
+  readonly maxConfidence?: number | undefined
 }
 
-function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
+function filtered(db: Db, filter: TaskFilter) {
+  const { workspaceId, status, from, before, minConfidence, maxConfidence } = filter
   return (
     db
       .selectFrom('task')
@@ -22,6 +26,8 @@ function filtered(db: Db, { workspaceId, status, from, before }: TaskFilter) {
       .$if(status !== undefined, (query) => query.where('status', '=', status as TaskStatus))
       .$if(from !== undefined, (query) => query.where('created_at', '>=', from as Date))
       .$if(before !== undefined, (query) => query.where('created_at', '<', before as Date))
+      .$if(minConfidence !== undefined, (query) => query.where('confidence', '>=', minConfidence as number))
+      .$if(maxConfidence !== undefined, (query) => query.where('confidence', '<=', maxConfidence as number))
   )
 }
 

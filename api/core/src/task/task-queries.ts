@@ -24,6 +24,8 @@ export const shownColumns = [
   'width',
   'height',
   'foreground',
+  'confidence',
+  'charge',
   'created_at',
 ] as const satisfies (keyof TaskRow)[]
 

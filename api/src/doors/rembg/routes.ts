@@ -69,6 +69,7 @@ function send(reply: FastifyReply, outcome: Outcome): FastifyReply {
       .headers(headers)
       .send({ detail: lateWords(outcome.taskId) })
   }
+  if (outcome.kind === 'unknown') throw new Error('a task of this door is charged without a subject too')
   if (outcome.kind === 'failed') throw failureOf(outcome)
   const { body, lengthBytes } = outcome.image
   return reply.headers({ 'content-type': 'image/png', 'content-length': lengthBytes }).send(body)

@@ -24,7 +24,12 @@ const common = { door: true, envelope: false } as const
 /** Shown for a plan without charges, so programs that look for credits first continue. */
 const uncharged = { total: 1_000_000, subscription: 1_000_000, payg: 0, enterprise: 0 }
 
-type RemovebgDeps = DoorDeps & { readonly table: RemovebgModelTable; readonly limiter: RateLimiter }
+type RemovebgDeps = DoorDeps & {
+  readonly table: RemovebgModelTable
+  readonly limiter: RateLimiter
+  /** An image without a subject is refused and not charged. */
+  readonly subjectsOnly: boolean
+}
 
 export const removebgRoutes: FastifyPluginAsync<RemovebgDeps> = async (app, deps) => {
   await readBodiesInHandlers(app)
@@ -36,7 +41,8 @@ export const removebgRoutes: FastifyPluginAsync<RemovebgDeps> = async (app, deps
   app.post('/removebg', { schema, config }, async (request, reply) => {
     const read = (form: DoorForm) => {
       const options = readOptions(form)
-      return { ...options, image: readImage(form), modelVersion: deps.table[options.type] ?? defaultModelVersion }
+      const modelVersion = deps.table[options.type] ?? defaultModelVersion
+      return { ...options, image: readImage(form), modelVersion, subjectsOnly: deps.subjectsOnly }
     }
     const countPixels = (pixels: number | undefined) => limitMegapixels(deps.limiter, { request, reply }, pixels)
     const { asked, outcome } = await cutOut(deps, { request, reply }, { read, countPixels })
@@ -90,12 +96,20 @@ function decodeBase64(text: string): Buffer {
 function answer(exchange: Exchange, outcome: Outcome, shown: Shown) {
   if (outcome.kind === 'succeeded') return sendResult(exchange, outcome, shown)
   if (outcome.kind === 'failed') throw failureOf(outcome)
+  if (outcome.kind === 'unknown') throw noSubject()
   const error = { title: 'Timeout', code: 'timeout', detail: lateWords(outcome.taskId) }
   return exchange.reply
     .code(503)
     .headers({ 'retry-after': 1, ...taskHeader(outcome.taskId) })
     .send({ errors: [error] })
 }
+
+const noSubject = (): MatteError =>
+  refusal(
+    'unknown_foreground',
+    'Could not identify foreground in image',
+    'The image has no clear subject, so nothing was charged. Send an image with one person, animal or object in front.',
+  )
 
 function failureOf({ reason, message }: Extract<Outcome, { kind: 'failed' }>): MatteError {
   if (isInputFailure(reason)) return refusal('failed_to_read_image', 'Failed to read image', message)

@@ -63,11 +63,22 @@ const createSchema = ({ operationId, tags }: Operation, responses: Responses) =>
     'TASK_NOT_FOUND', // on a replay, after retention deleted the task
   ]),
 })
+const confidenceBound = (description: string) =>
+  Type.Optional(Type.Number({ minimum: 0, maximum: 1, description, examples: [0.9] }))
+const confidenceQuery = {
+  minConfidence: confidenceBound('Only tasks with this `confidence` or more.'),
+  maxConfidence: confidenceBound('Only tasks with this `confidence` or less; 0.89 finds what to check.'),
+}
 const listSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
   operationId,
   summary: 'List your tasks, newest first',
   tags,
-  querystring: Type.Object({ ...pageQuery, status: Type.Optional(oneOf(taskStatuses)), ...spanQuery }),
+  querystring: Type.Object({
+    ...pageQuery,
+    status: Type.Optional(oneOf(taskStatuses)),
+    ...spanQuery,
+    ...confidenceQuery,
+  }),
   response: responses(200, success('One page.', pageOf(refer(taskSchema))), []),
 })
 const getSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
@@ -128,7 +139,8 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
   const listOptions = { schema: listSchema(list, responses), config: { access: list.access } }
   app.get(list.url, listOptions, async ({ query, caller }) => {
     const { from, before, ...page } = readListQuery(query)
-    const filter = { workspaceId: caller.workspaceId, status: query.status, from, before }
+    const { status, minConfidence, maxConfidence } = query
+    const filter = { workspaceId: caller.workspaceId, status, from, before, minConfidence, maxConfidence }
     return readPage(page, {
       read: (range) => Promise.all([listTasks(db, filter, range), range.total ?? countTasks(db, filter)]),
       micros: (row) => row.created_at_micros,

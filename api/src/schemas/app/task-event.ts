@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox'
 import { named, nullable, oneOf, refer, time, uuid } from '../schema.ts'
 
 const payloadExample = {
-  ...{ run: 1, attempt: 1, duration_ms: 812 },
+  ...{ run: 1, attempt: 1, duration_ms: 812, confidence: 0.97 },
   ...{ pod: 'general-7d9c5b6f4-x2x7q', revision: '7d9c5b6f4', pool: 'general', model: 'u2netp' },
   stages_ms: { fetch: 21, decode: 38, prepare: 9, wait: 4, infer: 402, refine: 211, encode: 83, store: 29 },
   at: '2026-11-21T09:30:01.204Z',
@@ -20,6 +20,14 @@ export const taskEventPayloadSchema = named(
     reason: Type.Optional(oneOf(failureReasons, { description: 'On `attempt_failed` and `failed`.' })),
     message: Type.Optional(Type.String({ description: 'Human-readable reason.' })),
     duration_ms: Type.Optional(Type.Integer({ description: 'Processing time; on `succeeded`.' })),
+    confidence: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 1, description: '`confidence` of the task; on `succeeded`.' }),
+    ),
+    charged: Type.Optional(
+      Type.Literal(false, {
+        description: 'The credit was released: a door that charges subjects only found none. On `succeeded`.',
+      }),
+    ),
     pod: Type.Optional(
       Type.String({
         description: 'Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four.',
@@ -100,7 +108,7 @@ export const downloadSchema = named(
 type TaskEventView = Static<typeof taskEventSchema>
 
 export function toTaskEventView({ id, type, payload, at, durationMs }: TaskEvent): TaskEventView {
-  const { run, attempt, reason, message, ...work } = payload as TaskEventView['event_payload']
+  const { run, attempt, reason, message, confidence, charged, ...work } = payload as TaskEventView['event_payload']
   return {
     id: String(id),
     event_type: type as TaskEventView['event_type'], // the table allows no other
@@ -110,6 +118,8 @@ export function toTaskEventView({ id, type, payload, at, durationMs }: TaskEvent
       ...(reason !== undefined && { reason }),
       ...(message !== undefined && { message }),
       ...(durationMs !== null && { duration_ms: durationMs }),
+      ...(confidence !== undefined && { confidence }),
+      ...(charged !== undefined && { charged }),
       ...workOf(work),
       at: at.toISOString(),
     },

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Task } from 'matte-client'
-import { integer, timeOrAgo } from '../arguments.ts'
+import { integer, share, timeOrAgo } from '../arguments.ts'
 import { usageError } from '../cli-error.ts'
 import { extensionOf } from '../cut/plan.ts'
 import { saveResult, writeStdout } from '../cut/save-result.ts'
@@ -21,6 +21,8 @@ type ListOptions = CommonOptions & {
   readonly status?: (typeof statuses)[number]
   readonly since?: string
   readonly until?: string
+  readonly minConfidence?: number
+  readonly maxConfidence?: number
   readonly limit: number
   readonly all?: boolean
 }
@@ -37,6 +39,7 @@ const columns: readonly Column<Task>[] = [
   { title: 'created', value: ({ createdAt }) => formatTime(createdAt) },
   { title: 'took', value: ({ durationMs }) => (durationMs === undefined ? null : formatDuration(durationMs)) },
   { title: 'size', value: sizeOf },
+  { title: 'confidence', value: ({ confidence }) => confidence?.toFixed(2) ?? null },
   { title: 'source', value: ({ sourceUrl }) => fileNameOf(sourceUrl) },
 ]
 
@@ -55,6 +58,8 @@ export function addTaskCommands(program: Command): void {
     .addOption(new Option('--status <status>', 'only tasks with this status').choices(statuses))
     .option('--since <time>', 'created at or after a date, a time, or a time ago such as 2h', (text) => timeOrAgo(text))
     .option('--until <time>', 'created until then', (text) => timeOrAgo(text))
+    .option('--min-confidence <share>', 'only results with this confidence or more, 0 to 1', share)
+    .option('--max-confidence <share>', 'only results with this confidence or less; 0.89 finds what to check', share)
     .option('-n, --limit <number>', 'at most this many', integer(1, 1_000_000), 20)
     .option('--all', 'all of them')
     .action(listTasks)
@@ -69,10 +74,12 @@ export function addTaskCommands(program: Command): void {
     .action(downloadTasks)
 }
 
-async function listTasks({ status, since, until, limit, all = false, ...common }: ListOptions): Promise<void> {
+async function listTasks(options: ListOptions): Promise<void> {
+  const { status, since, until, minConfidence, maxConfidence, limit, all = false, ...common } = options
   const { matte, out } = await connect(common)
   const most = all ? Number.POSITIVE_INFINITY : limit
-  const query = defined({ status, startDate: since, endDate: until, pageSize: Math.min(100, most) })
+  const bounds = { startDate: since, endDate: until, minConfidence, maxConfidence }
+  const query = defined({ status, ...bounds, pageSize: Math.min(100, most) })
   await printAll(take(matte.tasks.list(query), most), { out, columns, none: 'There are no such tasks.' })
 }
 
@@ -94,6 +101,7 @@ function printTask(task: Task, out: Output): void {
     ['took', task.durationMs === undefined ? null : formatDuration(task.durationMs)],
     ['size', sizeOf(task)],
     ['foreground', foreground === null ? null : describeBox(foreground)],
+    ['confidence', task.confidence?.toFixed(2) ?? null],
     ['batch', task.batchId],
     ['callback', task.callbackUrl],
     ['retries', task.retryCount],

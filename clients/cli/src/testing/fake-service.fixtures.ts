@@ -91,7 +91,12 @@ export async function startFakeService(): Promise<FakeService> {
     if (path === '/tasks' && method === 'POST') return createTask(call)
     if (path === '/tasks') {
       const status = searchParams.get('status')
-      return page([...tasks.values()].filter((task) => status === null || task.status === status))
+      const [least = 0, most = 1] = ['minConfidence', 'maxConfidence'].map(
+        (name) => searchParams.get(name) ?? undefined,
+      )
+      const isWanted = ({ confidence }: FakeTask) =>
+        Number(confidence) >= Number(least) && Number(confidence) <= Number(most)
+      return page([...tasks.values()].filter((task) => (status === null || task.status === status) && isWanted(task)))
     }
     if (path === `/tasks/${id}` && method === 'DELETE') return change(id, 'canceled')
     if (path === `/tasks/${id}/retry`) return change(id, 'queued')
@@ -196,6 +201,7 @@ function newTask(id: string, objectKey: string, origin: string): FakeTask {
     resultFormat: 'png',
     retryCount: 0,
     foreground: null,
+    confidence: 0.85,
   }
 }
 

@@ -166,14 +166,17 @@ class AsyncTasks:
         status: TaskStatus | None = None,
         start_date: str | None = None,
         end_date: str | None = None,
+        min_confidence: float | None = None,
+        max_confidence: float | None = None,
         page: int | None = None,
         page_size: int | None = None,
         cursor: str | None = None,
     ) -> AsyncListing[Task]:
-        """Tasks, newest first."""
+        """Tasks, newest first. `max_confidence=0.89` finds results to check."""
         query = {"status": status, "startDate": start_date, "endDate": end_date}
+        bounds = {"minConfidence": min_confidence, "maxConfidence": max_confidence}
         paging = {"page": page, "pageSize": page_size, "cursor": cursor}
-        return AsyncListing(self._transport.reader(task_root), {**query, **paging})
+        return AsyncListing(self._transport.reader(task_root), {**query, **bounds, **paging})
 
     async def cancel(self, task_id: str) -> Task:
         """Cancels a task that is still queued."""

@@ -392,6 +392,12 @@ class _TaskOptional(TypedDict, total=False):
     """Only in responses to creation and retry."""
     durationMs: int
     """Processing time; on succeeded tasks only."""
+    confidence: float
+    """
+    How far the alpha can be trusted, in steps of 0.01: of the results with 0.9 or more,
+    at least 95 % are right. 0 when nothing was found. On succeeded tasks only; absent
+    if the model gives no measure.
+    """
 
 
 class Task(_TaskOptional):

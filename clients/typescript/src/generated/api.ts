@@ -1060,6 +1060,11 @@ export interface components {
                 width: number;
                 height: number;
             } | null;
+            /**
+             * @description How far the alpha can be trusted, in steps of 0.01: of the results with 0.9 or more, at least 95 % are right. 0 when nothing was found. On succeeded tasks only; absent if the model gives no measure.
+             * @example 0.97
+             */
+            confidence?: number;
         };
         /**
          * @example {
@@ -2315,6 +2320,16 @@ export interface operations {
                  * @example 2026-11-21T12:00:00Z
                  */
                 endDate?: string;
+                /**
+                 * @description Only tasks with this `confidence` or more.
+                 * @example 0.9
+                 */
+                minConfidence?: number;
+                /**
+                 * @description Only tasks with this `confidence` or less; 0.89 finds what to check.
+                 * @example 0.9
+                 */
+                maxConfidence?: number;
             };
             header?: never;
             path?: never;

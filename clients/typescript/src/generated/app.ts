@@ -3540,6 +3540,7 @@ export interface components {
          *       "run": 1,
          *       "attempt": 1,
          *       "duration_ms": 812,
+         *       "confidence": 0.97,
          *       "pod": "general-7d9c5b6f4-x2x7q",
          *       "revision": "7d9c5b6f4",
          *       "pool": "general",
@@ -3568,6 +3569,13 @@ export interface components {
             message?: string;
             /** @description Processing time; on `succeeded`. */
             duration_ms?: number;
+            /** @description `confidence` of the task; on `succeeded`. */
+            confidence?: number;
+            /**
+             * @description The credit was released: a door that charges subjects only found none. On `succeeded`.
+             * @enum {boolean}
+             */
+            charged?: false;
             /** @description Pod that served the attempt; on `attempt_failed`, `failed` and `succeeded`, like the next four. */
             pod?: string;
             /** @description Revision of the pool that the pod belongs to. */
@@ -3598,6 +3606,7 @@ export interface components {
          *         "run": 1,
          *         "attempt": 1,
          *         "duration_ms": 812,
+         *         "confidence": 0.97,
          *         "pod": "general-7d9c5b6f4-x2x7q",
          *         "revision": "7d9c5b6f4",
          *         "pool": "general",
@@ -5012,6 +5021,11 @@ export interface components {
                 width: number;
                 height: number;
             } | null;
+            /**
+             * @description How far the alpha can be trusted, in steps of 0.01: of the results with 0.9 or more, at least 95 % are right. 0 when nothing was found. On succeeded tasks only; absent if the model gives no measure.
+             * @example 0.97
+             */
+            confidence?: number;
         };
         /**
          * @example {
@@ -7935,6 +7949,16 @@ export interface operations {
                  * @example 2026-11-21T12:00:00Z
                  */
                 endDate?: string;
+                /**
+                 * @description Only tasks with this `confidence` or more.
+                 * @example 0.9
+                 */
+                minConfidence?: number;
+                /**
+                 * @description Only tasks with this `confidence` or less; 0.89 finds what to check.
+                 * @example 0.9
+                 */
+                maxConfidence?: number;
             };
             header?: never;
             path?: never;

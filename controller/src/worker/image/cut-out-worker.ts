@@ -4,6 +4,7 @@ import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { joinMasks } from '../augmentation/join-masks.ts'
 import { mirrorBack } from '../augmentation/mirror.ts'
 import { applyOutput, type ResultImage } from './apply-output.ts'
+import { measureViews } from './cut-out/confidence.ts'
 import { cutOut } from './cut-out/cut-out.ts'
 import type { Box } from './cut-out/foreground.ts'
 import type { Photo } from './cut-out/sample-cells.ts'
@@ -28,22 +29,30 @@ type CutOutFile = EncodedResult & { readonly encodeMs: number }
 /** The part of the photo that a cut-out shows, in RGB and at full size. */
 export type PhotoBehind = { readonly pixels: Uint8Array<ArrayBuffer>; readonly width: number; readonly height: number }
 
-/** `behind` if the task wants it and the subject is in its place. */
-export type Made = (CutOutFile | ResultImage) & { readonly behind?: PhotoBehind }
+export type Made = (CutOutFile | ResultImage) & {
+  /** If the task wants it and the subject is in its place. */
+  readonly behind?: PhotoBehind
+  /** Undefined if the masks give no measure. */
+  readonly confidence: number | undefined
+}
 
 /** Entry point of image-pool.ts threads; returned bytes are moved, not copied. */
 export default function run({ photo, mask, mirrored, output, withPhoto = false }: CutOutTask) {
   const size = Math.sqrt(mask.length)
-  if (mirrored) joinMasks(mask, mirrorBack(mirrored, size), photo)
-  const result = cutOut(photo, mask)
+  const other = mirrored && mirrorBack(mirrored, size)
+  const views = measureViews(mask, other)
+  if (other) joinMasks(mask, other, photo)
+  const result = cutOut(photo, mask, views)
   const image = applyOutput(result, output)
   // A subject that is scaled or moved has left its place in the photo.
   const behind = withPhoto && image.canvas === undefined ? { behind: takePhoto(photo, image.window) } : {}
   // Freed here because this thread allocates too little to trigger a collection for minutes.
   freeBytes(photo.pixels)
   if (image.pixels !== result.rgba) freeBytes(result.rgba)
+  // A region may leave nothing of the subject.
+  const confidence = image.foreground === null && result.confidence !== undefined ? 0 : result.confidence
   const made = isPlainPng(image, output ?? defaultOutput) ? toFile(image) : image
-  return moveBack({ ...made, ...behind })
+  return moveBack({ ...made, ...behind, confidence })
 }
 
 function takePhoto({ pixels, channels, ...whole }: Photo, window: Box = { top: 0, left: 0, ...whole }): PhotoBehind {

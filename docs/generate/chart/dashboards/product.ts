@@ -4,6 +4,7 @@ import { inRange, perSecond, perSecondSeen, shared } from './rates.ts'
 import { badFrom, worseFrom } from './thresholds.ts'
 
 const completion = 'matte_task_completion_seconds'
+const confidence = 'matte_task_confidence'
 
 const tasks: Row = {
   title: 'Tasks: how many were created, and how did they end?',
@@ -62,6 +63,19 @@ const tasks: Row = {
       kind: 'stack',
       unit: 'ops',
       queries: [{ expr: perSecondSeen('matte_task_failures_total', 'code'), legend: '{{code}}' }],
+    },
+    {
+      title: 'Unsure results, by model',
+      sentence: 'Share of the results in the selected time with a confidence below 0.5.',
+      runbooks: ['MatteResultsUnsure'],
+      kind: 'stat',
+      unit: 'percentunit',
+      queries: [
+        {
+          expr: `${inRange(`${confidence}_bucket`, 'model_version', 'le="0.49"')} / ${inRange(`${confidence}_count`, 'model_version')}`,
+          legend: '{{model_version}}',
+        },
+      ],
     },
   ],
 }

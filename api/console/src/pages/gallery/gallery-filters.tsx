@@ -32,6 +32,15 @@ export function GalleryFilters({ search, onSearch, models }: FiltersProps) {
           ]}
         />
       </div>
+      <SelectField
+        label={text.confidence}
+        value={search.check ? 'check' : 'any'}
+        onChange={(value) => set({ check: value === 'check' ? true : undefined })}
+        choices={[
+          { value: 'any', label: text.anyConfidence },
+          { value: 'check', label: text.toCheck },
+        ]}
+      />
       <DayField label={text.from} day={search.from} onDay={(from) => set({ from })} />
       <DayField label={text.to} day={search.to} onDay={(to) => set({ to })} />
       {choices.length > (search.model === undefined ? 1 : 0) && (

@@ -57,7 +57,7 @@ type MomentProps = { readonly moment: Moment; readonly isNewRun: boolean; readon
 function MomentItem({ moment, isNewRun, isNow }: MomentProps) {
   const text = useText(taskText)
   const format = useFormat()
-  const { type, at, run, attempt, message, work, sinceMs } = moment
+  const { type, at, run, attempt, message, isFree, work, sinceMs } = moment
   const tone = styles[tones[type] ?? 'plain']
   return (
     <li className={`${styles.moment} ${tone} ${isNow ? styles.now : ''}`}>
@@ -67,6 +67,7 @@ function MomentItem({ moment, isNewRun, isNow }: MomentProps) {
         {isNewRun && <>, {text.run(format.number(run))}</>}
       </p>
       {message !== undefined && <p>{message}</p>}
+      {isFree && <p>{text.notCharged}</p>}
       <p className={styles.soft}>
         <time dateTime={at}>{format.dateTime(at)}</time>
         {sinceMs !== undefined && <> · {text.after(format.duration(sinceMs))}</>}

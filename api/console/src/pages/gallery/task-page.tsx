@@ -11,6 +11,7 @@ import { Card, type Fact, Facts, Page } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { TaskBadge } from '../../ui/status.tsx'
 import { showError } from '../../ui/toasts.tsx'
+import { isToCheck } from './gallery-search.ts'
 import { InputPhoto } from './input-photo.tsx'
 import { RefusalDialog, useMayChange } from './selection-bar.tsx'
 import styles from './task.module.css'
@@ -159,6 +160,7 @@ function Pictures({ task }: { readonly task: Task }) {
 function TaskFacts({ task }: { readonly task: Task }) {
   const text = useText(taskText)
   const format = useFormat()
+  const describeConfidence = (share: string, isUnsure: boolean): string => (isUnsure ? text.toCheck(share) : share)
   const { id, width, height, resultFormat, foreground, durationMs, completedAt, batchId, callbackUrl } = task
   const facts: (Fact | undefined)[] = [
     { name: text.id, value: <code>{id}</code> },
@@ -175,6 +177,9 @@ function TaskFacts({ task }: { readonly task: Task }) {
     task.status !== 'succeeded'
       ? undefined
       : { name: text.subject, value: foreground === null ? text.noSubject : text.subjectAt(...box(foreground)) },
+    task.confidence === undefined
+      ? undefined
+      : { name: text.confidence, value: describeConfidence(format.percent(task.confidence), isToCheck(task)) },
     { name: text.retries, value: format.number(task.retryCount) },
     batchId === null
       ? undefined

@@ -11,6 +11,8 @@ export type Moment = {
   readonly run: number
   readonly attempt: number | undefined
   readonly message: string | undefined
+  /** The credit was released, because no subject was found. */
+  readonly isFree: boolean
   /** Set on the end of an attempt. */
   readonly work: Work | undefined
   /** Time since the moment before in the same run. */
@@ -48,9 +50,11 @@ export function buildTimeLine(events: readonly App.TaskEvent[]): TimeLine {
   const moments = events.map(({ id, event_type: type, event_payload: payload }, index): Moment => {
     const before = events[index - 1]?.event_payload
     const { at, run, attempt, message } = payload
+    const isFree = payload.charged === false
     const sinceMs = before?.run === run ? Date.parse(at) - Date.parse(before.at) : undefined
     const isFirst = events[index - 1]?.event_type === 'processing'
-    return { id, type, at, run, attempt, message, sinceMs, work: workOf(payload, isFirst ? sinceMs : undefined) }
+    const work = workOf(payload, isFirst ? sinceMs : undefined)
+    return { id, type, at, run, attempt, message, isFree, sinceMs, work }
   })
   const lastRun = moments.at(-1)?.run
   const ofRun = moments.filter(({ run }) => run === lastRun)

@@ -53,6 +53,7 @@ import { up as disputes } from './0054-disputes.ts'
 import { up as unverifiedAccounts } from './0055-unverified-accounts.ts'
 import { up as sessionProof } from './0056-session-proof.ts'
 import { up as keyLimits } from './0057-key-limits.ts'
+import { up as confidence } from './0058-confidence.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -110,4 +111,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0055-unverified-accounts': { up: unverifiedAccounts },
   '0056-session-proof': { up: sessionProof },
   '0057-key-limits': { up: keyLimits },
+  '0058-confidence': { up: confidence },
 }

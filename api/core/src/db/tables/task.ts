@@ -70,6 +70,13 @@ export type TaskTable = {
   width: number | null
   height: number | null
   foreground: JSONColumnType<Foreground | null, string | null, string | null>
+  /** 0 to 1 in steps of 0.01, on succeeded tasks; null if the model gives no measure, and before migration 0058. */
+  confidence: number | null
+  /**
+   * `if_subject`: a success without a subject releases its credit, and its end writes `none`. Null: every success is
+   * charged.
+   */
+  charge: 'if_subject' | 'none' | null
   /** Attempts that fail on purpose, set by `matte-admin fault inference` outside production. */
   fault_attempts: Generated<number>
   /** 'due' when attempts are exhausted, 'done' after the message to the dead-letter stream. */

@@ -2,7 +2,7 @@
 // nothing. If the worker dies, the claim expires at `claimed_until` and the row is due again in the same run.
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
-import type { DoorWish, Output } from '../../db/tables/task.ts'
+import type { DoorWish, Output, TaskTable } from '../../db/tables/task.ts'
 import type { Plans } from '../../workspace/plan.ts'
 import { maxAttempts } from '../limits.ts'
 import { completeOutput } from '../output.ts'
@@ -19,6 +19,7 @@ export type ClaimedTask = Claim & {
   /** Null: defaults. */
   readonly output: Output | null
   readonly door: DoorWish | null
+  readonly charge: TaskTable['charge']
   readonly attempt: number
   readonly faultAttempts: number
   readonly createdAt: Date
@@ -148,7 +149,7 @@ async function tryClaim(db: Db, options: ClaimOptions, resume: boolean): Promise
        order by queued_at, id
     )
     select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId", c.output, c.door,
-           c.attempt, c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
+           c.charge, c.attempt, c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
            c.source_size_bytes as "sourceSizeBytes", c.fault_attempts as "faultAttempts", c.traceparent,
            c.created_at as "createdAt", c.callback_url as "callbackUrl", due.lapsed as "takenOver",
            (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",

@@ -26,6 +26,10 @@ type Succeeded = {
   readonly width: number
   readonly height: number
   readonly foreground: Foreground | null
+  /** 0 to 1 in steps of 0.01; absent if the model gives no measure. */
+  readonly confidence?: number | undefined
+  /** Releases the credit, because the task pays for a subject only and has none. */
+  readonly isFree?: boolean
   readonly work?: AttemptWork | undefined
 }
 
@@ -118,7 +122,7 @@ async function moveAll(db: Db, run: RunRef, ending: Ending): Promise<EndedTask |
   const queued = from === 'queued' ? 1 : 0
   const credit = settleParts({
     runs: sql`(select id as task_id, run from moved)`,
-    outcome: ending.status === 'succeeded' ? 'captured' : 'released',
+    outcome: isCharged(ending) ? 'captured' : 'released',
     at: sql`(select at from moment)`,
   })
   const { rows } = await sql<EndedRow>`
@@ -148,10 +152,13 @@ function endsOf({ plan, credits, queued_at, completed_at }: EndedRow, ending: En
     plan,
     status: ending.status,
     reason: ending.status === 'failed' ? ending.reason : null,
+    outcome: isCharged(ending) ? 'charged' : 'released',
     seconds: [secondsBetween(queued_at, completed_at ?? queued_at)],
     credits,
   }
 }
+
+const isCharged = (ending: Ending): boolean => ending.status === 'succeeded' && ending.isFree !== true
 
 function endingColumns(ending: Ending): RawBuilder<unknown> {
   const ended = sql`status = ${ending.status}, completed_at = now(), claim = null, claimed_until = null`
@@ -164,20 +171,22 @@ function endingColumns(ending: Ending): RawBuilder<unknown> {
   }
   const foreground = ending.foreground && JSON.stringify(ending.foreground)
   return sql`${ended}, ${size}, result_key = ${ending.resultKey}, result_format = ${ending.resultFormat},
-             result_size_bytes = ${ending.resultSizeBytes}, foreground = ${foreground}::jsonb`
+             result_size_bytes = ${ending.resultSizeBytes}, foreground = ${foreground}::jsonb,
+             confidence = ${ending.confidence ?? null}::double precision,
+             charge = case when ${ending.isFree ?? false}::boolean then 'none' else charge end`
 }
 
 /** History and usage counters of the day. */
 function recordParts(ending: Ending): RawBuilder<unknown> {
   const failed = ending.status === 'failed'
-  const details = JSON.stringify(failed ? { reason: ending.reason, message: failureMessages[ending.reason] } : {})
+  const details = JSON.stringify(detailsOf(ending))
   const work = JSON.stringify(ending.status !== 'canceled' && ending.work ? workPayload(ending.work) : {})
   const events = failed && ending.deadLetter === true ? ['failed', 'dead_letter'] : [ending.status]
   const add =
     ending.status === 'succeeded'
       ? {
           succeeded: sql`1`,
-          credits: sql`(select coalesce(sum(amount), 0) from hold)`,
+          credits: isCharged(ending) ? sql`(select coalesce(sum(amount), 0) from hold)` : sql`0`,
           latency_ms: sql`(extract(epoch from completed_at - created_at) * 1000)::bigint`,
         }
       : { [ending.status]: sql`1` }
@@ -191,6 +200,13 @@ function recordParts(ending: Ending): RawBuilder<unknown> {
         from moved, unnest(${events}::text[]) with ordinality as e (type, n)
        order by n
     ), ${usageParts({ from: sql`moved`, add })}`
+}
+
+function detailsOf(ending: Ending): Readonly<Record<string, unknown>> {
+  if (ending.status === 'canceled') return {}
+  if (ending.status === 'failed') return { reason: ending.reason, message: failureMessages[ending.reason] }
+  const { confidence } = ending
+  return { ...(confidence !== undefined && { confidence }), ...(ending.isFree && { charged: false }) }
 }
 
 /** One row per delivery, and one for a stream; none for a cancel. */

@@ -30,7 +30,9 @@ export const endingMetrics = {
   credits: counter({
     name: 'matte_credits_settled_total',
     reader: 'product',
-    help: 'Credits of ended runs: charged after a success, released otherwise. Free runs add nothing.',
+    help:
+      'Credits of ended runs: charged after a success, released otherwise, and after a success that is not charged ' +
+      'because no subject was found. Free runs add nothing.',
     labels: { plan, outcome: outcomes },
   }),
 }
@@ -40,6 +42,8 @@ export type RunEnds = {
   readonly plan: string
   readonly status: EndedStatus
   readonly reason: FailureReason | null
+  /** Of the credits. */
+  readonly outcome: (typeof outcomes)[number]
   /** Duration of each run, from acceptance to end. */
   readonly seconds: readonly number[]
   /** Total of all runs. */
@@ -58,22 +62,19 @@ export function createEndingMetrics(registry: Registry, { plans, statuses }: Opt
   const failures = endingMetrics.failures.register(registry)
   const credits = endingMetrics.credits.register(registry)
   for (const name of plans) {
-    for (const status of statuses) {
-      completion.zero({ plan: name, status })
-      credits.inc({ plan: name, outcome: outcomeOf(status) }, 0)
-    }
+    for (const status of statuses) completion.zero({ plan: name, status })
+    credits.inc({ plan: name, outcome: 'released' }, 0)
+    if (statuses.includes('succeeded')) credits.inc({ plan: name, outcome: 'charged' }, 0)
   }
   return {
     record: (ends: RunEnds): void => {
-      const { plan: name, status, reason } = ends
+      const { plan: name, status, reason, outcome } = ends
       for (const seconds of ends.seconds) completion.observe({ plan: name, status }, seconds)
       if (reason !== null) failures.inc({ code: reason }, ends.seconds.length)
-      credits.inc({ plan: name, outcome: outcomeOf(status) }, ends.credits)
+      credits.inc({ plan: name, outcome }, ends.credits)
     },
   }
 }
-
-const outcomeOf = (status: EndedStatus): (typeof outcomes)[number] => (status === 'succeeded' ? 'charged' : 'released')
 
 /** Difference of two database times; never negative, even if the clock was set back. */
 export const secondsBetween = (from: Date, to: Date): number => Math.max(0, to.getTime() - from.getTime()) / 1_000

@@ -33,12 +33,13 @@ having count(*) > count(distinct (run, lot_id)) or count(distinct run) filter (w
 
 prepare find_violations_3 as
 select t.id
-  from (select id, run, status from task where completed_at is not null
+  from (select id, run, status = 'succeeded' and charge is distinct from 'none' as charged
+          from task where completed_at is not null
          order by queued_at desc limit (select $1::int)) t
  cross join lateral (
     select from credit_hold h
      where h.task_id = t.id
-       and h.state <> case when h.run = t.run and t.status = 'succeeded' then 'captured' else 'released' end
+       and h.state <> case when h.run = t.run and t.charged then 'captured' else 'released' end
      limit 1) h
  limit $2;
 

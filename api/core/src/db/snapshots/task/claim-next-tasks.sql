@@ -57,7 +57,8 @@ with running as materialized (
    order by queued_at, id
 )
 select c.id, c.run, c.claim, c.workspace_id as "workspaceId", w.plan, c.batch_id as "batchId", c.output, c.door,
-       c.attempt, c.model_version as "modelVersion", c.source_key as "sourceKey", c.source_etag as "sourceEtag",
+       c.charge, c.attempt, c.model_version as "modelVersion", c.source_key as "sourceKey",
+         c.source_etag as "sourceEtag",
        c.source_size_bytes as "sourceSizeBytes", c.fault_attempts as "faultAttempts", c.traceparent,
        c.created_at as "createdAt", c.callback_url as "callbackUrl", due.lapsed as "takenOver",
        (extract(epoch from clock_timestamp() - c.queued_at) * 1000)::bigint as "waitedMs",

@@ -5,17 +5,19 @@ with slot as materialized (
 ), moved as (
   update task set status = $2, completed_at = now(), claim = null, claimed_until = null, width = $3::int,
     height = $4::int, result_key = $5, result_format = $6,
-         result_size_bytes = $7, foreground = $8::jsonb
-   where id = $9 and status = $10 and (run = $11 and claim = $12) and exists (select from slot)
+         result_size_bytes = $7, foreground = $8::jsonb,
+         confidence = $9::double precision,
+         charge = case when $10::boolean then 'none' else charge end
+   where id = $11 and status = $12 and (run = $13 and claim = $14) and exists (select from slot)
   returning *
 ), freed as materialized (
-  select count_tasks(workspace_id, $13::int, $14::int, $15::int, $16::int) as done
+  select count_tasks(workspace_id, $15::int, $16::int, $17::int, $18::int) as done
     from moved
 ), moment as materialized (
   -- Not the statement's time: the statement may have waited for a lock past a lot's expiry.
   select clock_timestamp() as at from moved
 ), hold as (
-  update credit_hold h set state = $17
+  update credit_hold h set state = $19
     from (select id as task_id, run from moved) as r (task_id, run)
    where h.task_id = r.task_id and h.run = r.run and h.state = 'open'
   returning h.task_id, h.run, h.lot_id, h.amount, h.held_at
@@ -32,11 +34,11 @@ with slot as materialized (
 ), event as (
   insert into task_event (task_id, workspace_id, run, type, payload, for_user)
   select id, workspace_id, run, type, jsonb_build_object('run', run)
-         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $18::jsonb
-         || case when n = 1 then $19::jsonb else '{}' end,
+         || case when attempt > 0 then jsonb_build_object('attempt', attempt) else '{}' end || $20::jsonb
+         || case when n = 1 then $21::jsonb else '{}' end,
          -- Children of a batch are not notified one by one.
          case when notify_maker and batch_id is null and type in ('succeeded', 'failed') then created_by end
-    from moved, unnest($20::text[]) with ordinality as e (type, n)
+    from moved, unnest($22::text[]) with ordinality as e (type, n)
    order by n
 ), today as materialized (
   select workspace_id, (now() at time zone 'utc')::date as day, model_version, created_by, 1 as "succeeded",
@@ -55,33 +57,33 @@ with slot as materialized (
     "credits" = "d"."credits" + "excluded"."credits", "latency_ms" = "d"."latency_ms" + "excluded"."latency_ms"
 ), streamed as (
 insert into streamed_event (workspace_id, event, event_key, body)
-select workspace_id, $21::text, $22::text, $23::text from webhook_stream
- where workspace_id = $24::uuid and kept_until > now() and exists (select from moved)
+select workspace_id, $23::text, $24::text, $25::text from webhook_stream
+ where workspace_id = $26::uuid and kept_until > now() and exists (select from moved)
 on conflict do nothing), delivery as (
 with live as (
   select id, target_href, target_host, created_at,
          case status when 'enabled' then 'pending' else 'paused' end as status,
-         cardinality(event_types) = 0 or $25 = any(event_types)
-           or $26 = any(event_types) as subscribed
+         cardinality(event_types) = 0 or $27 = any(event_types)
+           or $28 = any(event_types) as subscribed
     from webhook_endpoint
-   where workspace_id = $27 and deleted_at is null and exists (select from moved)
+   where workspace_id = $29 and deleted_at is null and exists (select from moved)
 ), same as (
   -- Prefers a subscribed endpoint, so the target gets the event once.
-  select id from live where target_href = $28::text and status = 'pending'
+  select id from live where target_href = $30::text and status = 'pending'
    order by subscribed desc, created_at, id limit 1
 ), target (id, target_url, target_host, status) as (
   select id, target_href, target_host, status from live
    where id in (select id from same)
-      or subscribed and (status = 'pending' or target_href is distinct from $29::text)
+      or subscribed and (status = 'pending' or target_href is distinct from $31::text)
   union all
-  select null, $30::text, $31::text, 'pending'
-   where $32::text is not null and not exists (select from same) and exists (select from moved)
+  select null, $32::text, $33::text, 'pending'
+   where $34::text is not null and not exists (select from same) and exists (select from moved)
 )
 insert into delivery (workspace_id, task_id, run, batch_id, event_key, event, endpoint_id, target_url, target_host,
                       body, traceparent, status, completed_at)
-select $33::uuid, $34::uuid, $35::int,
-       $36::uuid, $37::text, $38, id, target_url, target_host,
-       $39, $40::text, status,
+select $35::uuid, $36::uuid, $37::int,
+       $38::uuid, $39::text, $40, id, target_url, target_host,
+       $41, $42::text, status,
        case status when 'paused' then now() end
   from target
 on conflict do nothing returning id)
