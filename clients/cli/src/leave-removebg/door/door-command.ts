@@ -50,10 +50,11 @@ export function addDoorCommand(program: Command): void {
 
 /** `8443`, `127.0.0.1`, `127.0.0.1:443` or `[::1]:443`. @throws InvalidArgumentError */
 export function readAddress(text: string): Address {
-  const [, six, four, port] = /^(?:\[([^\]]+)\]|([\d.]+\.[\d.]+|localhost))?:?(\d{1,5})?$/.exec(text) ?? []
-  const host = six ?? (four === 'localhost' ? '127.0.0.1' : four) ?? '127.0.0.1'
-  const isAddress = text !== '' && isLoopbackAddress(host) && Number(port ?? 0) <= 65_535
-  if (isAddress) return { host, port: Number(port ?? 0) }
+  const match = /^(?:\[([^\]]+)\]|([\d.]+\.[\d.]+|localhost))?:?(\d{1,5})?$/.exec(text)
+  const [, six, four, port = '0'] = match ?? []
+  const host = six ?? (four === undefined || four === 'localhost' ? '127.0.0.1' : four)
+  const isAddress = match !== null && text !== '' && isLoopbackAddress(host) && Number(port) <= 65_535
+  if (isAddress) return { host, port: Number(port) }
   throw new InvalidArgumentError(
     'Give an address of this machine, such as 127.0.0.1:8443, and put -- before a command.',
   )
