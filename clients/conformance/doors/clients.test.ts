@@ -1,7 +1,8 @@
 // The clients of remove.bg, unmodified from their registries and by each other way of docs/leaving-remove-bg.md:
 // behind `matte door`, by an option of the client, and as a copy that a package manager patches.
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { rootDir } from '@matte/local/paths'
 import { nodePath } from '@matte/local/servers/process'
 import { installNpmClient, installPythonClient } from '@matte/test/support/foreign-clients/install.ts'
 import { lemur } from '@matte/test/support/photos.ts'
@@ -16,6 +17,19 @@ const { python, path: pythonPath } = await installPythonClient()
 const goPackages = join(import.meta.dirname, 'go-packages')
 
 const place = useDoorPlace()
+
+/** The block of the page that has the words, for this service. */
+function blockOf(language: string, words: string): string {
+  const page = readFileSync(join(rootDir, 'docs/leaving-remove-bg.md'), 'utf8')
+  const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, fence, text = '']) => ({ fence, text }))
+  const [block, ...more] = blocks.filter(({ fence, text }) => fence === language && text.includes(words))
+  if (block === undefined || more.length > 0) throw new Error(`the page has ${more.length} more blocks with ${words}`)
+  const { protocol, host } = new URL(place.url)
+  return block.text
+    .replaceAll('https://matte.example.com', place.url)
+    .replaceAll('"https", "matte.example.com"', `"${protocol.slice(0, -1)}", "${host}"`)
+    .replaceAll('matte.example.com', host)
+}
 
 describe('npm remove.bg 1.3.0', () => {
   /** `options` are those of the call, as code; the result or the errors are printed. */
@@ -63,10 +77,9 @@ describe('npm remove.bg 1.3.0', () => {
     const dir = place.folder()
     const flags = '--no-audit --no-fund --loglevel=error'
     const install = `set -e
-      echo '{ "private": true, "scripts": { "postinstall": "patch-package" } }' > package.json
-      npm install ${flags} --ignore-scripts remove.bg@1.3.0 patch-package
-      sed -i 's#https://api.remove.bg#${place.url}#' node_modules/remove.bg/dist/index.js
-      npx patch-package remove.bg
+      echo '{ "private": true }' > package.json
+      npm install ${flags} remove.bg@1.3.0
+      ${blockOf('sh', 'patch-package remove.bg')}
       rm -r node_modules
       npm install ${flags}`
     const installed = await place.run(['bash', '-c', install], dir, registryEnv())
@@ -95,25 +108,22 @@ describe('PyPI removebg 0.4', () => {
 
   it('calls Matte after its endpoint is set', async () => {
     const dir = place.folder()
-    const set = `import removebg.removebg\nremovebg.removebg.API_ENDPOINT = "${place.url}/v1.0/removebg"\n`
-    await expectCutOut(await place.run([python, '-c', set + program], dir, env), join(dir, 'photo.png_no_bg.png'))
+    await expectCutOut(
+      await place.run([python, '-c', blockOf('python', 'API_ENDPOINT') + program], dir, env),
+      join(dir, 'photo.png_no_bg.png'),
+    )
   })
 
   it('calls Matte from a patched copy that a pip constraint chooses', { timeout: 600_000 }, async () => {
     const dir = place.folder()
-    const pip = `'${python}' -m pip --disable-pip-version-check -q`
     const install = `set -e
-      ${pip} download --no-deps --no-binary :all: --no-build-isolation removebg==0.4 || ${pip} download --no-deps --no-binary :all: removebg==0.4
-      tar xzf removebg-0.4.tar.gz
-      sed -i 's#https://api.remove.bg#${place.url}#' removebg-0.4/removebg/removebg.py
-      sed -i -E "s#(version ?= ?)['\\"][^'\\"]*['\\"]#\\1'0.4+matte'#" removebg-0.4/setup.py
-      ${pip} wheel --no-deps -w wheels ./removebg-0.4
-      echo 'removebg==0.4+matte' > constraints.txt
-      ${pip} install --target site --no-deps --find-links wheels -c constraints.txt removebg`
-    const installed = await place.run(['bash', '-c', install], dir, { ...registryEnv(), PIP_USER: '0' })
+      '${python}' -m venv .venv
+      . .venv/bin/activate
+      ${blockOf('sh', 'pip wheel')}`
+    const installed = await place.run(['bash', '-c', install], dir, registryEnv())
     expect(installed.code, installed.stdout + installed.stderr).toBe(0)
-    const patched = { PYTHONPATH: `${join(dir, 'site')}:${pythonPath}` }
-    await expectCutOut(await place.run([python, '-c', program], dir, patched), join(dir, 'photo.png_no_bg.png'))
+    const ended = await place.run([join(dir, '.venv/bin/python'), '-c', program], dir)
+    await expectCutOut(ended, join(dir, 'photo.png_no_bg.png'))
   })
 })
 
@@ -139,7 +149,7 @@ describe('packages of the official Go program 1.3.1', async () => {
       )
       .replace('\t"os"\n', '\t"net/http"\n\t"os"\n')
     writeFileSync(join(dir, 'main.go'), withTransport)
-    writeFileSync(join(dir, 'transport.go'), transport(new URL(place.url)))
+    writeFileSync(join(dir, 'transport.go'), `package main\n\nimport "net/http"\n\n${blockOf('go', 'RoundTrip')}`)
     const built = await place.run(['go', 'build', '-o', 'cut', '.'], dir, goEnv)
     expect(built.code, built.stderr).toBe(0)
     await expectCutOut(await place.run(['./cut'], dir), join(dir, 'no-bg.png'))
@@ -152,17 +162,19 @@ describe('packages of the official Go program 1.3.1', async () => {
   }
 })
 
-const transport = ({ protocol, host }: URL): string => `package main
-
-import "net/http"
-
-type toMatte struct{}
-
-func (toMatte) RoundTrip(request *http.Request) (*http.Response, error) {
-	request.URL.Scheme, request.URL.Host, request.Host = "${protocol.slice(0, -1)}", "${host}", "${host}"
-	return http.DefaultTransport.RoundTrip(request)
-}
-`
+describe('the loop of the page', () => {
+  it('sends each photo to both services, and writes pairs', async () => {
+    const dir = place.folder()
+    mkdirSync(join(dir, 'photos'))
+    for (const name of ['a.png', 'b.png']) copyFileSync(join(dir, 'photo.png'), join(dir, 'photos', name))
+    const env = { MATTE_URL: place.url, MATTE_API_KEY: place.apiKey }
+    const { code, stderr } = await place.behindDoor(['sh', '-ec', blockOf('sh', 'for photo in')], dir, env)
+    expect(code, stderr).toBe(0)
+    for (const file of ['remove-bg/a.png', 'remove-bg/b.png', 'matte/a.png', 'matte/b.png']) {
+      expect(await sharp(readFileSync(join(dir, file))).metadata()).toMatchObject({ format: 'png', hasAlpha: true })
+    }
+  })
+})
 
 describe('/etc/hosts', () => {
   const asRoot = process.getuid?.() === 0

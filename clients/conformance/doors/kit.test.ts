@@ -1,10 +1,10 @@
-// The kit as a user of remove.bg has it: a check of the service, a code base in seven languages that moves, and the same
-// code unchanged behind `matte door`.
+// The kit as a user of remove.bg has it: a check of the service, programs in seven languages that move, and the same
+// programs unchanged behind `matte door`.
 import { join } from 'node:path'
 import { nodePath } from '@matte/local/servers/process'
 import { installPythonClient } from '@matte/test/support/foreign-clients/install.ts'
+import { expectations } from 'matte-cli/src/leave-removebg/check/expectations.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { expectations } from '../../cli/src/leave-removebg/check/expectations.ts'
 import { isThere, languagesWith } from './languages.ts'
 import { cli, expectCutOut, useDoorPlace } from './place.ts'
 

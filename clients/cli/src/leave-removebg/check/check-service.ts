@@ -25,7 +25,7 @@ type Row = {
   readonly check: string
   readonly expected: string
   readonly passed: boolean
-  /** What differs. */
+  /** Differences, in words. */
   readonly problems: readonly string[]
 }
 

@@ -17,7 +17,7 @@ const resultHeaders = [
 
 const mimeTypes = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp', zip: 'application/zip' } as const
 
-/** What differs, in words; empty: nothing. */
+/** Differences, in words; empty if there are none. */
 export function compare(response: Response, expected: Expected): string[] {
   const { status, body } = response
   if (status !== expected.status) return [`status ${status}${shownCode(body)}`]

@@ -28,7 +28,7 @@ const readPng = (bytes: Buffer): Head => ({
   format: 'png',
   width: bytes.readUInt32BE(16),
   height: bytes.readUInt32BE(20),
-  // Colour types 4 and 6 have a channel; a palette has alpha in a chunk of its own.
+  // Colour types 4 and 6 have a channel; a palette has its alpha in a separate chunk.
   alpha: [4, 6].includes(bytes.readUInt8(25)) || bytes.includes('tRNS', 33, 'latin1'),
 })
 

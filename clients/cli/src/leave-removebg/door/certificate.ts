@@ -1,5 +1,5 @@
-// A certificate for one host from an authority of this run. Both private keys are in memory alone: the authority's is
-// forgotten once it has signed, so nobody can make a second certificate that a client of this run trusts.
+// A certificate for one host from an authority of this run. Both private keys stay in memory. The authority's is
+// forgotten once it has signed, so no second certificate exists that a client of this run trusts.
 // The library needs the polyfill, which comes before it.
 import 'reflect-metadata'
 import { KeyObject, randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-// What a program needs to dial the door: variables of the usual clients, and a folder with the files that they name.
+// Variables that lead the usual clients to the door, and a folder with the files that they name.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'

@@ -1,4 +1,4 @@
-// matte door: answers for api.remove.bg on this machine, for programs that dial that host and cannot be told another.
+// matte door answers for api.remove.bg on this machine, for programs whose host is fixed.
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'

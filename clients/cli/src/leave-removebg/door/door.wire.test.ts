@@ -66,7 +66,7 @@ describe('matte door', timeout, () => {
     expect(await behindDoor('kill -TERM $$')).toMatchObject({ code: 143 })
   })
 
-  it('writes no private key, and lets nobody else read the folder of its files', async () => {
+  it('writes no private key, and keeps the folder of its files from other users', async () => {
     const script = 'dir=$(dirname "$SSL_CERT_FILE"); cat "$dir"/*; stat -c %a "$dir"'
     const { stdout } = await behindDoor(script)
     expect(stdout).toContain('BEGIN CERTIFICATE')

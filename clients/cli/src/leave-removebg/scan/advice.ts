@@ -1,5 +1,5 @@
-// What a person does about a use that no replacement of text settles.
-import type { UseKind } from './find-uses.ts'
+// Advice for uses that a person decides.
+export type UseKind = 'endpoint' | 'host' | 'package' | 'import' | 'program' | 'variable' | 'link'
 
 type Where = { readonly name: string; readonly isCi: boolean }
 

@@ -1,9 +1,7 @@
 // Uses of remove.bg in the text of one file: pure. `found` is a host, a name or a path, and never a value, so no key of
 // a file is printed.
 import { basename } from 'node:path'
-import { adviceFor } from './advice.ts'
-
-export type UseKind = 'endpoint' | 'host' | 'package' | 'import' | 'program' | 'variable' | 'link'
+import { adviceFor, type UseKind } from './advice.ts'
 
 export type Use = {
   readonly line: number
