@@ -132,15 +132,14 @@ describe('packages of the official Go program 1.3.1', async () => {
   if (reason !== undefined) reportSkip({ matching: 'official Go program', reason })
 
   it.skipIf(reason !== undefined)('fetch a ZIP and make a PNG of it behind matte door', async () => {
-    const dir = place.folder()
-    const built = await place.run(['go', 'build', '-C', goPackages, '-o', join(dir, 'cut'), '.'], dir, goEnv)
+    const dir = goFolder()
+    const built = await place.run(['go', 'build', '-o', 'cut', '.'], dir, goEnv)
     expect(built.code, built.stderr).toBe(0)
     await expectCutOut(await place.behindDoor(['./cut'], dir), join(dir, 'no-bg.png'))
   })
 
   it.skipIf(reason !== undefined)('call Matte by the transport of their client', async () => {
-    const dir = place.folder()
-    for (const name of ['go.mod', 'go.sum', 'main.go']) copyFileSync(join(goPackages, name), join(dir, name))
+    const dir = goFolder()
     const main = readFileSync(join(dir, 'main.go'), 'utf8')
     const withTransport = main
       .replace(
@@ -155,9 +154,16 @@ describe('packages of the official Go program 1.3.1', async () => {
     await expectCutOut(await place.run(['./cut'], dir), join(dir, 'no-bg.png'))
   })
 
+  /** Programs write to their folder, which is their home too. */
+  function goFolder(): string {
+    const dir = place.folder()
+    for (const name of ['go.mod', 'go.sum', 'main.go']) copyFileSync(join(goPackages, name), join(dir, name))
+    return dir
+  }
+
   /** Undefined: the module proxy has them. */
   async function whyNoGoPackages(): Promise<string | undefined> {
-    const { code, stderr } = await place.run(['go', 'mod', 'download'], goPackages, goEnv)
+    const { code, stderr } = await place.run(['go', 'mod', 'download'], goFolder(), goEnv)
     return code === 0 ? undefined : `the module proxy refuses them: ${stderr.split('\n', 1)[0]}`
   }
 })
