@@ -11,7 +11,7 @@ installed := node_modules/.installed
 version := $(shell sed -n 's/^  "version": "\(.*\)",$$/\1/p' package.json)
 
 .PHONY: help up down console logs demo admin model-add model-fetch-isnet check unit int gen docs verify house
-.PHONY: test test-faults test-servers test-cluster test-clients test-browser test-all smoke e2e e2e-full sim sim-full bench quality memory soak
+.PHONY: test test-faults test-servers test-cluster test-clients test-doors test-browser test-all smoke e2e e2e-full sim sim-full bench quality memory soak
 .PHONY: images clients chart sbom audit dashboards mails screenshots
 
 help: ## print this list
@@ -82,8 +82,11 @@ test-faults: $(installed) ## kills, outages, overload, hostile files, costs, old
 test-servers: $(installed) ## highly available servers that lose a member under load: PostgreSQL, PgBouncer, NATS, store
 	@node test/run.ts servers
 
-test-clients: $(installed) ## the clients of both languages and the command line against a running service
+test-clients: $(installed) ## the clients of both languages, the command line and programs of remove.bg against a running service
 	@node test/run.ts clients
+
+test-doors: $(installed) ## the part of test-clients for programs of remove.bg: docs/leaving-remove-bg.md as it is
+	@node test/run.ts doors
 
 test-browser: $(installed) ## the console in Chromium against a running service
 	@node test/run.ts browser

@@ -50,6 +50,7 @@ const filesBeside: Plugin = {
     for (const file of readdirSync(scripts).filter((name) => name.endsWith('.sh'))) copyInto(join(scripts, file), file)
     copyInto('test/fixtures/photos/rocket.jpg', 'try.jpg')
     copyInto('clients/cli/src/doctor/sample.jpg', 'sample.jpg')
+    copyInto('clients/cli/src/leave-removebg/check/check-photo.jpg', 'check-photo.jpg')
     if (existsSync(consoleDist)) copyInto(consoleDist, 'console')
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     const manifest = { name: 'matte', version, private: true, type: 'module' }

@@ -49,6 +49,7 @@ const groups: Readonly<Record<string, readonly Phase[]>> = {
     toolPhase('Python client', 'node', ['clients/python/check.ts']),
     tests('clients'),
   ],
+  doors: [tests('clients', ['clients/conformance/doors/'])],
   faults: [
     tests('faults'),
     findSystemPostgres(15) ? tests('postgres-15') : skippedPhase('postgres-15 tests', noPostgres15),

@@ -1,6 +1,7 @@
 // Builds dist/, the package as its registry takes it. It is bundled, so `npx matte-cli` fetches one package. The server
 // for assistants is a separate chunk, which other commands do not load.
 import { chmodSync, copyFileSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -54,5 +55,7 @@ rmSync(dist, { recursive: true, force: true })
 const dirs = await bundle()
 writeNotices(dirs)
 writeManifest()
-copyFileSync(`${here}src/doctor/sample.jpg`, `${dist}/sample.jpg`)
+for (const photo of ['doctor/sample.jpg', 'leave-removebg/check/check-photo.jpg']) {
+  copyFileSync(`${here}src/${photo}`, `${dist}/${basename(photo)}`)
+}
 chmodSync(`${dist}/matte.js`, 0o755)

@@ -13,7 +13,18 @@ export type SourcePage = {
   readonly title?: string
 }
 
-const guides = ['glossary', 'contract', 'app', 'webhooks', 'listen', 'doors', 'payments', 'models', 'quality']
+const guides = [
+  'glossary',
+  'contract',
+  'app',
+  'webhooks',
+  'listen',
+  'doors',
+  'leaving-remove-bg',
+  'payments',
+  'models',
+  'quality',
+]
 const pools = [
   'tritonpool',
   'tritonpool-reference',

@@ -13,8 +13,8 @@ export const exitCodes = {
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: string])[] = [
-  [exitCodes.ok, 'everything succeeded; Ctrl-C ended --watch or listen'],
-  [exitCodes.someFailed, 'some images failed, or a check of doctor failed'],
+  [exitCodes.ok, 'everything succeeded; Ctrl-C ended --watch, listen or door'],
+  [exitCodes.someFailed, 'some images failed, a check failed, or leave-removebg has something to write'],
   [exitCodes.usage, 'wrong arguments, a missing file, or a value that the service rejects'],
   [exitCodes.credential, 'the API key is missing, invalid, or lacks a scope'],
   [exitCodes.refused, 'the service refused: credits, quota, limits, plan, an unknown id or a conflict'],

@@ -4,6 +4,8 @@ import { addCompletionCommand } from './completion/completion-command.ts'
 import { addCutCommand } from './cut/cut-command.ts'
 import { addDoctorCommand } from './doctor/doctor-command.ts'
 import { type ExitCode, exitCodeMeanings, exitCodes } from './exit-codes.ts'
+import { addDoorCommand } from './leave-removebg/door/door-command.ts'
+import { addLeaveCommand } from './leave-removebg/leave-command.ts'
 import { addMcpCommand } from './mcp/mcp-command.ts'
 import { exitCodeOfError, renderError, showError } from './print/error.ts'
 import { addProfileCommands } from './profile/profile-commands.ts'
@@ -44,6 +46,8 @@ export function buildProgram(): Command {
   addListenCommands(webhooks)
   addWebhookCommands(webhooks)
   addWorkspaceCommands(program)
+  addLeaveCommand(program)
+  addDoorCommand(program)
   addMcpCommand(program)
   addCompletionCommand(program)
   return program

@@ -33,6 +33,12 @@ export function chooseCredential({ env, config, profileName }: Choice): Credenti
   return { apiKey: profile.apiKey, baseUrl, source: envUrl ? `key of ${source}, and MATTE_BASE_URL` : source }
 }
 
+/** The base URL without its key, for commands that send none; undefined without a setting. @throws CliError */
+export function chooseBaseUrl({ env, config }: Omit<Choice, 'profileName'>): string | undefined {
+  if (env.MATTE_BASE_URL) return readBaseUrl(env.MATTE_BASE_URL)
+  return findProfile(config, env.MATTE_PROFILE || config.current)?.baseUrl
+}
+
 const unusedProfile = (name: string): string =>
   `MATTE_API_KEY and MATTE_BASE_URL are set, so profile ${name} is not used. Unset them to use it.`
 

@@ -1,22 +1,27 @@
-// The unmodified clients of remove.bg from their registries, which know only https://api.remove.bg.
+// The unmodified clients of remove.bg from their registries where the name api.remove.bg leads to Matte, as behind an
+// Ingress with split DNS.
 import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { givenCaller } from '@matte/test/api/given.ts'
+import { type Fetcher, startFetcher } from '@matte/test/dispatcher/fetcher.ts'
+import { type Receiver, startReceiver } from '@matte/test/dispatcher/receiver.ts'
+import { createClient } from '@matte/test/support/client.ts'
+import {
+  installNpmClient,
+  installPythonClient,
+  type PythonClient,
+} from '@matte/test/support/foreign-clients/install.ts'
+import { type NamedNetwork, startNamedNetwork } from '@matte/test/support/foreign-clients/named-network.ts'
+import { lemur } from '@matte/test/support/photos.ts'
+import { useStack } from '@matte/test/support/stack.ts'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Fetcher, startFetcher } from '../dispatcher/fetcher.ts'
-import { type Receiver, startReceiver } from '../dispatcher/receiver.ts'
-import { createClient } from '../support/client.ts'
-import { installNpmClient, installPythonClient, type PythonClient } from '../support/foreign-clients/install.ts'
-import { type NamedNetwork, startNamedNetwork } from '../support/foreign-clients/named-network.ts'
-import { lemur } from '../support/photos.ts'
-import { useStack } from '../support/stack.ts'
-import { givenCaller } from './given.ts'
 
 const stack = useStack({
-  env: { api: { DOORS_REMOVEBG: 'true', UPLOADS_FETCH_URLS: 'true' } },
+  env: { api: { UPLOADS_FETCH_URLS: 'true' } },
   processes: ['api', 'worker'],
 })
 const dir = mkdtempSync(join(tmpdir(), 'foreign-'))
