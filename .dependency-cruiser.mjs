@@ -40,7 +40,7 @@ const programs = [
   'controller/src/worker/image/cut-out-worker',
   'local/src/(admin|demo|down|logs|up|install/missing-packages|models/(add|fetch-isnet))',
   'clients/(typescript/src/(index|app/index|files/none)|cli/src/main)',
-  'docs/site/(build|client/(main|theme))',
+  'docs/site/(build|[.]vitepress/(config|theme/index))',
   'docs/generate/(generate|lint-contract|check-references|chart/package|mails/show)',
 ].map((path) => String.raw`^${path}\.tsx?$`)
 

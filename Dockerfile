@@ -37,7 +37,6 @@ COPY clients/typescript clients/typescript
 COPY clients/cli clients/cli
 COPY test/fixtures/photos/rocket.jpg test/fixtures/photos/
 RUN node api/console/build.ts
-RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
 # The documentation: its own texts, and the definitions of the API.
 COPY README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md DECISIONS.md ./
 COPY docs docs
@@ -48,6 +47,7 @@ COPY clients/python/README.md clients/python/
 COPY local/README.md local/
 COPY models/u2netp/README.md models/u2netp/
 RUN node docs/site/build.ts --out /app/docs/site/dist
+RUN BUNDLE_DIR=/app node node_modules/rolldown/bin/cli.mjs -c rolldown.config.ts
 # npm reports success even if it could not fetch an optional package, such as a binary for this platform.
 RUN cd /app && node -e "require('sharp'), require('@node-rs/argon2')" \
  || { echo 'npm left out a binary of sharp or @node-rs/argon2 for this platform.' \

@@ -161,7 +161,7 @@ export npm_advice := Check the network and the registry (npm config get registry
 # disabled: none is needed (local mode runs PostgreSQL's itself), and npm 9, 10 and 11 differ in which they allow.
 $(installed): package-lock.json
 	@PATH="$(CALLERS_PATH)" sh local/preflight.sh
-	@echo 'fetching npm packages (150 MB, 560 MB on disk) …' >&2
+	@echo 'fetching npm packages (170 MB, 630 MB on disk) …' >&2
 	@PATH="$(CALLERS_PATH)" npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >&2 || { \
 	  echo 'npm could not fetch the packages of package-lock.json, for the reason above.' >&2; \
 	  echo "$$npm_advice" >&2; exit 1; }

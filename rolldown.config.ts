@@ -12,8 +12,8 @@ const consoleDist = 'api/console/dist'
 /** Packages with native code, or that read files beside their own. */
 const apart = ['sharp', 'piscina', '@node-rs/argon2']
 
-/** Part of the search of the documentation, which docs/site bundles. */
-const inDocs = 'minisearch'
+/** Names of the packages in the scripts of the documentation, which is built before. */
+const docsPackages = join(outDir, 'docs/site/dist/.packages')
 
 /** Fonts of invoices: two of the eighteen in the package. */
 const fontPackage = '@expo-google-fonts/noto-sans'
@@ -79,7 +79,8 @@ const inventory: Plugin = {
   name: 'inventory',
   generateBundle(_options, bundle) {
     const bundled = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []))
-    const dirs = new Set([...withDependencies(apart), fontPackage, inDocs].map((name) => `node_modules/${name}`))
+    const inDocs = existsSync(docsPackages) ? readFileSync(docsPackages, 'utf8').split('\n') : []
+    const dirs = new Set([...withDependencies(apart), fontPackage, ...inDocs].map((name) => `node_modules/${name}`))
     for (const id of bundled) {
       // A workspace may have another version of a package in its node_modules folder.
       const dir = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(relative('.', id))?.[0]

@@ -15,9 +15,8 @@ const outDir = resolve(values.out)
 if (!values['if-stale'] || !isFresh(root, outDir)) {
   const begun = performance.now()
   // Loaded only when needed: `make up` asks each time.
-  const [{ buildFiles }, { writeSite }] = await Promise.all([import('./files.ts'), import('./write.ts')])
-  const files = await buildFiles(root)
-  writeSite(outDir, files)
+  const { writeSite } = await import('./write.ts')
+  const count = await writeSite(root, outDir)
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
-  process.stdout.write(`Built ${files.size} files of documentation in ${seconds} s.\n`)
+  process.stdout.write(`Built ${count} pages of documentation in ${seconds} s.\n`)
 }

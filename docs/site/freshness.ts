@@ -1,7 +1,7 @@
 // Tells `make up` whether the built site is older than its sources.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { listSourcePages } from './source-pages.ts'
+import { listSources } from './sources.ts'
 
 /** Sources of the API, whose definitions become the reference. */
 const folders = ['docs', 'api/src', 'api/core/src', 'api/people/src']
@@ -11,10 +11,7 @@ export function isFresh(root: string, outDir: string): boolean {
   const built = join(outDir, 'index.html')
   if (!existsSync(built)) return false
   const builtAt = statSync(built).mtimeMs
-  const paths = [
-    ...folders.flatMap((folder) => listFiles(root, folder)),
-    ...listSourcePages(root).map(({ file }) => file),
-  ]
+  const paths = [...folders.flatMap((folder) => listFiles(root, folder)), ...listSources(root).keys()]
   return [...paths, 'package-lock.json'].every((path) => statSync(join(root, path)).mtimeMs < builtAt)
 }
 

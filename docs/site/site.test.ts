@@ -3,105 +3,112 @@ import { errorCodes } from '@matte/core/error'
 import { webhookEvents } from '@matte/core/webhook/events'
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { buildFiles } from './files.ts'
-import { type Page, urlOf } from './page.ts'
+import { drawDiagram } from './.vitepress/diagram.ts'
+import { highlight } from './.vitepress/highlight.ts'
+import { linkPages } from './links.ts'
+import { urlOf } from './page.ts'
+import { buildPages, type Site, writeIndex } from './pages.ts'
 import { type ApiDocument, listOperations } from './reference/operations.ts'
-import { findBrokenLinks } from './site.ts'
+import { buildSidebar } from './sidebar.ts'
 
-const root = resolve(import.meta.dirname, '../..')
-
-let files: ReadonlyMap<string, Buffer>
-const read = (path: string): string => String(files.get(path) ?? '')
-const htmlFiles = (): [string, string][] =>
-  [...files.keys()].filter((path) => path.endsWith('.html')).map((path) => [path, read(path)])
+let site: Site
+const read = (path: string): string => site.pages.find((page) => page.path === path)?.markdown ?? ''
 
 beforeAll(async () => {
-  files = await buildFiles(root)
+  site = await buildPages(resolve(import.meta.dirname, '../..'))
 }, 60_000)
 
 describe('the documentation', () => {
   it('has a page for each error code and event', () => {
-    for (const code of errorCodes) expect(read(`errors/${code}.html`)).toContain(`<code>${code}</code></h1>`)
-    for (const event of [...webhookEvents, 'test.webhook']) {
-      expect(read(`events/${event}.html`)).toContain(`<code>${event}</code></h1>`)
-    }
+    for (const code of errorCodes) expect(read(`errors/${code}`)).toContain(`# \`${code}\`\n`)
+    for (const event of [...webhookEvents, 'test.webhook'])
+      expect(read(`events/${event}`)).toContain(`# \`${event}\`\n`)
   })
 
   it('has each operation under its operationId, with request, errors and examples', async () => {
     const operations = listOperations((await buildDocument()) as ApiDocument)
     expect(operations.length).toBeGreaterThan(100)
     for (const { operationId, url } of operations) {
-      const [page = ''] = url.slice(urlOf('').length).split('#')
-      expect(read(`${page}.html`)).toContain(`<h2 id="${operationId}">`)
+      const [path = ''] = url.slice(urlOf('').length).split('#')
+      expect(read(path)).toContain(` {:#${operationId}}\n`)
     }
-    const tasks = read('api/tasks.html')
-    expect(tasks).toContain('href="/docs/errors/TASK_CONCURRENT_LIMIT"')
-    for (const title of ['curl', 'TypeScript', 'Python']) expect(tasks).toContain(`data-title="${title}"`)
+    const tasks = read('api/tasks')
+    expect(tasks).toContain('[`TASK_CONCURRENT_LIMIT`](../errors/TASK_CONCURRENT_LIMIT.md)')
+    for (const title of ['curl', 'TypeScript', 'Python']) expect(tasks).toContain(` [${title}]\n`)
   })
 
   it('lists on the page of an error code the operations that return it', () => {
-    expect(read('errors/TASK_CANNOT_CANCEL.html')).toContain('href="/docs/api/tasks#cancelTask"')
-    expect(read('errors/TASK_CANNOT_CANCEL.html')).not.toContain('#createTask"')
+    expect(read('errors/TASK_CANNOT_CANCEL')).toContain('(../api/tasks.md#cancelTask)')
+    expect(read('errors/TASK_CANNOT_CANCEL')).not.toContain('#createTask)')
   })
 
-  it('has a runbook per alert, the guides, and the picture on the home page', () => {
-    expect(read('runbooks/MattePoolAtMax.html')).toContain('<h1 id="mattepoolatmax">MattePoolAtMax</h1>')
-    expect(read('operations/backup.html')).toContain('Back up and restore')
-    const [, picture = ''] = /<img src="\/docs\/(assets\/docs-contact-sheet-[^"]+)"/.exec(read('index.html')) ?? []
-    expect(files.get(picture)?.byteLength).toBeGreaterThan(100_000)
-  })
-
-  it('needs no inline script and no inline style', () => {
-    for (const [path, html] of htmlFiles()) {
-      expect([path, /<style|\sstyle=|\son\w+="|<script(?![^>]*\ssrc=)|javascript:/i.exec(html)?.[0]]).toEqual([
-        path,
-        undefined,
-      ])
-    }
-  })
-
-  it('loads nothing from other hosts', () => {
-    const loading = /<(?:script|link|img)[^>]*\s(?:src|href)="(?!\/docs\/)[^"]*"/
-    for (const [path, html] of htmlFiles()) expect([path, loading.exec(html)?.[0]]).toEqual([path, undefined])
-  })
-
-  it('draws diagrams, and leaves no Mermaid source', () => {
-    const architecture = read('architecture.html')
-    expect(architecture.match(/<figure class="diagram"/g)).toHaveLength(2)
-    expect(architecture).toContain('Caller to api: HTTP')
-    expect(architecture).not.toContain('flowchart LR')
-  })
-
-  it('links codes and events in texts to their pages', () => {
-    expect(read('events.html')).toContain('<a href="/docs/events/task.succeeded"><code>task.succeeded</code></a>')
-    expect(read('clients/typescript.html')).toContain('href="/docs/errors/CREDITS_INSUFFICIENT"')
-  })
-
-  it('can be searched by code, operation and text', () => {
-    const [path = ''] = [...files.keys()].filter((name) => /^assets\/search-.*\.json$/.test(name))
-    const sections = JSON.parse(read(path)) as { u: string; p: string; h: string; t: string }[]
-    const urls = (matches: (section: (typeof sections)[number]) => boolean) =>
-      sections.filter(matches).map(({ u }) => u)
-    expect(urls(({ p }) => p === 'TASK_CANNOT_CANCEL')).toContain('/docs/errors/TASK_CANNOT_CANCEL')
-    expect(urls(({ h }) => h === 'Create a task')).toContain('/docs/api/tasks#createTask')
-    expect(urls(({ t }) => t.includes('TLS'))).not.toEqual([])
-    expect(new Set(sections.map(({ u }) => u)).size).toBe(sections.length)
+  it('has a runbook per alert, and an index of every page for programs', () => {
+    expect(read('runbooks')).toContain('[MattePoolAtMax](./runbooks/MattePoolAtMax.md)')
+    const index = writeIndex(site)
+    for (const { path } of site.pages) expect(index).toContain(`](/docs/${path || 'index'}.md)`)
   })
 })
 
-describe('findBrokenLinks', () => {
-  const page = (path: string, html: string): Page => ({ path, title: path, group: 'Guides', html, headings: [] })
+describe('linkPages', () => {
+  const pages = new Map([
+    ['README.md', ''],
+    ['docs/b.md', 'b'],
+    ['docs/deep/c.md', 'deep/c'],
+  ])
+  const targets = { pages, names: new Map([['NOT_FOUND', 'errors/NOT_FOUND']]), isOutside: () => false }
+  const link = (text: string) =>
+    linkPages(text, { path: 'deep/c', file: 'docs/deep/c.md' }, targets, (file) => `pictures/${file}`)
 
-  it('reports links to missing pages, anchors and pictures', () => {
-    const pages = [
-      page('a', '<h2 id="x">X</h2><a href="#x">x</a><a href="/docs/b#y">y</a><a href="https://example.com">e</a>'),
-      page('b', '<h2 id="y">Y</h2><a href="/docs/c">c</a><a href="/docs/a#z">z</a><img src="/docs/assets/p.png">'),
-    ]
-    expect(findBrokenLinks(pages, new Set())).toEqual([
-      '/docs/b: /docs/c',
-      '/docs/b: /docs/a#z',
-      '/docs/b: /docs/assets/p.png',
-    ])
-    expect(findBrokenLinks(pages, new Set(['/docs/assets/p.png']))).toHaveLength(2)
+  it('leads to the Markdown of other pages, and names files without a page', () => {
+    expect(link('[a](../b.md#x), [home](../../README.md)')).toBe('[a](../b.md#x), [home](../index.md)')
+    expect(link('[the\ncode](../../api/x.ts)')).toBe('the\ncode')
+    expect(link('[d](/docs/b), [e](https://example.com), [f](/api/v1/openapi.json)')).toBe(
+      '[d](../b.md), [e](https://example.com), [f](/api/v1/openapi.json)',
+    )
+    expect(link('![p](p.png)')).toBe('![p](../pictures/docs/deep/p.png)')
+  })
+
+  it('links names in code, but not in links, headings and blocks of code', () => {
+    expect(link('`NOT_FOUND` and `OTHER`')).toBe('[`NOT_FOUND`](../errors/NOT_FOUND.md) and `OTHER`')
+    for (const text of ['[see `NOT_FOUND`](https://example.com)', '# `NOT_FOUND`', '```\n`NOT_FOUND`\n```']) {
+      expect(link(text)).toBe(text)
+    }
+  })
+
+  it('refuses a link to a document that is no page', () => {
+    expect(() => link('[x](missing.md)')).toThrow('docs/deep/c.md links to docs/deep/missing.md, which is no page')
+  })
+})
+
+describe('buildSidebar', () => {
+  const titles = () => new Map(site.pages.map(({ path, title }) => [path, title]))
+
+  it('has groups of at most nine', () => {
+    for (const { items } of site.sidebar) expect(items.length).toBeLessThanOrEqual(9)
+  })
+
+  it('refuses a page without a group, and says where to add it', () => {
+    expect(() => buildSidebar(titles().set('new-page', 'New'))).toThrow(
+      "the page new-page is in no group: add 'new-page' to one in docs/site/sidebar.ts",
+    )
+  })
+
+  it('refuses a name without a page', () => {
+    const fewer = titles()
+    fewer.delete('glossary')
+    expect(() => buildSidebar(fewer)).toThrow('docs/site/sidebar.ts lists glossary, which is no page')
+  })
+})
+
+describe('a page of the site', () => {
+  it('has colours by classes, also for code in a language without colours', () => {
+    expect(highlight('{"a": 1}\n', 'json')).toContain('<span class="hljs-number">1</span>')
+    expect(highlight('max(a{b="<c>"})', 'promql')).toContain('max(a{b=&quot;&lt;c&gt;&quot;})')
+  })
+
+  it('has drawings without styles, with the connections as text', () => {
+    const drawing = drawDiagram('flowchart LR\n  a([Caller]) -->|HTTP| api\n')
+    expect(drawing).toContain('aria-label="Caller to api: HTTP"')
+    expect(drawing).not.toMatch(/<style|\sstyle=|http:\/\/fonts|https:\/\/fonts/)
   })
 })

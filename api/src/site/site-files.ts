@@ -1,7 +1,7 @@
 // Files of a built static site, listed once at start: a request can only name a listed file. Contents are streamed.
 import { createHash } from 'node:crypto'
 import { createReadStream, type ReadStream, readdirSync, readFileSync } from 'node:fs'
-import { extname, join, posix, relative, sep } from 'node:path'
+import { extname, join, relative, sep } from 'node:path'
 
 export type SiteFile = {
   readonly contentType: string
@@ -23,6 +23,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.txt': 'text/plain; charset=utf-8',
@@ -60,7 +61,7 @@ function readFile(dir: string, name: string, names: ReadonlySet<string>): SiteFi
   }
   return {
     contentType: contentTypes[extname(name)] ?? 'application/octet-stream',
-    isImmutable: posix.dirname(name) === 'assets',
+    isImmutable: name.startsWith('assets/'),
     variants,
   }
 }

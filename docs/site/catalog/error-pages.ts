@@ -2,10 +2,8 @@
 import { httpStatus } from '@matte/api/errors/http-status'
 import { errorExamples } from '@matte/api/schemas/error-examples'
 import { type ErrorCode, errorCodes } from '@matte/core/error'
-import { codeBlock } from '../markdown/code.ts'
-import { type Resolve, renderInline } from '../markdown/render.ts'
-import { type Page, urlOf } from '../page.ts'
-import { bulletList, section, table } from '../parts.ts'
+import { code as inline, join, json, table } from '../markdown.ts'
+import type { Page } from '../page.ts'
 import type { ListedOperation } from '../reference/operations.ts'
 import { errorGuide } from './error-guide.ts'
 
@@ -19,52 +17,44 @@ const retryText = (code: ErrorCode): string => {
   return [429, 503].includes(httpStatus[code]) ? 'Yes, after `Retry-After`.' : 'No: the same request fails again.'
 }
 
-export function buildErrorPages(operations: readonly ListedOperation[], resolve: Resolve): Page[] {
-  return [buildIndex(resolve), ...errorCodes.map((code) => buildErrorPage(code, operations, resolve))]
+export const buildErrorPages = (operations: readonly ListedOperation[]): Page[] => [
+  buildIndex(),
+  ...errorCodes.map((code) => buildErrorPage(code, operations)),
+]
+
+function buildIndex(): Page {
+  const rows = errorCodes.map((code) => [inline(code), String(httpStatus[code]), errorGuide[code].meaning])
+  const markdown = join(
+    '# Error codes',
+    'Every failed request is answered with an `error.code` of this list. The text of `message` may change, the code ' +
+      'does not. The response header `Link` with `rel="help"` leads to the page of the code.',
+    table(['code', 'status', 'meaning'], rows),
+  )
+  return { path: 'errors', title: 'Error codes', markdown }
 }
 
-function buildIndex(resolve: Resolve): Page {
-  const rows = errorCodes.map((code) => [
-    `<a href="${urlOf(pathOfError(code))}"><code>${code}</code></a>`,
-    String(httpStatus[code]),
-    renderInline(errorGuide[code].meaning, resolve),
-  ])
-  const html = `<h1>Error codes</h1>
-<p>Every failed request is answered with an <code>error.code</code> of this list. The text of <code>message</code> may \
-change, the code does not. The response header <code>Link</code> with <code>rel="help"</code> leads to the page of the \
-code.</p>
-${table(['code', 'status', 'meaning'], rows)}`
-  return { path: 'errors', title: 'Error codes', label: 'All codes', group: 'Error codes', html, headings: [] }
-}
-
-function buildErrorPage(code: ErrorCode, operations: readonly ListedOperation[], resolve: Resolve): Page {
+function buildErrorPage(code: ErrorCode, operations: readonly ListedOperation[]): Page {
   const { meaning, remedies } = errorGuide[code]
-  const status = httpStatus[code]
   const { message, details = {} } = errorExamples[code]
   const body = { request_id: '5b1cb8b2-6b4f-4a6e-9d0c-0d6f3c1f6a10', error: { code, message, details } }
-  const returning = operations.filter(({ codes }) => codes.includes(code))
-  const own = { ...resolve, name: (name: string) => (name === code ? undefined : resolve.name(name)) }
-  const facts = [
-    ['status', `<span class="status">${status}</span>`],
-    ['retry', renderInline(retryText(code), own)],
-  ]
-  const parts = [
-    section('What to do', bulletList(remedies.map((remedy) => renderInline(remedy, own)))),
-    section('Example', codeBlock(JSON.stringify(body, null, 2), 'json')),
-    section('Operations', operationList(returning)),
-  ]
-  const html = `<h1 class="code-title"><code>${code}</code></h1>
-<p class="lead">${renderInline(meaning, own)}</p>
-<dl class="facts">${facts.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>
-${parts.map(({ html }) => html).join('\n')}`
-  return { path: pathOfError(code), title: code, group: 'Error codes', html, headings: parts.map((one) => one.heading) }
+  const markdown = join(
+    `# ${inline(code)}`,
+    meaning,
+    table(['status', 'send it again?'], [[String(httpStatus[code]), retryText(code)]]),
+    '## What to do',
+    remedies.map((remedy) => `- ${remedy}`).join('\n'),
+    '## Example',
+    json(body),
+    '## Operations',
+    listReturning(operations.filter(({ codes }) => codes.includes(code))),
+  )
+  return { path: pathOfError(code), title: code, markdown }
 }
 
-function operationList(operations: readonly ListedOperation[]): string {
-  if (operations.length === 0) return '<p>No operation lists this code; it can come before an operation is found.</p>'
-  const rows = operations.map(({ url, summary, method, path }) => [
-    `<a href="${url}">${summary}</a>`,
-    `<span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>`,
-  ])
-  return table(['operation', 'request'], rows)
-}
+const listReturning = (operations: readonly ListedOperation[]): string =>
+  operations.length === 0
+    ? 'No operation lists this code; it can come before an operation is found.'
+    : table(
+        ['operation', 'request'],
+        operations.map(({ url, summary, method, path }) => [`[${summary}](${url})`, `${method} ${inline(path)}`]),
+      )

@@ -1,6 +1,5 @@
 // Operations of the OpenAPI document as the pages need them: references resolved, error codes collected.
-import { slugOf } from '../markdown/slug.ts'
-import { urlOf } from '../page.ts'
+import { slugOf, urlOf } from '../page.ts'
 
 export type Schema = {
   readonly $ref?: string
@@ -72,7 +71,14 @@ export const listOperations = (document: ApiDocument): ListedOperation[] =>
     Object.entries(methods).map(([method, operation]) => {
       const tag = operation.tags[0] ?? 'Other'
       const url = `${urlOf(pathOfTag(tag))}#${operation.operationId}`
-      return { ...operation, method, path, tag, url, codes: Object.values(operation.responses).flatMap(codesOf) }
+      return {
+        ...operation,
+        method: method.toUpperCase(),
+        path,
+        tag,
+        url,
+        codes: Object.values(operation.responses).flatMap(codesOf),
+      }
     }),
   )
 

@@ -1,10 +1,6 @@
 // The API reference: an overview, and a page per tag of the OpenAPI document with its operations.
-
-import { escapeHtml } from '../html.ts'
-import { codeBlock } from '../markdown/code.ts'
-import { anchorLink, type Resolve, renderDescription, renderInline, renderMarkdown } from '../markdown/render.ts'
+import { code, fence, join, json, table } from '../markdown.ts'
 import { type Page, urlOf } from '../page.ts'
-import { table } from '../parts.ts'
 import {
   type ApiDocument,
   codesOf,
@@ -14,164 +10,131 @@ import {
   type Response,
   type Schema,
 } from './operations.ts'
-import { type RequestExample, requestExamples } from './requests.ts'
+import { requestExamples } from './requests.ts'
 import { resolveSchema, rowsOf, type SchemaRow, typeOf } from './schema-rows.ts'
 
-type Context = { readonly schemas: Readonly<Record<string, Schema>>; readonly resolve: Resolve }
+type Schemas = Readonly<Record<string, Schema>>
 
-export function buildReferencePages(
-  document: ApiDocument,
-  operations: readonly ListedOperation[],
-  resolve: Resolve,
-): Page[] {
-  const context = { schemas: document.components.schemas, resolve }
+export function buildReferencePages(document: ApiDocument, operations: readonly ListedOperation[]): Page[] {
   const tags = document.tags.filter(({ name }) => operations.some(({ tag }) => tag === name))
   return [
-    buildOverview(document, operations, resolve),
-    ...tags.map((tag) => {
-      const own = operations.filter((operation) => operation.tag === tag.name)
-      const html = `<h1>${tag.name}</h1>
-<p class="lead">${renderInline(tag.description, resolve)}</p>
-${operationTable(own)}
-${own.map((operation) => renderOperation(operation, context)).join('\n')}`
-      const headings = own.map(({ operationId, summary }) => ({ level: 2, id: operationId, text: summary }))
-      return { path: pathOfTag(tag.name), title: tag.name, group: 'API reference', html, headings } as const
+    buildOverview(document, operations),
+    ...tags.map(({ name, description }) => {
+      const own = operations.filter(({ tag }) => tag === name)
+      const markdown = join(
+        `# ${name}`,
+        description,
+        table(
+          ['operation', 'request'],
+          own.map(({ url, summary, method, path }) => [`[${summary}](${url})`, `${method} ${code(path)}`]),
+        ),
+        ...own.map((operation) => describe(operation, document.components.schemas)),
+      )
+      return { path: pathOfTag(name), title: name, markdown }
     }),
   ]
 }
 
-function buildOverview({ info, tags }: ApiDocument, operations: readonly ListedOperation[], resolve: Resolve): Page {
+function buildOverview({ info, tags }: ApiDocument, operations: readonly ListedOperation[]): Page {
   const rows = tags.map(({ name, description }) => [
-    `<a href="${urlOf(pathOfTag(name))}">${name}</a>`,
-    renderInline(description, resolve),
+    `[${name}](${urlOf(pathOfTag(name))})`,
+    description,
     String(operations.filter(({ tag }) => tag === name).length),
   ])
-  const { html } = renderMarkdown(info.description, resolve)
-  return {
-    path: 'api',
-    title: 'API reference',
-    label: 'Overview',
-    group: 'API reference',
-    html: `<h1>API reference</h1>
-<p class="lead">Interface version ${info.version}. The examples read the base URL, such as \
-<code>https://matte.example.com/api/v1</code>, from <code>MATTE_BASE_URL</code>. The same reference for programs is \
-<a href="/api/v1/openapi.json">openapi.json</a>, and for operators <a href="/api/v1/operator/openapi.json">another</a>.</p>
-${table(['resource', 'contents', 'operations'], rows)}
-${html}`,
-    headings: [],
-  }
-}
-
-const methodBadge = (method: string): string => `<span class="method ${method}">${method.toUpperCase()}</span>`
-
-const operationTable = (operations: readonly ListedOperation[]): string =>
-  table(
-    ['operation', 'request'],
-    operations.map(({ operationId, summary, method, path }) => [
-      `<a href="#${operationId}">${escapeHtml(summary)}</a>`,
-      `${methodBadge(method)} <code>${path}</code>`,
-    ]),
+  const markdown = join(
+    '# API reference',
+    `Interface version ${info.version}. The examples read the base URL, such as \`https://matte.example.com/api/v1\`, ` +
+      'from `MATTE_BASE_URL`. The same reference for programs is [openapi.json](/api/v1/openapi.json), and for ' +
+      'operators [another](/api/v1/operator/openapi.json).',
+    table(['resource', 'contents', 'operations'], rows),
+    info.description,
   )
-
-function renderOperation(operation: ListedOperation, context: Context): string {
-  const { operationId, summary, method, path, deprecated, description = '' } = operation
-  const parts = [
-    `<h2 id="${operationId}">${escapeHtml(summary)}${anchorLink(operationId, summary)}</h2>`,
-    `<p class="request">${methodBadge(method)} <code>${path.replaceAll('/', '/<wbr>')}</code></p>`,
-    deprecated ? '<p class="note">Deprecated: removed in version 3.</p>' : '',
-    renderDescription(description, context.resolve),
-    renderParameters(operation.parameters ?? [], context),
-    renderBody(operation, context),
-    renderExamples(requestExamples(operation, context.schemas)),
-    renderResponses(operation, context),
-  ]
-  return `<section class="operation" aria-labelledby="${operationId}">\n${parts.filter(Boolean).join('\n')}\n</section>`
+  return { path: 'api', title: 'API reference', markdown }
 }
 
-function renderParameters(parameters: readonly Parameter[], { schemas, resolve }: Context): string {
+function describe(operation: ListedOperation, schemas: Schemas): string {
+  const { operationId, summary, method, path, deprecated, description, parameters = [] } = operation
+  const examples = requestExamples(operation, schemas).map((one) => fence(one.language, one.code, one.title))
+  return join(
+    `## ${summary} {:#${operationId}}`,
+    `**${method}** ${code(path)}`,
+    deprecated && 'Deprecated: removed in version 3.',
+    description,
+    describeParameters(parameters, schemas),
+    describeBody(operation, schemas),
+    '**Request**',
+    `::: code-group\n${examples.join('\n')}\n:::`,
+    describeResponses(operation, schemas),
+  )
+}
+
+const fieldName = (name: string, required: boolean): string => `${code(name)}${required ? ' required' : ''}`
+
+function describeParameters(parameters: readonly Parameter[], schemas: Schemas): string {
   if (parameters.length === 0) return ''
   const rows = parameters.map(({ name, in: place, required, description, schema }) => {
     const resolved = resolveSchema(schema, schemas)
     const [limits] = rowsOf({ properties: { [name]: { ...resolved, description: '' } } }, schemas)
     const text = [description ?? resolved.description, limits?.description].filter(Boolean).join(' ')
-    return [
-      fieldName(name, required === true),
-      place,
-      escapeHtml(typeOf(resolved, schemas)),
-      renderInline(text, resolve),
-    ]
+    return [fieldName(name, required === true), place, typeOf(resolved, schemas), text]
   })
-  return `<h3>Parameters</h3>\n${table(['name', 'in', 'type', 'meaning'], rows)}`
+  return join('**Parameters**', table(['name', 'in', 'type', 'meaning'], rows))
 }
 
-const fieldName = (name: string, required: boolean): string =>
-  `<code>${escapeHtml(name)}</code>${required ? ' <span class="required">required</span>' : ''}`
-
-function renderBody({ requestBody }: ListedOperation, context: Context): string {
+function describeBody({ requestBody }: ListedOperation, schemas: Schemas): string {
   const schema = requestBody?.content['application/json']?.schema
   if (schema === undefined) return ''
-  const rows = rowsOf(schema, context.schemas)
-  const optional = requestBody?.required === false ? '<p>The body is optional.</p>' : ''
-  return `<h3>Body</h3>\n${optional}${fieldTable(rows, context, true)}`
+  return join(
+    '**Body**',
+    requestBody?.required === false && 'The body is optional.',
+    fieldTable(rowsOf(schema, schemas), true),
+  )
 }
 
-const fieldTable = (rows: readonly SchemaRow[], { resolve }: Context, marksRequired: boolean): string =>
+const fieldTable = (rows: readonly SchemaRow[], marksRequired: boolean): string =>
   rows.length === 0
-    ? '<p>An object without fixed fields.</p>'
+    ? 'An object without fixed fields.'
     : table(
         ['field', 'type', 'meaning'],
         rows.map(({ name, type, required, description }) => [
           fieldName(name, marksRequired && required),
-          escapeHtml(type),
-          renderInline(description, resolve),
+          type,
+          description,
         ]),
       )
 
-/** Tabs; without JavaScript all examples are visible. */
-const renderExamples = (examples: readonly RequestExample[]): string =>
-  `<h3>Request</h3>\n<div class="tabs">${examples
-    .map(({ title, language, code }) => `<div class="tab" data-title="${title}">${codeBlock(code, language)}</div>`)
-    .join('')}</div>`
-
-function renderResponses({ responses }: ListedOperation, context: Context): string {
+function describeResponses({ responses }: ListedOperation, schemas: Schemas): string {
   const entries = Object.entries(responses)
-  const successes = entries.filter(([status]) => Number(status) < 400)
-  const errors = entries.filter(([status]) => Number(status) >= 400)
-  return `<h3>Responses</h3>
-${successes.map(([status, response]) => renderSuccess(status, response, context)).join('\n')}
-${
-  errors.length === 0
-    ? ''
-    : table(
-        ['status', 'error codes'],
-        errors.map(([status, response]) => errorRow(status, response, context)),
-      )
-}`
+  const errors = entries.filter(([status]) => !(Number(status) < 400))
+  const rows = errors.map(([status, response]) => [
+    status,
+    codesOf(response).map(code).join(', ') || response.description,
+  ])
+  return join(
+    '**Responses**',
+    ...entries
+      .filter(([status]) => Number(status) < 400)
+      .map(([status, response]) => describeSuccess(status, response, schemas)),
+    rows.length > 0 && table(['status', 'error codes'], rows),
+  )
 }
 
-function renderSuccess(status: string, { description, content = {} }: Response, context: Context): string {
-  const head = `<p><span class="status">${status}</span> ${renderInline(description, context.resolve)}</p>`
+function describeSuccess(status: string, { description, content = {} }: Response, schemas: Schemas): string {
+  const head = `**${status}** ${description}`
   const media = content['application/json']
   if (media?.schema === undefined) {
-    const types = Object.keys(content).map((type) => `<code>${type}</code>`)
-    return types.length === 0 ? head : `${head}\n<p>The body is ${types.join(' or ')}.</p>`
+    const types = Object.keys(content).map(code)
+    return join(head, types.length > 0 && `The body is ${types.join(' or ')}.`)
   }
-  const { properties = {} } = resolveSchema(media.schema, context.schemas)
+  const { properties = {} } = resolveSchema(media.schema, schemas)
   const data = properties.data ?? media.schema
-  const example = media.example ?? resolveSchema(data, context.schemas).examples?.[0]
-  const rows = rowsOf(data, context.schemas)
-  const fields =
-    rows.length === 0
-      ? ''
-      : `<details><summary>Fields of ${properties.data ? '<code>data</code>' : 'the body'}</summary>${fieldTable(rows, context, false)}</details>`
-  const body =
-    properties.data && media.example === undefined && example !== undefined
-      ? { request_id: '…', data: example }
-      : example
-  return `${head}${body === undefined ? '' : codeBlock(JSON.stringify(body, null, 2), 'json')}${fields}`
-}
-
-function errorRow(status: string, response: Response, { resolve }: Context): string[] {
-  const codes = codesOf(response).map((code) => renderInline(`\`${code}\``, resolve))
-  return [`<span class="status">${status}</span>`, codes.join(', ') || renderInline(response.description, resolve)]
+  const example = media.example ?? resolveSchema(data, schemas).examples?.[0]
+  const isWrapped = properties.data !== undefined && media.example === undefined && example !== undefined
+  const rows = rowsOf(data, schemas)
+  return join(
+    head,
+    example !== undefined && json(isWrapped ? { request_id: '…', data: example } : example),
+    rows.length > 0 &&
+      `::: details Fields of ${properties.data ? '`data`' : 'the body'}\n\n${fieldTable(rows, false)}\n\n:::`,
+  )
 }
