@@ -1,8 +1,9 @@
-import { taskPoll } from '@matte/api/long-poll'
+import { longPoll, taskPoll } from '@matte/api/long-poll'
 import { openBus } from '@matte/core/bus/bus'
+import { createNudge } from '@matte/core/bus/nudge'
 import { failAttempt } from '@matte/core/task/run/finish-task'
 import { pino } from 'pino'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { startApi } from '../support/api.ts'
 import type { Answer, Task } from '../support/client.ts'
 import { givenTask, givenWorkspace } from '../support/factories.ts'
@@ -158,6 +159,33 @@ describe('waits of a process', () => {
     open.push(wait('workspace 0', 'another person'), wait('another workspace'))
     waits.end()
     expect(await Promise.all(open)).toEqual(Array(252).fill(undefined))
+  })
+
+  it('are read at once on a nudge about their workspace, without those of others', async () => {
+    const reads: string[] = []
+    const live = openBus({ name: 'test', prefix: `t${world.api.config.port}`, url: inject('natsUrl'), logger })
+    await live.start()
+    const read = async (ids: readonly string[]) => {
+      reads.push([...ids].sort().join())
+      return []
+    }
+    const waits = longPoll({ name: 'test', read, bus: live, logger })
+    await waits.start()
+    const over = new AbortController()
+    for (const id of ['a', 'b']) {
+      void waits.wait(id, { waitMs: 600_000, signal: over.signal, holders: [`workspace ${id}`] })
+    }
+    await until('both are read', async () => reads.includes('a,b'))
+    reads.length = 0
+    const nudge = createNudge(live, logger)
+    await until('the nudge is heard', async () => {
+      nudge.change('workspace a')
+      return reads.includes('a')
+    })
+    expect(reads).not.toContain('b')
+    over.abort()
+    await waits.stop()
+    await live.stop()
   })
 
   it('are bounded, end with their caller, and can all be ended at once', async () => {

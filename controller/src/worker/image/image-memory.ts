@@ -45,8 +45,8 @@ export function pixelBytes({ width, height, depth }: PhotoHeader, output: Output
   return Math.max(input, pixels * webpResult.cutOut + resultPixels * webpResult.encoder)
 }
 
-/** 11.8: PNG of noise over a background of the same size; JPEG takes 10.1, parts 7.2. WebP is in `pixelBytes`. */
-const layerPixel = 12
+/** 13.9: parts of noise. PNG of noise over a background of its size takes 11.8, JPEG 10.1; WebP is in `pixelBytes`. */
+const layerPixel = 15
 
 /** `pixelBytes` with what a door adds. Pixels of the photo may not be collected yet, so they count too. */
 export function taskBytes(
