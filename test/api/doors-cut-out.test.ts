@@ -371,7 +371,7 @@ describe('the door for remove.bg', () => {
       expect(await findBrokenCreditRules(stack.db, workspaceId)).toEqual([])
       expect(await findViolations(stack.db, 'ended_unsettled')).toEqual([])
       expect(await outcomes()).toEqual([charged, released + 1])
-      // The task succeeds, as in the Developer API, so nobody retries it, and its history says why it was free.
+      // The task succeeds, as in the Developer API, so it cannot be retried, and its history says that it was free.
       const task = await lastTask(workspaceId)
       expect(task).toMatchObject({ status: 'succeeded', foreground: null, confidence: 0, charge: 'none' })
       const [event] = await stack.db

@@ -43,7 +43,7 @@ export const isRight = ({ isEmpty, iou }: Measured): boolean => !isEmpty && iou 
 const meanOf = (all: readonly Measured[], at: number, of = (value: number): number => value): number =>
   all.reduce((sum, { measures }) => sum + of(measures[at] as number), 0) / all.length
 
-export const dot = (a: readonly number[], b: readonly number[]): number =>
+const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, i) => sum + value * (b[i] as number), 0)
 
 /** Solves a x = b by elimination; `a` is positive definite, so no rows are exchanged. Changes both. */

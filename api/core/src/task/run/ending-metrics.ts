@@ -42,7 +42,7 @@ export type RunEnds = {
   readonly plan: string
   readonly status: EndedStatus
   readonly reason: FailureReason | null
-  /** Of the credits. */
+  /** Credits were charged or released. */
   readonly outcome: (typeof outcomes)[number]
   /** Duration of each run, from acceptance to end. */
   readonly seconds: readonly number[]

@@ -65,7 +65,7 @@ export function confidenceOf(refined: Refined, views: Views): number | undefined
 }
 
 /** Below this confidence, a result counts as without a subject for tasks that pay for subjects only. */
-export const subjectMin = 0.1
+const subjectMin = 0.1
 
 type Result = { readonly foreground: object | null; readonly confidence: number | undefined }
 

@@ -21,7 +21,7 @@ export type CutOut = {
 }
 
 /** `confidence`: 0 to 1 in steps of 0.01; undefined if the masks give no measure. */
-export type MeasuredCutOut = CutOut & { readonly confidence: number | undefined }
+type MeasuredCutOut = CutOut & { readonly confidence: number | undefined }
 
 /**
  * `mask`: square, side divisible by 4, probability x 255. Blocks for 10 ms plus 6 ms per megapixel, so it runs on a
