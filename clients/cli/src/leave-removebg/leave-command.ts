@@ -7,6 +7,7 @@ import { withOutput } from '../session.ts'
 import { checkService } from './check/check-service.ts'
 import { readCheckTarget } from './check/check-target.ts'
 import { creditsMax } from './check/expectations.ts'
+import type { Use } from './scan/find-uses.ts'
 import { type FileUses, type Scan, scanFolder, writeChanges } from './scan/scan-folder.ts'
 import { findServiceUrl, missingUrl } from './service-url.ts'
 
@@ -55,7 +56,7 @@ async function leave(folder: string, { url, write }: Wanted, out: Output): Promi
   const scan = await scanFolder(folder, serviceUrl)
   const failures = write ? await writeAll(folder, scan, out) : new Set<string>()
   const rows = scan.files.flatMap(({ file, uses }) =>
-    uses.map(({ line, kind, found, change, replacement }) => {
+    uses.filter(isFirstOfLine).map(({ line, kind, found, change, replacement }) => {
       const written = write && replacement !== undefined && !failures.has(file)
       return { file, line, kind, found, change, byHand: replacement === undefined, written }
     }),
@@ -66,7 +67,10 @@ async function leave(folder: string, { url, write }: Wanted, out: Output): Promi
       { title: 'place', value: ({ file, line }) => `${file}:${line}` },
       { title: 'use', value: ({ kind }) => kind },
       { title: 'found', value: ({ found }) => found },
-      { title: 'change', value: ({ change, byHand }) => (byHand ? change : `→ ${change}`) },
+      {
+        title: 'change',
+        value: ({ change, byHand, written }) => (byHand ? change : `${written ? '✓' : '→'} ${change}`),
+      },
     ],
     `No use of remove.bg in ${plural(scan.searched, 'file')}.`,
   )
@@ -75,6 +79,10 @@ async function leave(folder: string, { url, write }: Wanted, out: Output): Promi
   const isLeft = rows.some(({ byHand, written, kind }) => !written && (!byHand || kind === 'endpoint'))
   return isLeft || scan.unread.length > 0 ? exitCodes.someFailed : exitCodes.ok
 }
+
+/** A line of a CI file names a secret several times. */
+const isFirstOfLine = ({ line, found }: Use, at: number, uses: readonly Use[]): boolean =>
+  uses[at - 1]?.line !== line || uses[at - 1]?.found !== found
 
 const isWritable = ({ uses }: FileUses): boolean => uses.some(({ replacement }) => replacement !== undefined)
 

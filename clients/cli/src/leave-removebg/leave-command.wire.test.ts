@@ -49,6 +49,7 @@ describe('matte leave-removebg', timeout, () => {
   it('makes the changes with --write, and has nothing left to write then', async () => {
     const dir = given({ 'a/cut.sh': `curl ${old}\r\n`, 'b.py': `URL = "${old}"` })
     chmodSync(join(dir, 'a/cut.sh'), 0o750)
+    expect((await leave(dir, '--url', 'http://127.0.0.1:9', '--json')).stdout).toContain('"written":false')
     const written = parseLines((await leave(dir, '--url', `${url}/api/v1`, '--write', '--json')).stdout)
     expect(written).toMatchObject([
       { file: 'a/cut.sh', line: 1, written: true },

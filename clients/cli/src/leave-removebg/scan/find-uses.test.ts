@@ -69,6 +69,10 @@ describe('findUses', () => {
     expect(change('a.md', 'We call api.remove.bg today.')).toBe('We call api.remove.bg today.')
   })
 
+  it('takes linear time for many uses', () => {
+    expect(findUses('https://api.remove.bg '.repeat(10_000), { file: 'a.log', serviceUrl })).toHaveLength(10_000)
+  })
+
   it('takes linear time for a long line', () => {
     const text = `${'remove-bg'.repeat(40_000)} ${'npm install '.repeat(20_000)} ${' '.repeat(100_000)}`
     expect(findUses(text, { file: 'package.json', serviceUrl }).length).toBeLessThan(3)

@@ -79,7 +79,8 @@ export function findUses(text: string, place: Place): Use[] {
       for (const match of around.text.matchAll(pattern)) {
         const [from, to] = [around.start + match.index, around.start + match.index + match[0].length]
         const isHere = from < end && start < to
-        const isTaken = uses.some((use) => from < use.end && use.start < to)
+        // Words ascend, so only the latest uses can overlap.
+        const isTaken = uses.slice(-rules.length).some((use) => from < use.end && use.start < to)
         if (isHere && !isTaken) uses.push({ line: 0, start: from, end: to, ...describe(kind, match[0], place) })
       }
     }
