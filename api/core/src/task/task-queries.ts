@@ -24,6 +24,8 @@ export const shownColumns = [
   'width',
   'height',
   'foreground',
+  'retention_seconds',
+  'erased_at',
   'created_at',
 ] as const satisfies (keyof TaskRow)[]
 

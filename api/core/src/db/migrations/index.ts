@@ -53,6 +53,8 @@ import { up as disputes } from './0054-disputes.ts'
 import { up as unverifiedAccounts } from './0055-unverified-accounts.ts'
 import { up as sessionProof } from './0056-session-proof.ts'
 import { up as keyLimits } from './0057-key-limits.ts'
+import { up as retentionSeconds } from './0061-retention-seconds.ts'
+import { up as retentionIndex } from './0062-retention-index.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -110,4 +112,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0055-unverified-accounts': { up: unverifiedAccounts },
   '0056-session-proof': { up: sessionProof },
   '0057-key-limits': { up: keyLimits },
+  '0061-retention-seconds': { up: retentionSeconds },
+  '0062-retention-index': { up: retentionIndex },
 }
