@@ -37,7 +37,7 @@ type CreateBatch = {
   /** Created in the App: the creator is notified when the batch ends. */
   readonly notifyMaker?: boolean
   readonly gate: Gate
-  /** Of every child, in seconds; checked by `findRetentionIssue`. */
+  /** Seconds for every child; checked by `findRetentionIssue`. */
   readonly retention?: number | null
   /** Undefined: the rows alone are the record of their creation. */
   readonly audit?: Audit | undefined

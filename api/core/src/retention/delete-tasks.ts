@@ -20,7 +20,7 @@ const objectDelayDays = 8
 /** Workspaces per pass, and tasks per transaction, which holds the lock of creations. */
 const workspacesMax = 100
 const tasksMax = 100
-/** Tasks with a retention of their own per pass. */
+/** Tasks that chose their retention, per pass. */
 const ownMax = 1_000
 /** Attempts or deliveries per statement: some 30 MB at most, a fraction of a second. */
 const recordsMax = 2_000
@@ -61,8 +61,9 @@ async function deleteBatch(db: Db, workspace: Batch, pass: SweepPass): Promise<n
 
 type Workspace = {
   readonly id: string
-  /** Retention of tasks without one of their own, and of deliveries without a task, which is the plan's. */
+  /** Retention of tasks that chose none. */
   readonly seconds: number
+  /** Limit of the plan, which also deletes deliveries without a task. */
   readonly planSeconds: number
   /** The workspace or the installation chose `seconds`. */
   readonly isChosen: boolean
@@ -108,7 +109,7 @@ async function findDue(db: Db, plans: Plans, pass: SweepPass): Promise<Due[]> {
   return rows
 }
 
-/** Ended tasks without a retention of their own, and those that outlived the plan, which may have changed since. */
+/** Ended tasks that chose no retention, and those that outlived the plan, which may have changed since. */
 const isOfWorkspace = (at: RawBuilder<Date>, planSeconds: RawBuilder<unknown>) => sql<boolean>`
   (completed_at is not null and (delete_at is null or completed_at <= ${at} - ${planSeconds} * interval '1 second'))`
 

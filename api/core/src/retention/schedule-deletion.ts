@@ -9,17 +9,25 @@ import { timeOf } from './release-uploads.ts'
  * claim, a repeated upload. It is therefore deleted again after the slowest of them.
  */
 const lateWriteSeconds = 45
+/** The longest that a PUT may take which began before the end of its URL. */
+const putMinutes = 5
 
-export type Doomed = { readonly key: string; readonly inDays: number; readonly writableUntil?: Date | undefined }
+export type Doomed = {
+  /** A prefix if it ends in a slash. */
+  readonly key: string
+  /** 0: at once. */
+  readonly inDays: number
+  /** End of the URL by which callers write it. */
+  readonly writableUntil?: Date | undefined
+}
 
-/** A key ending in a slash is a prefix. `inDays` is 0: at once. */
 export async function scheduleDeletions(tx: Db, doomed: readonly Doomed[], now?: Date): Promise<void> {
   if (doomed.length === 0) return
   const at = timeOf(now)
   await sql`
     insert into object_deletion (object_key, due_at, again_at)
     select key, ${at} + days * interval '1 day',
-           case when days = 0 then greatest(${at}, writable_until) + ${lateWriteSeconds} * interval '1 second' end
+           case when days = 0 then greatest(${at}, writable_until + ${putMinutes} * interval '1 minute') + ${lateWriteSeconds} * interval '1 second' end
       from unnest(${doomed.map(({ key }) => key)}::text[], ${doomed.map(({ inDays }) => inDays)}::int[],
                   ${doomed.map(({ writableUntil = null }) => writableUntil)}::timestamptz[])
         as d (key, days, writable_until)

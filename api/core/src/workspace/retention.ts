@@ -21,7 +21,7 @@ export function findRetentionIssue(plan: Plan, seconds: number | null, path: str
   return { path, message: `must be at most ${max}, the seconds of ${plan.retentionDays} days, which your plan allows` }
 }
 
-/** Gives the installation's default to every plan without a default of its own. */
+/** Gives the installation's default to every plan that sets none. */
 export function withDefaultRetention(plans: Plans, seconds: number | null): Plans {
   const named = Object.entries(plans).map(([name, plan]) => {
     return [name, { ...plan, defaultRetentionSeconds: plan.defaultRetentionSeconds ?? seconds }] as const
@@ -32,7 +32,7 @@ export function withDefaultRetention(plans: Plans, seconds: number | null): Plan
 export type Retention = {
   /** The workspace's choice; null: none. */
   readonly retention: number | null
-  /** Seconds in force for tasks without a choice of their own. */
+  /** Seconds in force for tasks that chose none. */
   readonly effective: number
   readonly min: number
   readonly max: number

@@ -24,7 +24,7 @@ const setSchema = {
   summary: 'Change how long the workspace keeps finished tasks',
   description:
     'Applies to ended tasks too: those that are now too old are deleted within a minute or so, with photo, result and ' +
-    'previews. Tasks created with a `retention` of their own keep theirs.',
+    'previews. Tasks whose creation chose a `retention` keep it.',
   tags,
   body: retentionRequest,
   response: memberResponses(200, success('The retention.', refer(retentionSchema)), []),

@@ -8,7 +8,7 @@ export const retentionSchema = named(
   'Retention',
   {
     retention: nullable(seconds("Seconds from a task's end to its deletion; null: as the installation or plan says.")),
-    effective: seconds('Seconds in force for tasks without a retention of their own.'),
+    effective: seconds('Seconds in force for tasks that chose none.'),
     min: seconds('Shortest retention.'),
     max: seconds("Longest retention: the plan's."),
   },

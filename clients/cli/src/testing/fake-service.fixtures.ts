@@ -93,6 +93,7 @@ export async function startFakeService(): Promise<FakeService> {
       const status = searchParams.get('status')
       return page([...tasks.values()].filter((task) => status === null || task.status === status))
     }
+    if (path === `/tasks/${id}/images` && method === 'DELETE') return change(id, 'succeeded')
     if (path === `/tasks/${id}` && method === 'DELETE') return change(id, 'canceled')
     if (path === `/tasks/${id}/retry`) return change(id, 'queued')
     if (path === `/tasks/${id}`) return tasks.get(id)
@@ -196,6 +197,8 @@ function newTask(id: string, objectKey: string, origin: string): FakeTask {
     resultFormat: 'png',
     retryCount: 0,
     foreground: null,
+    retention: null,
+    erasedAt: null,
   }
 }
 

@@ -1264,7 +1264,7 @@ export interface paths {
         get: operations["getRetention"];
         /**
          * Change how long the workspace keeps finished tasks
-         * @description Applies to ended tasks too: those that are now too old are deleted within a minute or so, with photo, result and previews. Tasks created with a `retention` of their own keep theirs.
+         * @description Applies to ended tasks too: those that are now too old are deleted within a minute or so, with photo, result and previews. Tasks whose creation chose a `retention` keep it.
          *
          *     For members with the role owner, admin.
          */
@@ -3543,7 +3543,7 @@ export interface components {
         Retention: {
             /** @description Seconds from a task's end to its deletion; null: as the installation or plan says. */
             retention: number | null;
-            /** @description Seconds in force for tasks without a retention of their own. */
+            /** @description Seconds in force for tasks that chose none. */
             effective: number;
             /** @description Shortest retention. */
             min: number;

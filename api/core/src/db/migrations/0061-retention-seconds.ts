@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-// Retention per task and per workspace, erased images, and a second deletion of objects. The constraint of `task` is not
-// validated, because that reads the whole table; rows of before hold nulls.
+// Retention per task and per workspace, erased images, and a second deletion of objects. The constraint of `task` is
+// not validated, because that reads the whole table; rows of before hold nulls.
 const statements = [
   `alter table task
      add column retention_seconds integer,

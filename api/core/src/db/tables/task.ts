@@ -80,7 +80,7 @@ export type TaskTable = {
   notify_maker: Generated<boolean>
   /** Chosen for this task: seconds from its end to its deletion; null: the workspace's retention. */
   retention_seconds: Generated<number | null>
-  /** Set by a trigger when a task with a retention of its own ends. */
+  /** Set by a trigger when a task with `retention_seconds` ends. */
   delete_at: ColumnType<Date | null, never, never>
   /** Photo, result and previews were erased; the keys in this row lead to nothing. */
   erased_at: Generated<Date | null>
