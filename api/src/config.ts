@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
 import { checkTls, tlsSettings } from '@matte/core/required-tls'
-import { auditSettings } from '@matte/core/retention/settings'
+import { auditSettings, retentionSettings } from '@matte/core/retention/settings'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   ConfigError,
@@ -24,6 +24,7 @@ import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/stor
 import { parseNetworks, parseSources } from '@matte/core/webhook/target/address'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { withDefaultRetention } from '@matte/core/workspace/retention'
 import { sessionSettings } from '@matte/people/identity/session/settings'
 import { accountsSetting, checkPayments, paymentSettings } from '@matte/people/payment/settings'
 import { checkDoors, doorSettings } from './doors/settings.ts'
@@ -326,6 +327,7 @@ export const configSchema = {
   ...accountSettings,
   // For matte-admin, which runs in the pods of the API.
   ...auditSettings,
+  ...retentionSettings,
   ...streamSettings,
   ...signInSettings,
   ...sessionSettings,
@@ -377,6 +379,7 @@ export function readConfig(env: Env): Config {
   checkDoors(config)
   return Object.freeze({
     ...config,
+    plans: withDefaultRetention(config.plans, config.defaultRetentionSeconds),
     ...openMasterKeys(config),
     s3PublicEndpoint: config.s3PublicEndpoint ?? config.publicUrl,
     consoleDir: config.consoleDir || builtConsole,

@@ -25,6 +25,7 @@ type CaseCall =
       readonly manifest?: true
       readonly options?: Options
     }
+  | { readonly name: 'erase'; readonly input: InputName }
   | Extract<Call, { readonly name: 'listTasks' }>
   | { readonly name: 'verify'; readonly signing: Signing }
 
@@ -110,6 +111,16 @@ const successes: readonly Case[] = [
     workspace: { plan: 'pro' },
     call: { name: 'removeBackgrounds', count: 12, concurrency: 8 },
     expected: { results: { count: 12, contentType: 'image/png' }, tasks: 12, spent: 12 },
+  },
+  {
+    name: 'an erased cut-out cannot be downloaded any more',
+    core: true,
+    call: { name: 'erase', input: 'photo.png' },
+    expected: {
+      tasks: 1,
+      spent: 1,
+      error: { code: 'CLIENT_INPUT', retryable: false, has: ['taskId'], message: /erased/ },
+    },
   },
   {
     name: 'many photos survive a rate limit in the middle',

@@ -2,7 +2,7 @@ import { busSettings } from '@matte/core/bus-settings'
 import { databaseSettings } from '@matte/core/database-settings'
 import { defaultLicencePolicy, parseLicencePolicy } from '@matte/core/model/licence-policy'
 import { checkTls, tlsSettings } from '@matte/core/required-tls'
-import { auditSettings } from '@matte/core/retention/settings'
+import { auditSettings, retentionSettings } from '@matte/core/retention/settings'
 import { authoritySettings } from '@matte/core/runtime/authorities'
 import {
   ConfigError,
@@ -23,6 +23,7 @@ import { parseNamespaces } from '@matte/core/runtime/parse-namespaces'
 import { checkStoreCredentials, storeCredentialsSetting } from '@matte/core/storage/store-settings'
 import { parsePlans } from '@matte/core/workspace/parse-plans'
 import { defaultPlans } from '@matte/core/workspace/plan'
+import { withDefaultRetention } from '@matte/core/workspace/retention'
 import type { StaticModel } from './worker/static-mode.ts'
 
 export const schema = {
@@ -103,13 +104,18 @@ export const schema = {
     min: 50,
     description: 'poll interval of a free slot in milliseconds; a lost nudge delays a task by at most this',
   }),
-  sweepEveryMs: int('SWEEP_EVERY_MS', { default: 5_000, min: 100, description: 'pause between sweeps, milliseconds' }),
+  sweepEveryMs: int('SWEEP_EVERY_MS', {
+    default: 5_000,
+    min: 100,
+    description: 'pause between sweeps, milliseconds; objects are deleted as often',
+  }),
   retentionEveryMs: int('RETENTION_EVERY_MS', {
-    default: 60_000,
+    default: 30_000,
     min: 100,
     description: 'pause between sweeps of expired tasks, unused uploads and credits, milliseconds',
   }),
   ...auditSettings,
+  ...retentionSettings,
   maxQueueAgeSeconds: int('MAX_QUEUE_AGE_SECONDS', {
     default: 86_400,
     min: 1,
@@ -177,7 +183,8 @@ export type Config = Infer<typeof schema>
 
 /** @throws ConfigError */
 export function readConfig(env: Env): Config {
-  const config = parseEnv(schema, env)
+  const read = parseEnv(schema, env)
+  const config = { ...read, plans: withDefaultRetention(read.plans, read.defaultRetentionSeconds) }
   releaseOf(config)
   checkStoreCredentials(config)
   checkTls(config)

@@ -5,6 +5,8 @@ import { publishDeadLetter } from '@matte/core/bus/publish'
 import type { Db } from '@matte/core/db/database'
 import { sweepParts } from '@matte/core/db/sweep'
 import { deleteExpiredRequests } from '@matte/core/idempotency/idempotency-queries'
+import { deleteDueObjects } from '@matte/core/retention/delete-objects'
+import { hastenLooks } from '@matte/core/retention/hasten-looks'
 import { sweepRetention } from '@matte/core/retention/sweep-retention'
 import { type Counts, loop } from '@matte/core/runtime/loop'
 import type { Service } from '@matte/core/runtime/service'
@@ -55,7 +57,15 @@ export function sweepers(
       },
       { signal },
     )
-  const retain = (signal: AbortSignal) => sweepRetention({ db, bucket, plans, auditRetentionDays }, { signal })
+  let isHastened = false
+  async function retain(signal: AbortSignal) {
+    if (!isHastened) await hastenLooks(db, plans)
+    isHastened = true
+    return sweepRetention({ db, bucket: undefined, plans, auditRetentionDays }, { signal })
+  }
+  // Apart from the rest, so erased images go within seconds whatever else expires, and a hanging store delays nothing.
+  const deleteObjects = (signal: AbortSignal) =>
+    sweepParts({ objects_deleted: (pass) => deleteDueObjects(db, bucket, pass) }, { signal })
 
   function sweeper(name: string, everyMs: number, run: (signal: AbortSignal) => Promise<Swept>): Service {
     const inner = loop({ name, everyMs, logger, run: async (signal) => report(await run(signal), signal) })
@@ -71,5 +81,9 @@ export function sweepers(
     return counts
   }
 
-  return [sweeper('task-sweeper', sweepEveryMs, sweep), sweeper('retention-sweeper', retentionEveryMs, retain)]
+  return [
+    sweeper('task-sweeper', sweepEveryMs, sweep),
+    sweeper('retention-sweeper', retentionEveryMs, retain),
+    sweeper('object-sweeper', sweepEveryMs, deleteObjects),
+  ]
 }

@@ -63,6 +63,7 @@ describe('GET /api/v1/openapi.json', () => {
         `GET ${prefix}/tasks/{taskId}`,
         `DELETE ${prefix}/tasks/{taskId}`,
         `POST ${prefix}/tasks/{taskId}/retry`,
+        `DELETE ${prefix}/tasks/{taskId}/images`,
         `POST ${prefix}/batch-tasks`,
         `GET ${prefix}/batch-tasks`,
         `GET ${prefix}/batch-tasks/{batchId}`,

@@ -42,6 +42,7 @@ const given: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   'workspace first': async () => ['--name', 'w', '--plan', 'pro'],
   'workspace create': async () => ['--name', 'w', '--plan', 'pro'],
   'workspace plan': async () => ['--workspace', await workspace(), '--plan', 'business'],
+  'workspace retention': async () => ['--workspace', await workspace(), '--seconds', '600'],
   'key create': async () => ['--workspace', await workspace()],
   'key roll': async () => ['--key', await apiKey()],
   'key revoke': async () => ['--key', await apiKey()],

@@ -162,7 +162,7 @@ const inBoth = (
 }
 
 function taskScenarios(world: World): Record<string, Given> {
-  const { place } = tools(world)
+  const { place, person } = tools(world)
   const withTask = async () => {
     const { caller, member } = await place()
     const objectKey = await caller.client.upload(await smallImage())
@@ -177,6 +177,12 @@ function taskScenarios(world: World): Record<string, Given> {
       await failAttempt(world.db, await claim(world.db, given.ids.taskId), 'INPUT_UNREADABLE')
       return given
     }),
+    ...inBoth('DELETE', { key: `${key}/tasks/:taskId/images`, member: `${app}/images/:taskId/images` }, async () => {
+      const given = await withTask()
+      await given.caller.client.cancelTask(given.ids.taskId)
+      return given
+    }),
+    [`PUT ${app}/retention`]: async () => ofMember(await person(), `${app}/retention`, { retention: 600 }),
     ...inBoth('DELETE', { key: `${key}/batch-tasks/:batchId`, member: `${app}/batch/:batchId` }, async () => {
       const given = await withTask()
       const { data } = await given.caller.client.call<{ id: string }>('POST', '/batch-tasks', {

@@ -43,6 +43,7 @@ const values = {
   },
   referral: { rewardCredits: 25, autoApprove: true },
   audit: { retentionDays: 90 },
+  retention: { defaultSeconds: 86_400 },
   api: {
     passwordHashesMax: 4,
     streamsMax: 200,
@@ -90,7 +91,12 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
       ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
       ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15, hstsMaxAgeSeconds: 300 },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
-      ...{ auditRetentionDays: 90, consoleEnabled: false, operatorToken: 'f'.repeat(64) },
+      ...{
+        auditRetentionDays: 90,
+        defaultRetentionSeconds: 86_400,
+        consoleEnabled: false,
+        operatorToken: 'f'.repeat(64),
+      },
       verificationMailsPerMinute: 30,
       sessionIdleHours: 12,
       webhookEgressAddresses: ['203.0.113.7', '2001:db8::/64'],
@@ -135,7 +141,10 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
   })
 
   it('reach the worker', async () => {
-    expect(readWorker(await renderEnv('worker', values))).toMatchObject({ auditRetentionDays: 90, tritonPools: true })
+    expect(readWorker(await renderEnv('worker', values))).toMatchObject({
+      ...{ auditRetentionDays: 90, defaultRetentionSeconds: 86_400, tritonPools: true },
+      plans: { internal: { defaultRetentionSeconds: 86_400 } },
+    })
   })
 
   it('reach NATS in every process: copies, files and a private authority', async () => {

@@ -41,6 +41,8 @@ export type Task = {
   readonly height: number | null
   readonly resultFormat: string | null
   readonly retryCount: number
+  readonly retention: number | null
+  readonly erasedAt: string | null
   readonly foreground: { top: number; left: number; width: number; height: number } | null
   readonly confidence?: number
 }

@@ -3,8 +3,10 @@ import { setOperatorPlan } from '@matte/core/credit/operator-plan'
 import type { Db } from '@matte/core/db/database'
 import { generateApiKey, isWellFormedApiKey, type NewApiKey, toApiKey } from '@matte/core/workspace/api-key'
 import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { planNamed } from '@matte/core/workspace/plan'
+import { findRetentionIssue, retentionSecondsMin, toRetention, writeRetention } from '@matte/core/workspace/retention'
 import { scopes } from '@matte/core/workspace/scope'
-import { holdsNoWorkspace, insertWorkspace } from '@matte/core/workspace/workspace-queries'
+import { holdsNoWorkspace, insertWorkspace, lockWorkspace } from '@matte/core/workspace/workspace-queries'
 import { publishPlan } from '@matte/people/notification/publish-events'
 import { type Command, type CommandDeps, CommandError, type Given, UsageError } from './command.ts'
 import { creditsMax } from './credits.ts'
@@ -71,6 +73,31 @@ const plan: Command = {
   },
 }
 
+const retention: Command = {
+  name: 'workspace retention',
+  usage: '--workspace ID --seconds N|default',
+  summary:
+    `set how long a workspace keeps finished tasks, at least ${retentionSecondsMin} seconds and at most the days of its ` +
+    'plan; `default`: as the installation or plan says. Tasks that are now too old are deleted by the next sweep',
+  changes: true,
+  run: async ({ change, plans }, given) => {
+    const workspaceId = requiredUuid(given, 'workspace')
+    const text = required(given, 'seconds')
+    const range = { min: retentionSecondsMin, max: 2_147_483_647 }
+    const seconds = text === 'default' ? null : wholeNumber(text, 'seconds', range)
+    return change({ workspaceId, target: workspaceId }, async (tx) => {
+      const workspace = await lockWorkspace(tx, workspaceId)
+      if (workspace === undefined || !(await writeRetention(tx, workspaceId, seconds))) {
+        throw new CommandError(`there is no workspace ${workspaceId}`)
+      }
+      const plan = planNamed(plans, workspace.plan)
+      const issue = findRetentionIssue(plan, seconds, '--seconds')
+      if (issue !== undefined) throw new UsageError(`--seconds ${issue.message}`)
+      return { workspaceId, ...toRetention(plan, seconds) }
+    })
+  },
+}
+
 async function changePlan(tx: Db, plans: CommandDeps['plans'], wanted: { workspaceId: string; plan: string }) {
   const set = await setOperatorPlan(tx, plans, wanted)
   if (set?.isChanged) await publishPlan(tx, { ...wanted, message: `The plan is now ${wanted.plan}.` })
@@ -101,4 +128,4 @@ async function insertWithKey(tx: Db, workspace: NewWorkspace, key: NewApiKey) {
   return { workspaceId, apiKeyId: row.id }
 }
 
-export const workspaceCommands: readonly Command[] = [create, first, plan]
+export const workspaceCommands: readonly Command[] = [create, first, plan, retention]

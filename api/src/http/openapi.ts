@@ -11,6 +11,7 @@ import * as developer from '../schemas/app/developer.ts'
 import * as notification from '../schemas/app/notification.ts'
 import * as payment from '../schemas/app/payment.ts'
 import * as referral from '../schemas/app/referral.ts'
+import * as retention from '../schemas/app/retention.ts'
 import * as taskEvent from '../schemas/app/task-event.ts'
 import * as team from '../schemas/app/team.ts'
 import * as twoFactor from '../schemas/app/two-factor.ts'
@@ -43,6 +44,7 @@ const appModules = [
   notification,
   payment,
   referral,
+  retention,
   taskEvent,
   team,
   twoFactor,

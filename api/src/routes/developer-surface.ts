@@ -30,6 +30,11 @@ export const developerSurface: ApiSurface = {
     getTask: { url: '/api/v1/open/developer/tasks/:taskId', operationId: 'getTask', ...readTasks },
     cancelTask: { url: '/api/v1/open/developer/tasks/:taskId', operationId: 'cancelTask', ...writeTasks },
     retryTask: { url: '/api/v1/open/developer/tasks/:taskId/retry', operationId: 'retryTask', ...writeTasks },
+    eraseTaskImages: {
+      url: '/api/v1/open/developer/tasks/:taskId/images',
+      operationId: 'eraseTaskImages',
+      ...writeTasks,
+    },
     createBatch: { url: '/api/v1/open/developer/batch-tasks', operationId: 'createBatch', ...writeBatches },
     listBatches: { url: '/api/v1/open/developer/batch-tasks', operationId: 'listBatches', ...readBatches },
     getBatch: { url: '/api/v1/open/developer/batch-tasks/:batchId', operationId: 'getBatch', ...readBatches },

@@ -52,7 +52,7 @@ export const sampleMetrics = {
     help:
       'Age of the oldest item that is due for deletion: unused uploads, objects without rows, lapsed credits, ' +
       'and finished tasks past the retention of their plan (read every five minutes). An object that the store ' +
-      'refuses to delete is due again ten minutes later.',
+      'refuses to delete is due again 30 s later.',
     labels: { what: retained },
     reader: 'alert',
     joinedBy: 'max',

@@ -12,6 +12,7 @@ type StoredResult = {
   readonly id: string
   readonly result_key: string | null
   readonly result_format: string | null
+  readonly erased_at: Date | null
 }
 
 export type ResultLinks = {
@@ -28,8 +29,8 @@ const resultUrlSeconds = 7 * 24 * 60 * 60
 
 /** The store serves these links for 7 days, whatever becomes of the caller. */
 export const presignedLinks = (bucket: Bucket): ResultLinks => ({
-  urlOf: ({ id, result_key: key, result_format: format }) =>
-    key === null || format === null
+  urlOf: ({ id, result_key: key, result_format: format, erased_at: erasedAt }) =>
+    key === null || format === null || erasedAt !== null
       ? null
       : bucket.presignGet(key, {
           contentType: mimeTypes[format as OutputFormat],
@@ -52,8 +53,8 @@ function typeByName(fileName: string): string {
 export function gatewayLinks(publicUrl: string, keys: MasterKeys): LinksFor {
   const { sign } = fileLinkSigner(keys)
   return (caller) => ({
-    urlOf: ({ result_key: key }) => {
-      if (key === null) return null
+    urlOf: ({ result_key: key, erased_at: erasedAt }) => {
+      if (key === null || erasedAt !== null) return null
       const expires = Math.floor(Date.now() / 1_000) + resultUrlSeconds
       return `${publicUrl}/files/${sign(key, { expires, holder: holderOf(caller) })}`
     },

@@ -45,7 +45,7 @@ export const taskSchema = named(
         format: 'uri',
         description:
           'Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends ' +
-          'earlier when the API key or the member that read it loses access.',
+          'earlier when the API key or the member that read it loses access. Every link ends when the image is deleted.',
       }),
     ),
     creditCost: Type.Optional(Type.Integer({ description: 'Only in responses to creation and retry.' })),
@@ -61,6 +61,12 @@ export const taskSchema = named(
     retryCount: Type.Integer(),
     foreground,
     confidence: Type.Optional(confidence),
+    retention: nullable(
+      Type.Integer({
+        description: "Seconds from its end to its deletion, as its creation chose; null: the workspace's.",
+      }),
+    ),
+    erasedAt: nullable(time('Photo, result and previews were erased then; null: they were not.')),
   },
   {
     id: '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1',
@@ -79,6 +85,8 @@ export const taskSchema = named(
     resultFormat: null,
     retryCount: 0,
     foreground: null,
+    retention: null,
+    erasedAt: null,
   },
 )
 
@@ -103,6 +111,8 @@ export function toTaskView(task: ShownTask, links: ResultLinks): TaskView {
     retryCount: task.retry_count,
     foreground: task.foreground,
     ...(task.confidence !== null && { confidence: task.confidence }),
+    retention: task.retention_seconds,
+    erasedAt: task.erased_at?.toISOString() ?? null,
   }
 }
 

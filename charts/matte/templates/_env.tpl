@@ -64,6 +64,12 @@
 - { name: AUDIT_RETENTION_DAYS, value: {{ .Values.audit.retentionDays | quote }} }
 {{- end -}}
 
+{{- define "matte.env.retention" -}}
+{{- with .Values.retention.defaultSeconds }}
+- { name: DEFAULT_RETENTION_SECONDS, value: {{ int64 . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- /* Key of a component's URL: its entry in `keys`, or `key` for the owner's URL. */ -}}
 {{- define "matte.databaseKey" -}}
 {{- index (.secret.keys | default dict) .component | default .secret.key -}}

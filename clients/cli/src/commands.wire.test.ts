@@ -84,7 +84,7 @@ describe('tasks, webhooks, keys and usage', timeout, () => {
     return [...service.tasks.keys()].at(-1) ?? ''
   }
 
-  it('lists, shows, cancels, retries and downloads tasks', async () => {
+  it('lists, shows, cancels, retries, erases and downloads tasks', async () => {
     const id = await givenTask()
     const list = await matte('tasks', 'list')
     expect(list.stdout).toMatch(/^id +status +created +took +size +confidence +source\n/)
@@ -101,6 +101,7 @@ describe('tasks, webhooks, keys and usage', timeout, () => {
     expect(await matte('tasks', 'download', id, '--out', 'results')).toMatchObject({ code: 2 })
     expect((await matte('tasks', 'cancel', id)).stdout).toBe(`${id} is canceled\n`)
     expect((await matte('tasks', 'retry', id)).stdout).toBe(`${id} is queued again\n`)
+    expect((await matte('tasks', 'erase', id)).stdout).toBe(`the images of ${id} are erased\n`)
   })
 
   it('prints message, advice and request id of an unknown task, as text and as JSON', async () => {

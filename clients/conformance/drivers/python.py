@@ -89,6 +89,11 @@ def run_sync(client: Message, call: Message, cancel: threading.Event) -> Message
         if name == "download":
             cutout = matte.tasks.download(call["taskId"])
             return {"results": [describe_bytes(cutout.task_id, cutout.content_type, cutout.bytes())]}
+        if name == "erase":
+            task_id = matte.remove_background(call["path"]).task_id
+            matte.tasks.erase_images(task_id)
+            cutout = matte.tasks.download(task_id)
+            return {"results": [describe_bytes(cutout.task_id, cutout.content_type, cutout.bytes())]}
         if name == "listTasks":
             return {"count": sum(1 for _ in matte.tasks.list(status=call["status"]))}
         inputs = [(one["key"], one["path"]) for one in call["inputs"]]
@@ -108,6 +113,11 @@ async def run_async(client: Message, call: Message) -> Message:
             return {"results": [describe_bytes(cutout.task_id, cutout.content_type, await cutout.bytes())]}
         if name == "download":
             cutout = await matte.tasks.download(call["taskId"])
+            return {"results": [describe_bytes(cutout.task_id, cutout.content_type, await cutout.bytes())]}
+        if name == "erase":
+            task_id = (await matte.remove_background(call["path"])).task_id
+            await matte.tasks.erase_images(task_id)
+            cutout = await matte.tasks.download(task_id)
             return {"results": [describe_bytes(cutout.task_id, cutout.content_type, await cutout.bytes())]}
         if name == "listTasks":
             count = 0

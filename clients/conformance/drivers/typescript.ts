@@ -32,6 +32,11 @@ async function run(options: ClientOptions, call: Call, signal: AbortSignal): Pro
       return { results: [await describeCutout(await matte.removeBackground(call.path, { ...call.options, signal }))] }
     case 'download':
       return { results: [await describeCutout(await matte.tasks.download(call.taskId))] }
+    case 'erase': {
+      const { taskId } = await matte.removeBackground(call.path)
+      await matte.tasks.eraseImages(taskId)
+      return { results: [await describeCutout(await matte.tasks.download(taskId))] }
+    }
     case 'listTasks': {
       let count = 0
       for await (const _task of matte.tasks.list({ status: call.status })) count++

@@ -26,7 +26,13 @@ from matte._sync_client import Listing
             "POST /tasks",
             {"imageUrl": "a", "callbackUrl": "https://a.example", "output": {"cropMargin": "1px"}},
         ),
+        (
+            lambda c: c.tasks.create(image_url="a", retention=600),
+            "POST /tasks",
+            {"imageUrl": "a", "retention": 600},
+        ),
         (lambda c: c.tasks.retry("x"), "POST /tasks/x/retry", None),
+        (lambda c: c.tasks.erase_images("x"), "DELETE /tasks/x/images", None),
         (
             lambda c: c.tasks.list(min_confidence=0, max_confidence=0.89).page(),
             "GET /tasks?minConfidence=0&maxConfidence=0.89",

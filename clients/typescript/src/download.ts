@@ -26,7 +26,10 @@ export async function downloadResult(transport: Transport, task: Task, options: 
 function download({ config, retrying }: Transport, task: Task, { signal, onProgress }: DownloadOptions) {
   const { id: taskId, resultUrl: url } = task
   if (url === null) {
-    throw new MatteError('CLIENT_INPUT', `The task is ${task.status}. Only a succeeded task has a result.`, { taskId })
+    const why = task.erasedAt
+      ? 'The images of the task were erased.'
+      : `The task is ${task.status}. Only a succeeded task has a result.`
+    throw new MatteError('CLIENT_INPUT', why, { taskId })
   }
   const attempt = () =>
     withDeadline(config.timeoutMs, signal, async (deadline) => {

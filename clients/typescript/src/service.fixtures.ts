@@ -150,6 +150,8 @@ const blankTask: Task = {
   resultFormat: null,
   retryCount: 0,
   foreground: null,
+  retention: null,
+  erasedAt: null,
 }
 
 export function sendJson(response: ServerResponse, status: number, body: unknown, headers = {}): unknown {

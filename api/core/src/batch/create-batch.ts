@@ -37,6 +37,8 @@ type CreateBatch = {
   /** Created in the App: the creator is notified when the batch ends. */
   readonly notifyMaker?: boolean
   readonly gate: Gate
+  /** Seconds for every child; checked by `findRetentionIssue`. */
+  readonly retention?: number | null
   /** Undefined: the rows alone are the record of their creation. */
   readonly audit?: Audit | undefined
 }
@@ -63,7 +65,7 @@ export async function createBatch(db: Db, bucket: Inspected, request: CreateBatc
   const sources = await inspectSources(db, bucket, request)
   const output = resolveOutput(request.output ?? null, plan)
   const { modelVersion, callbackUrl, createdBy = null, apiKeyId, traceparent, notifyMaker } = request
-  const maker = { createdBy, apiKeyId, notifyMaker }
+  const maker = { createdBy, apiKeyId, notifyMaker, retentionSeconds: request.retention }
   const wanted = { workspaceId, modelVersion, callbackUrl, output, creditCost, traceparent, ...maker }
   return createOnce(db, once, async (tx) => {
     const slots = await takeChildSlots(tx, { workspaceId, plan, size: sources.length })
@@ -96,6 +98,7 @@ type NewBatch = {
   readonly apiKeyId?: string | undefined
   readonly traceparent: string | null
   readonly notifyMaker?: boolean | undefined
+  readonly retentionSeconds?: number | null | undefined
 }
 
 export function insertBatch(tx: Db, batch: NewBatch, totalCount: number): Promise<BatchRow> {
@@ -140,11 +143,12 @@ export async function insertChildren(
     ), created as (
       insert into task (id, workspace_id, batch_id, upload_id, source_key, source_etag, source_size_bytes,
                         model_version, callback_url, output, credit_cost, created_by, api_key_id,
-                        traceparent)
+                        traceparent, retention_seconds)
       select w.id, ${batch.workspaceId}::uuid, ${batch.batchId}::uuid, w.upload_id, w.source_key, w.source_etag,
              w.source_size_bytes, ${batch.modelVersion}, ${batch.callbackUrl}::text,
              ${batch.output && JSON.stringify(batch.output)}::jsonb, ${batch.creditCost}::int,
-             ${batch.createdBy}::uuid, ${batch.apiKeyId ?? null}::uuid, ${batch.traceparent}::text
+             ${batch.createdBy}::uuid, ${batch.apiKeyId ?? null}::uuid, ${batch.traceparent}::text,
+             ${batch.retentionSeconds ?? null}::int
         from wanted w join live on live.id = w.upload_id
       returning *
     ), event as (

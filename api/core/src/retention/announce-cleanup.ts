@@ -3,6 +3,7 @@ import type { Db } from '../db/database.ts'
 import { idsAside, type SweepPass, sumEach } from '../db/sweep.ts'
 import { publishEvent } from '../webhook/publish-event.ts'
 import type { Plans } from '../workspace/plan.ts'
+import { readRetention, toRetention } from '../workspace/retention.ts'
 import { lockWorkspace } from '../workspace/workspace-queries.ts'
 import { timeOf } from './release-uploads.ts'
 
@@ -33,21 +34,25 @@ export async function announceCleanups(db: Db, plans: Plans, pass: SweepPass = {
         .where('workspace_id', '=', workspaceId)
         .where(due)
         .executeTakeFirst()
-      const days = plans[workspace?.plan ?? '']?.retentionDays
-      if (days === undefined || notice === undefined) return 0
+      const plan = plans[workspace?.plan ?? '']
+      if (plan === undefined || notice === undefined) return 0
+      const { effective, max } = toRetention(plan, await readRetention(tx, workspaceId))
       await tx
         .updateTable('retention_notice')
         .set({ deleted: 0, announced_on: today })
         .where('workspace_id', '=', workspaceId)
         .execute()
-      const fields = { count: notice.count, days, message: messageOf(notice.count, days) }
+      const days = Math.floor(effective / 86_400)
+      const message = messageOf(notice.count, effective < max ? undefined : days)
+      const fields = { count: notice.count, days, message }
       await publishEvent(tx, { event, fields, key: notice.day, workspaceId, userId: null })
       return 1
     }),
   )
 }
 
-function messageOf(count: number, days: number): string {
+/** `days`: undefined: tasks were deleted earlier than the plan does. */
+function messageOf(count: number, days: number | undefined): string {
   const what = count === 1 ? 'finished task was' : 'finished tasks were'
-  return `${count} ${what} deleted ${days} days after their end.`
+  return `${count} ${what} deleted ${days === undefined ? 'at the end of their retention' : `${days} days after their end`}.`
 }

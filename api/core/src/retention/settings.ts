@@ -1,4 +1,5 @@
-import { int, type Schema } from '../runtime/env.ts'
+import { int, parsed, type Schema } from '../runtime/env.ts'
+import { retentionSecondsMin } from '../workspace/retention.ts'
 
 export const auditSettings = {
   auditRetentionDays: int('AUDIT_RETENTION_DAYS', {
@@ -8,3 +9,23 @@ export const auditSettings = {
     description: 'days that entries of the audit logs are kept',
   }),
 } as const satisfies Schema
+
+/** The API shows it, and the worker deletes by it. */
+export const retentionSettings = {
+  defaultRetentionSeconds: parsed<number | null>(
+    'DEFAULT_RETENTION_SECONDS',
+    {
+      default: null,
+      description:
+        'seconds that finished tasks and their images are kept unless task or workspace choose, at least ' +
+        `${retentionSecondsMin}; a plan's retentionDays are the limit. Default: the plan's days`,
+    },
+    parseSeconds,
+  ),
+} as const satisfies Schema
+
+function parseSeconds(text: string): number | null {
+  const seconds = Number(text)
+  if (/^\d{1,10}$/.test(text) && seconds >= retentionSecondsMin) return seconds
+  throw new Error(`must be a whole number of seconds, at least ${retentionSecondsMin}`)
+}

@@ -1,6 +1,7 @@
 // Delay of due deletions, which the controller's sweeps perform.
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { planSeconds } from '../retention/plan-seconds.ts'
 import { type Plans, unusedHours } from '../workspace/plan.ts'
 
 export const retained = ['uploads', 'objects', 'credits', 'tasks'] as const
@@ -23,19 +24,19 @@ export async function readRetentionLag(db: Db): Promise<Lag[]> {
   return rows
 }
 
-/** Finished tasks by their plan's retention; one look-up per workspace that the sweep has to look at. */
+/** Finished tasks by their retention; one look-up per workspace that the sweep has to look at. */
 export async function readTaskRetentionLag(db: Db, plans: Plans): Promise<Lag[]> {
-  const names = Object.keys(plans)
-  const days = names.map((name) => plans[name]?.retentionDays ?? 0)
   const { rows } = await sql<Lag>`
-    select 'tasks' as what,
-           greatest(0, coalesce(extract(epoch from max(now() - p.days * interval '1 day' - t.completed_at)), 0))::float8
-             as seconds
-      from workspace w
-      join unnest(${names}::text[], ${days}::int[]) as p (plan, days) on p.plan = w.plan
-     cross join lateral (
-        select completed_at from task where workspace_id = w.id and completed_at is not null
-         order by completed_at limit 1) t
-     where w.retention_at <= now()`.execute(db)
+    select 'tasks' as what, greatest(0, coalesce(extract(epoch from now() - least(
+             (select min(t.completed_at + p.seconds * interval '1 second')
+                from workspace w
+               cross join lateral (${planSeconds(plans)}) p
+               cross join lateral (
+                  select completed_at from task
+                   where workspace_id = w.id and completed_at is not null and delete_at is null
+                   order by completed_at limit 1) t
+               where w.retention_at <= now()),
+             (select delete_at from task where delete_at is not null order by delete_at limit 1))), 0))::float8
+             as seconds`.execute(db)
   return rows
 }

@@ -12,6 +12,9 @@ export function newUploadKey(fileName: string, at: Date): string {
 /** Name of the uploaded file, as far as the key keeps it. */
 export const uploadFileName = (key: string): string => key.replace(/^.*\/(?:[0-9a-f-]{36}-)?/, '')
 
+/** The key as a name of its photo in the history, once the photo is erased. */
+export const keyWithoutFileName = (key: string): string => key.replace(/^(.*\/[0-9a-f-]{36})-[^/]*$/, '$1')
+
 /** One key per invoice, so deletion needs no list. */
 export const invoicePdfKey = (invoice: { readonly id: string; readonly issued_at: Date }): string =>
   `invoices/${yearMonth(invoice.issued_at)}/${invoice.id}.pdf`

@@ -39,6 +39,8 @@ type CreateTask = {
   readonly traceparent: string | null
   /** Created in the App: the creator is notified when the task ends. */
   readonly notifyMaker?: boolean
+  /** Chosen for this task, in seconds; checked by `findRetentionIssue`. */
+  readonly retention?: number | null
   /** Undefined: the task's row alone is the record of its creation. */
   readonly audit?: Audit | undefined
 }
@@ -74,6 +76,7 @@ export async function createTask(db: Db, bucket: Inspected, request: CreateTask)
     apiKeyId: request.apiKeyId,
     traceparent: request.traceparent,
     notifyMaker: request.notifyMaker,
+    retentionSeconds: request.retention,
   }
   // Without idempotency key and entry, the single statement needs no transaction around it.
   const isAlone = once === undefined && request.audit === undefined

@@ -25,6 +25,8 @@ export type NewTask = {
   readonly traceparent: string | null
   /** Created in the App: the creator is notified when the task ends. */
   readonly notifyMaker?: boolean | undefined
+  /** Seconds from the end to the deletion; null: the workspace's. */
+  readonly retentionSeconds?: number | null | undefined
 }
 
 export type Insertion =
@@ -60,12 +62,13 @@ export async function insertSingle(
     ), created as (
       insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
                         callback_url, output, door, charge, credit_cost, created_by, api_key_id, traceparent,
-                        notify_maker)
+                        notify_maker, retention_seconds)
       select slot.id, upload_id, ${task.sourceKey}, ${task.sourceEtag}, ${task.sourceSizeBytes}::bigint,
              ${task.modelVersion}, ${task.callbackUrl}::text, ${task.output && JSON.stringify(task.output)}::jsonb,
              ${task.door ? JSON.stringify(task.door) : null}::jsonb, ${task.chargesSubjectsOnly ? 'if_subject' : null}::text,
              ${task.creditCost}::int, ${task.createdBy}::uuid, ${task.apiKeyId ?? null}::uuid,
-             ${task.traceparent}::text, ${task.notifyMaker ?? false}::boolean
+             ${task.traceparent}::text, ${task.notifyMaker ?? false}::boolean,
+             ${task.retentionSeconds ?? null}::int
         from slot left join source on true
       returning *
     ), event as (

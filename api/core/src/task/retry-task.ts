@@ -70,6 +70,11 @@ async function findRetryable(db: Db, workspaceId: string, id: string): Promise<T
       details: { status },
     })
   }
+  if (task.erased_at !== null) {
+    throw new MatteError('TASK_NOT_RETRYABLE', 'The images of this task were erased; create a new task.', {
+      details: { status },
+    })
+  }
   if (retryCount >= maxRetries) {
     throw new MatteError('TASK_RETRY_LIMIT_EXCEEDED', `A task can be retried ${maxRetries} times; create a new one.`, {
       details: { limit: maxRetries, retryCount },

@@ -26,6 +26,8 @@ export const shownColumns = [
   'foreground',
   'confidence',
   'charge',
+  'retention_seconds',
+  'erased_at',
   'created_at',
 ] as const satisfies (keyof TaskRow)[]
 

@@ -1,5 +1,6 @@
 import { mimeTypes } from './format.ts'
 import { defaultPlans, type Plan, type Plans } from './plan.ts'
+import { retentionSecondsMin } from './retention.ts'
 
 type Rule = { readonly holds: (value: unknown) => boolean; readonly words: string }
 
@@ -19,9 +20,6 @@ const someFormats: Rule = {
 }
 /** More object keys than fit in a request body of 1 MiB. */
 const batchLimitMax = 10_000
-/** Lifetime of a result URL, which must not outlive its task. */
-const retentionDaysMin = 7
-
 const rules: Readonly<Record<keyof Plan, Rule>> = {
   apiAccess: trueOrFalse,
   monthlyQuota: orNull(wholeNumber()),
@@ -32,7 +30,8 @@ const rules: Readonly<Record<keyof Plan, Rule>> = {
   maxPixels: wholeNumber(),
   inputFormats: someFormats,
   outputFormats: someFormats,
-  retentionDays: wholeNumber(retentionDaysMin),
+  retentionDays: wholeNumber(1),
+  defaultRetentionSeconds: orNull(wholeNumber(retentionSecondsMin)),
   charged: trueOrFalse,
   credits: wholeNumber(),
 }

@@ -22,6 +22,7 @@ describe('the default plans', () => {
       maxFileSizeBytes: megabytes * mb,
       maxPixels: 50_000_000,
       retentionDays: 30,
+      defaultRetentionSeconds: null,
       charged,
     })
   })
@@ -50,7 +51,8 @@ describe('parsePlans', () => {
     { requestsPerMinute: '100' },
     { monthlyQuota: 1.5 },
     { monthlyQuota: 'none' },
-    { retentionDays: 6 },
+    { retentionDays: 0 },
+    { defaultRetentionSeconds: 599 },
     { apiAccess: 'yes' },
     { outputFormats: 'png' },
     { outputFormats: [] },

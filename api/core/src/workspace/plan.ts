@@ -14,8 +14,10 @@ export type Plan = {
   readonly maxPixels: number
   readonly inputFormats: readonly InputFormat[]
   readonly outputFormats: readonly OutputFormat[]
-  /** Days that a finished task and its result are kept, at least 7. */
+  /** Days that a finished task and its images are kept at most. */
   readonly retentionDays: number
+  /** Seconds that they are kept unless the task or its workspace chooses; null: `retentionDays`. */
+  readonly defaultRetentionSeconds: number | null
   /** False: tasks cost nothing; for self-hosters. */
   readonly charged: boolean
   /** Credits granted by the plan: once for `free`, otherwise per period and expiring with it. */
@@ -35,6 +37,7 @@ const paid = {
   inputFormats: ['png', 'jpeg', 'webp'],
   outputFormats: ['png', 'webp', 'jpeg'],
   retentionDays: 30,
+  defaultRetentionSeconds: null,
   charged: true,
 } as const
 

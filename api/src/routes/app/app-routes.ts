@@ -16,6 +16,7 @@ import { notificationRoutes } from './notifications.ts'
 import { pageRoutes } from './pages/page-routes.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import { referralRoutes } from './referral.ts'
+import { retentionRoutes } from './retention.ts'
 import { teamRoutes } from './teams/teams.ts'
 import { userRoutes } from './users/users.ts'
 
@@ -43,6 +44,7 @@ export const appRoutes: FastifyPluginAsync<AppDeps> = async (app, deps) => {
   await app.register(sharedRoutes, { ...deps, surface: appSurface })
   await app.register(imageRoutes, deps)
   await app.register(taskStreamRoutes, deps)
+  await app.register(retentionRoutes, deps)
   await app.register(creditRoutes, deps)
   await app.register(paymentRoutes, { ...deps, payments, returnUrl })
   await app.register(teamRoutes, deps)

@@ -23,6 +23,11 @@ export const appSurface: ApiSurface = {
     getTask: { url: '/api/v1/app/tasks/images/:taskId', operationId: 'appGetTask', ...read },
     cancelTask: { url: '/api/v1/app/tasks/images/:taskId', operationId: 'appCancelTask', ...write },
     retryTask: { url: '/api/v1/app/tasks/images/:taskId/retry', operationId: 'appRetryTask', ...write },
+    eraseTaskImages: {
+      url: '/api/v1/app/tasks/images/:taskId/images',
+      operationId: 'appEraseTaskImages',
+      ...write,
+    },
     createBatch: { url: '/api/v1/app/tasks/batch', operationId: 'appCreateBatch', ...write },
     listBatches: { url: '/api/v1/app/tasks/batch', operationId: 'appListBatches', ...read },
     getBatch: { url: '/api/v1/app/tasks/batch/:batchId', operationId: 'appGetBatch', ...read },

@@ -125,6 +125,7 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, dep
     const { taskId } = params
     const task = isUuid(taskId) ? await findTask(db, caller.workspaceId, taskId) : undefined
     if (task === undefined) throw taskNotFound()
+    if (task.erased_at !== null) throw imagesErased()
     // Read before signing, which uses whole seconds.
     const signedAt = Math.floor(Date.now() / 1_000)
     const url = links(caller).inputUrlOf(task.source_key, inputUrlSeconds)
@@ -155,6 +156,7 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, dep
 /** @throws MatteError CONFLICT while there is no result */
 function toPreviewed(task: TaskRow): PreviewedResult {
   const { id, workspace_id: workspaceId, created_at: createdAt, result_key: key, result_size_bytes: size } = task
+  if (task.erased_at !== null) throw imagesErased()
   if (key === null || size === null) throw noResult(task.status)
   return { workspaceId, key, sizeBytes: Number(size), previewKey: previewKey({ id, createdAt, resultKey: key }) }
 }
@@ -166,6 +168,7 @@ const inputUrlSeconds = 900
 
 /** @throws MatteError CONFLICT while there is no result */
 function toDownload(task: TaskRow, links: ResultLinks) {
+  if (task.erased_at !== null) throw imagesErased()
   const { id, status, result_format: format, result_size_bytes: size } = task
   const link = status === 'succeeded' ? timedLink(task, links) : null
   if (link === null || format === null || size === null) throw noResult(status)
@@ -177,6 +180,8 @@ function toDownload(task: TaskRow, links: ResultLinks) {
     size,
   }
 }
+
+const imagesErased = (): MatteError => new MatteError('CONFLICT', 'The images of this task were erased.')
 
 const noResult = (status: TaskRow['status']): MatteError =>
   new MatteError('CONFLICT', `Only a succeeded task has a result; this one is ${status}.`, { details: { status } })

@@ -29,6 +29,7 @@ type SharedOperation =
   | 'presignUpload'
   | 'fetchUpload'
   | 'retryTask'
+  | 'eraseTaskImages'
   | `${'create' | 'get' | 'cancel'}Batch`
   | 'listBatches'
   | `${'create' | 'get' | 'update' | 'delete' | 'redeliver' | 'recover' | 'test'}Webhook`

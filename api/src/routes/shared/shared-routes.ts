@@ -4,6 +4,7 @@ import type { ApiSurface } from './api-surface.ts'
 import { type BatchDeps, batchRoutes } from './batches.ts'
 import { type DeliveryDeps, deliveryRoutes } from './deliveries.ts'
 import { type EndpointDeps, endpointRoutes } from './endpoints.ts'
+import { eraseRoutes } from './erase-images.ts'
 import { type RetryDeps, retryRoutes, type TaskDeps, taskRoutes } from './tasks.ts'
 import { type UploadDeps, uploadRoutes } from './uploads.ts'
 import { type WebhookRecordDeps, webhookRecordRoutes } from './webhook-records.ts'
@@ -24,6 +25,7 @@ export const sharedRoutes: FastifyPluginAsync<SharedRouteDeps & { readonly surfa
   await uploadRoutes(app.withTypeProvider(), deps)
   await taskRoutes(app.withTypeProvider(), inspecting)
   await retryRoutes(app.withTypeProvider(), inspecting)
+  await eraseRoutes(app.withTypeProvider(), deps)
   await batchRoutes(app.withTypeProvider(), inspecting)
   await endpointRoutes(app.withTypeProvider(), deps)
   await deliveryRoutes(app.withTypeProvider(), deps)

@@ -10,6 +10,7 @@ import { findInvertedSide, type RequestedOutput } from '@matte/core/task/output'
 import type { Inspected } from '@matte/core/upload/inspect-object'
 import { checkTargetUrl, type TargetPolicy } from '@matte/core/webhook/target/target-url'
 import type { Plan } from '@matte/core/workspace/plan'
+import { findRetentionIssue, retentionSecondsMin } from '@matte/core/workspace/retention'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { ModelCache } from '../../model-cache.ts'
@@ -40,6 +41,16 @@ const modelVersion = withDefault(
 )
 const callbackUrl = (description: string) => Type.Optional(nullable(Type.String({ format: 'uri', description })))
 const output = Type.Optional(outputSchema)
+const retention = Type.Optional(
+  nullable(
+    Type.Integer({
+      minimum: retentionSecondsMin,
+      description:
+        "Seconds from the task's end to its deletion with photo, result and previews, at most the days of your plan. " +
+        'Null: as the workspace chose. Links to the result end with it.',
+    }),
+  ),
+)
 
 export const taskRequest = Type.Object(
   {
@@ -49,6 +60,7 @@ export const taskRequest = Type.Object(
       'http or https, public. Receives task.succeeded and task.failed, signed with the secret of your workspace.',
     ),
     output,
+    retention,
   },
   { examples: [{ imageUrl: 'private-uploads/2026/11/9b2d7a54-3a0f-4a86-8d0e-5b1b8f6e2f11-cat.jpg' }] },
 )
@@ -63,6 +75,7 @@ export const batchRequest = Type.Object(
     modelVersion,
     callbackUrl: callbackUrl('http or https, public. Receives batch.completed and the events of every task.'),
     output,
+    retention,
   },
   {
     examples: [
@@ -87,15 +100,19 @@ type CommonRequest = {
   readonly callbackUrl: string | null
   /** Format not checked yet: the object comes first. */
   readonly output: RequestedOutput | null
+  /** Seconds; null: the workspace's. */
+  readonly retention: number | null
 }
 
 /** @throws MatteError INVALID_PARAMS naming every invalid field, then TASK_MAINTENANCE */
 export async function readTaskRequest(
   body: Static<typeof taskRequest>,
+  plan: Plan,
   deps: TaskRequestDeps,
 ): Promise<CommonRequest & { readonly imageUrl: string }> {
-  const { imageUrl, modelVersion, callbackUrl = null, output = null } = body
-  const issues = await findIssues({ modelVersion, callbackUrl, output }, deps)
+  const { imageUrl, modelVersion, callbackUrl = null, output = null, retention = null } = body
+  const wanted = { modelVersion, callbackUrl, output, retention }
+  const issues = await findIssues(wanted, plan, deps)
   if (!isKeyForm(imageUrl)) {
     issues.unshift({
       path: '/body/imageUrl',
@@ -104,7 +121,7 @@ export async function readTaskRequest(
   }
   if (issues.length > 0) throw invalidParams(issues)
   if (deps.settings.current().maintenance) throw inMaintenance()
-  return { imageUrl, modelVersion, callbackUrl, output }
+  return { imageUrl, ...wanted }
 }
 
 /** Items listed when a batch is refused before its objects are inspected; a body of 1 MiB can hold 300,000. */
@@ -121,8 +138,9 @@ export async function readBatchRequest(
   plan: Plan,
   deps: TaskRequestDeps,
 ): Promise<CommonRequest & { readonly imageUrls: readonly string[] }> {
-  const { imageUrls, modelVersion, callbackUrl = null, output = null } = body
-  const issues = await findIssues({ modelVersion, callbackUrl, output }, deps)
+  const { imageUrls, modelVersion, callbackUrl = null, output = null, retention = null } = body
+  const wanted = { modelVersion, callbackUrl, output, retention }
+  const issues = await findIssues(wanted, plan, deps)
   const refusal = findRefusal(plan, imageUrls.length, deps)
   const malformed = issues.length > 0 || refusal !== undefined ? findMalformed(imageUrls) : []
   if (malformed.length > 0) {
@@ -132,7 +150,7 @@ export async function readBatchRequest(
   }
   if (issues.length > 0) throw invalidParams(issues)
   if (refusal !== undefined) throw refusal
-  return { imageUrls, modelVersion, callbackUrl, output }
+  return { imageUrls, ...wanted }
 }
 
 function findRefusal(plan: Plan, size: number, { settings }: TaskRequestDeps): MatteError | undefined {
@@ -154,10 +172,12 @@ function findMalformed(imageUrls: readonly string[]): { index: number; imageUrl:
 
 /**
  * Issues that the schema cannot find: an unknown model, a target that must not be called, a region without
- * area.
+ * area,
+ * a retention beyond the plan's.
  */
 async function findIssues(
-  { modelVersion, callbackUrl, output }: CommonRequest,
+  { modelVersion, callbackUrl, output, retention }: CommonRequest,
+  plan: Plan,
   { models, settings, deniedNetworks }: TaskRequestDeps,
 ): Promise<Issue[]> {
   const { allowedTargets } = settings.current()
@@ -169,7 +189,8 @@ async function findIssues(
   const modelIssue = names.includes(modelVersion)
     ? undefined
     : { path: '/body/modelVersion', message: `must be one of ${names.join(', ')}` }
-  return [modelIssue, targetIssue, findRegionIssue(output)].filter((issue) => issue !== undefined)
+  const retentionIssue = findRetentionIssue(plan, retention, '/body/retention')
+  return [modelIssue, targetIssue, findRegionIssue(output), retentionIssue].filter((issue) => issue !== undefined)
 }
 
 function findRegionIssue(output: RequestedOutput | null): Issue | undefined {

@@ -124,7 +124,7 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
   } satisfies FastifyContextConfig
   app.post(create.url, { schema: createSchema(create, responses), config: createConfig }, async (request, reply) => {
     const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
-    const wanted = await readTaskRequest(request.body, deps)
+    const wanted = await readTaskRequest(request.body, planLimits, deps)
     const traceparent = currentTraceparent() ?? null
     const maker = { createdBy, apiKeyId, notifyMaker, audit: auditsCreations ? auditOf(request) : undefined }
     const common = { workspaceId, plan: planLimits, ...maker, once: request.once, traceparent }

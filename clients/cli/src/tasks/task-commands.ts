@@ -1,4 +1,4 @@
-// matte tasks: list, get, cancel, retry, download.
+// matte tasks: list, get, cancel, retry, erase, download.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
@@ -52,7 +52,7 @@ const fileNameOf = (objectKey: string): string =>
   objectKey.replace(/^.*\/(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-)?/, '')
 
 export function addTaskCommands(program: Command): void {
-  const tasks = program.command('tasks').description('list, cancel, retry and download tasks')
+  const tasks = program.command('tasks').description('list, cancel, retry, erase and download tasks')
   const add = (name: string, description: string): Command => withCommon(tasks.command(name).description(description))
   add('list', 'list tasks, newest first')
     .addOption(new Option('--status <status>', 'only tasks with this status').choices(statuses))
@@ -66,6 +66,9 @@ export function addTaskCommands(program: Command): void {
   add('get', 'show one task').argument('<id>').action(getTask)
   add('cancel', 'cancel queued tasks').argument('<id...>').action(cancelTasks)
   add('retry', 'retry failed tasks').argument('<id...>').action(retryTasks)
+  add('erase', 'erase photo, result and previews of ended tasks, which cannot be undone')
+    .argument('<id...>')
+    .action(eraseTasks)
   add('download', 'download the results of succeeded tasks')
     .argument('<id...>')
     .option('-o, --output <file>', 'file of a single result; - for stdout')
@@ -106,6 +109,7 @@ function printTask(task: Task, out: Output): void {
     ['callback', task.callbackUrl],
     ['retries', task.retryCount],
     ['result', task.resultUrl],
+    ...(task.erasedAt ? ([['erased', formatTime(task.erasedAt)]] as const) : []),
   ])
 }
 
@@ -125,6 +129,14 @@ async function retryTasks(ids: readonly string[], common: CommonOptions): Promis
   for (const id of ids) {
     const task = await matte.tasks.retry(id)
     out.result(task, `${task.id} is ${task.status} again`)
+  }
+}
+
+async function eraseTasks(ids: readonly string[], common: CommonOptions): Promise<void> {
+  const { matte, out } = await connect(common)
+  for (const id of ids) {
+    const task = await matte.tasks.eraseImages(id)
+    out.result(task, `the images of ${task.id} are erased`)
   }
 }
 

@@ -98,6 +98,7 @@ export async function startFakeService(): Promise<FakeService> {
         Number(confidence) >= Number(least) && Number(confidence) <= Number(most)
       return page([...tasks.values()].filter((task) => (status === null || task.status === status) && isWanted(task)))
     }
+    if (path === `/tasks/${id}/images` && method === 'DELETE') return change(id, 'succeeded')
     if (path === `/tasks/${id}` && method === 'DELETE') return change(id, 'canceled')
     if (path === `/tasks/${id}/retry`) return change(id, 'queued')
     if (path === `/tasks/${id}`) return tasks.get(id)
@@ -202,6 +203,8 @@ function newTask(id: string, objectKey: string, origin: string): FakeTask {
     retryCount: 0,
     foreground: null,
     confidence: 0.85,
+    retention: null,
+    erasedAt: null,
   }
 }
 

@@ -147,14 +147,17 @@ class AsyncTasks:
         model: str | None = None,
         callback_url: str | None = None,
         output: Output | Mapping[str, Any] | None = None,
+        retention: int | None = None,
         wait: float = 0,
         idempotency_key: str | None = None,
     ) -> Task:
         """Creates a task for an uploaded image. The response waits up to `wait` seconds for the task to end.
 
-        `output` has the names of the API, such as `cropMargin`.
+        `output` has the names of the API, such as `cropMargin`. `retention`: seconds from the end of the task to its
+        deletion with its images, at least 600.
         """
-        body = {"imageUrl": image_url, "modelVersion": model, "callbackUrl": callback_url, "output": output}
+        names = {"imageUrl": image_url, "modelVersion": model, "callbackUrl": callback_url}
+        body = {**names, "output": output, "retention": retention}
         return await create_task(self._transport, without_none(body), wait=wait, idempotency_key=idempotency_key)
 
     async def get(self, task_id: str) -> Task:
@@ -181,6 +184,14 @@ class AsyncTasks:
     async def cancel(self, task_id: str) -> Task:
         """Cancels a task that is still queued."""
         return await cancel_task(self._transport, task_id)
+
+    async def erase_images(self, task_id: str) -> Task:
+        """Erases photo, result and previews of an ended task within a minute; links to them end.
+
+        The task stays in the history without the file name.
+        """
+        path = f"{task_root}/{{id}}/images"
+        return await self._transport.request(Task, "DELETE", path, values={"id": task_id})
 
     async def retry(self, task_id: str, *, idempotency_key: str | None = None) -> Task:
         """Queues a failed task again. It is charged like a new one."""

@@ -410,7 +410,7 @@ class Task(_TaskOptional):
     """
     Valid for 7 days; read the task again for a new one. If the service delivers results
     itself, the link ends earlier when the API key or the member that read it loses
-    access.
+    access. Every link ends when the image is deleted.
     """
     createdAt: str
     completedAt: str | None
@@ -430,6 +430,12 @@ class Task(_TaskOptional):
     Smallest box around the foreground, in pixels of the result; null when nothing was
     found.
     """
+    retention: int | None
+    """
+    Seconds from its end to its deletion, as its creation chose; null: the workspace's.
+    """
+    erasedAt: str | None
+    """Photo, result and previews were erased then; null: they were not."""
 
 
 class FetchedUpload(TypedDict):
@@ -959,6 +965,12 @@ class _CreateTaskRequestOptional(TypedDict, total=False):
     secret of your workspace.
     """
     output: Output | None
+    retention: int | None
+    """
+    Seconds from the task's end to its deletion with photo, result and previews, at most
+    the days of your plan. Null: as the workspace chose. Links to the result end with
+    it.
+    """
 
 
 class CreateTaskRequest(_CreateTaskRequestOptional):
@@ -991,6 +1003,12 @@ class _CreateBatchRequestOptional(TypedDict, total=False):
     callbackUrl: str | None
     """http or https, public. Receives batch.completed and the events of every task."""
     output: Output | None
+    retention: int | None
+    """
+    Seconds from the task's end to its deletion with photo, result and previews, at most
+    the days of your plan. Null: as the workspace chose. Links to the result end with
+    it.
+    """
 
 
 class CreateBatchRequest(_CreateBatchRequestOptional):

@@ -186,7 +186,9 @@ async def _download(
 ) -> Download:
     url, task_id = task["resultUrl"], task["id"]
     if url is None:
-        message = f"The task is {task['status']}. Only a succeeded task has a result."
+        is_erased = task.get("erasedAt") is not None
+        only = f"The task is {task['status']}. Only a succeeded task has a result."
+        message = "The images of the task were erased." if is_erased else only
         raise make_error("CLIENT_INPUT", message, task_id=task_id)
 
     def report(loaded: int, total: int | None) -> None:

@@ -133,12 +133,14 @@ class Tasks:
         model: str | None = None,
         callback_url: str | None = None,
         output: Output | Mapping[str, Any] | None = None,
+        retention: int | None = None,
         wait: float = 0,
         idempotency_key: str | None = None,
     ) -> Task:
         """Creates a task for an uploaded image. The response waits up to `wait` seconds for the task to end.
 
-        `output` has the names of the API, such as `cropMargin`.
+        `output` has the names of the API, such as `cropMargin`. `retention`: seconds from the end of the task to its
+        deletion with its images, at least 600.
         """
         return run(
             self._tasks.create(
@@ -146,6 +148,7 @@ class Tasks:
                 model=model,
                 callback_url=callback_url,
                 output=output,
+                retention=retention,
                 wait=wait,
                 idempotency_key=idempotency_key,
             )
@@ -179,6 +182,13 @@ class Tasks:
     def cancel(self, task_id: str) -> Task:
         """Cancels a task that is still queued."""
         return run(self._tasks.cancel(task_id))
+
+    def erase_images(self, task_id: str) -> Task:
+        """Erases photo, result and previews of an ended task within a minute; links to them end.
+
+        The task stays in the history without the file name.
+        """
+        return run(self._tasks.erase_images(task_id))
 
     def retry(self, task_id: str, *, idempotency_key: str | None = None) -> Task:
         """Queues a failed task again. It is charged like a new one."""

@@ -114,6 +114,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/open/developer/tasks/{taskId}/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Erase photo, result and previews of an ended task
+         * @description They are deleted within a minute, and links to them end. The task stays in the history without the file name. Another task on the same photo keeps its result only. CONFLICT: cancel the task, or wait for its end, first.
+         *
+         *     Needs the scope `tasks:write`.
+         */
+        delete: operations["eraseTaskImages"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/open/developer/batch-tasks": {
         parameters: {
             query?: never;
@@ -661,7 +683,9 @@ export interface components {
          *           "height": null,
          *           "resultFormat": null,
          *           "retryCount": 0,
-         *           "foreground": null
+         *           "foreground": null,
+         *           "retention": null,
+         *           "erasedAt": null
          *         }
          *       ]
          *     }
@@ -1010,7 +1034,9 @@ export interface components {
          *       "height": null,
          *       "resultFormat": null,
          *       "retryCount": 0,
-         *       "foreground": null
+         *       "foreground": null,
+         *       "retention": null,
+         *       "erasedAt": null
          *     }
          */
         Task: {
@@ -1022,7 +1048,7 @@ export interface components {
             sourceUrl: string;
             /**
              * Format: uri
-             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access.
+             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access. Every link ends when the image is deleted.
              */
             resultUrl: string | null;
             /** @description Only in responses to creation and retry. */
@@ -1065,6 +1091,13 @@ export interface components {
              * @example 0.97
              */
             confidence?: number;
+            /** @description Seconds from its end to its deletion, as its creation chose; null: the workspace's. */
+            retention: number | null;
+            /**
+             * Format: date-time
+             * @description Photo, result and previews were erased then; null: they were not.
+             */
+            erasedAt: string | null;
         };
         /**
          * @example {
@@ -1854,6 +1887,8 @@ export interface components {
              */
             callbackUrl?: string | null;
             output?: components["schemas"]["Output"];
+            /** @description Seconds from the task's end to its deletion with photo, result and previews, at most the days of your plan. Null: as the workspace chose. Links to the result end with it. */
+            retention?: number | null;
         };
         TaskResponse: {
             request_id: string;
@@ -1899,6 +1934,8 @@ export interface components {
              */
             callbackUrl?: string | null;
             output?: components["schemas"]["Output"];
+            /** @description Seconds from the task's end to its deletion with photo, result and previews, at most the days of your plan. Null: as the workspace chose. Links to the result end with it. */
+            retention?: number | null;
         };
         BatchResponse: {
             request_id: string;
@@ -2353,7 +2390,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=strict` refuses unknown fields.
+                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields of the body.
                  * @example wait=20
                  */
                 Prefer?: string;
@@ -2453,6 +2490,29 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The task, queued again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskResponse"];
+                };
+            };
+        };
+    };
+    eraseTaskImages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task, its images erased. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2930,7 +2990,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=strict` refuses unknown fields.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
                  * @example wait=5
                  */
                 Prefer?: string;
@@ -2959,7 +3019,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=strict` refuses unknown fields.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
                  * @example wait=5
                  */
                 Prefer?: string;

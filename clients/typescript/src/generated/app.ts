@@ -684,6 +684,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/app/tasks/images/{taskId}/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Erase photo, result and previews of an ended task
+         * @description They are deleted within a minute, and links to them end. The task stays in the history without the file name. Another task on the same photo keeps its result only. CONFLICT: cancel the task, or wait for its end, first.
+         *
+         *     For members with the role owner, admin, member.
+         */
+        delete: operations["appEraseTaskImages"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/app/tasks/batch": {
         parameters: {
             query?: never;
@@ -1221,6 +1243,32 @@ export interface paths {
          */
         get: operations["streamTaskChanges"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/app/tasks/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how long the workspace keeps finished tasks
+         * @description For all members.
+         */
+        get: operations["getRetention"];
+        /**
+         * Change how long the workspace keeps finished tasks
+         * @description Applies to ended tasks too: those that are now too old are deleted within a minute or so, with photo, result and previews. Tasks whose creation chose a `retention` keep it.
+         *
+         *     For members with the role owner, admin.
+         */
+        put: operations["setRetention"];
         post?: never;
         delete?: never;
         options?: never;
@@ -3486,6 +3534,24 @@ export interface components {
         };
         /**
          * @example {
+         *       "retention": 86400,
+         *       "effective": 86400,
+         *       "min": 600,
+         *       "max": 2592000
+         *     }
+         */
+        Retention: {
+            /** @description Seconds from a task's end to its deletion; null: as the installation or plan says. */
+            retention: number | null;
+            /** @description Seconds in force for tasks that chose none. */
+            effective: number;
+            /** @description Shortest retention. */
+            min: number;
+            /** @description Longest retention: the plan's. */
+            max: number;
+        };
+        /**
+         * @example {
          *       "url": "https://matte.example.com/matte/results/0d9f2f3c-7f5b.png?X-Amz-Signature=0f1e2d",
          *       "expiresAt": "2026-11-28T09:30:05.000Z",
          *       "fileName": "0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1.png",
@@ -4046,7 +4112,9 @@ export interface components {
          *           "height": null,
          *           "resultFormat": null,
          *           "retryCount": 0,
-         *           "foreground": null
+         *           "foreground": null,
+         *           "retention": null,
+         *           "erasedAt": null
          *         }
          *       ]
          *     }
@@ -4971,7 +5039,9 @@ export interface components {
          *       "height": null,
          *       "resultFormat": null,
          *       "retryCount": 0,
-         *       "foreground": null
+         *       "foreground": null,
+         *       "retention": null,
+         *       "erasedAt": null
          *     }
          */
         Task: {
@@ -4983,7 +5053,7 @@ export interface components {
             sourceUrl: string;
             /**
              * Format: uri
-             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access.
+             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access. Every link ends when the image is deleted.
              */
             resultUrl: string | null;
             /** @description Only in responses to creation and retry. */
@@ -5026,6 +5096,13 @@ export interface components {
              * @example 0.97
              */
             confidence?: number;
+            /** @description Seconds from its end to its deletion, as its creation chose; null: the workspace's. */
+            retention: number | null;
+            /**
+             * Format: date-time
+             * @description Photo, result and previews were erased then; null: they were not.
+             */
+            erasedAt: string | null;
         };
         /**
          * @example {
@@ -5874,6 +5951,8 @@ export interface components {
              */
             callbackUrl?: string | null;
             output?: components["schemas"]["Output"];
+            /** @description Seconds from the task's end to its deletion with photo, result and previews, at most the days of your plan. Null: as the workspace chose. Links to the result end with it. */
+            retention?: number | null;
         };
         TaskResponse: {
             request_id: string;
@@ -5919,6 +5998,8 @@ export interface components {
              */
             callbackUrl?: string | null;
             output?: components["schemas"]["Output"];
+            /** @description Seconds from the task's end to its deletion with photo, result and previews, at most the days of your plan. Null: as the workspace chose. Links to the result end with it. */
+            retention?: number | null;
         };
         BatchResponse: {
             request_id: string;
@@ -6293,6 +6374,14 @@ export interface components {
         TaskInputResponse: {
             request_id: string;
             data: components["schemas"]["TaskInput"];
+        };
+        RetentionResponse: {
+            request_id: string;
+            data: components["schemas"]["Retention"];
+        };
+        SetRetentionRequest: {
+            /** @description Seconds, at most the plan's days; null: as the installation or plan says. */
+            retention: number | null;
         };
         CreditBalanceResponse: {
             request_id: string;
@@ -6803,6 +6892,7 @@ export type Refund = components['schemas']['Refund'];
 export type Subscription = components['schemas']['Subscription'];
 export type ReferralInvitation = components['schemas']['ReferralInvitation'];
 export type Referral = components['schemas']['Referral'];
+export type Retention = components['schemas']['Retention'];
 export type Download = components['schemas']['Download'];
 export type TaskChange = components['schemas']['TaskChange'];
 export type TaskEventPayload = components['schemas']['TaskEventPayload'];
@@ -6956,6 +7046,8 @@ export type AppCreateApiKeyRequest = components['schemas']['AppCreateApiKeyReque
 export type NewApiKeyResponse = components['schemas']['NewApiKeyResponse'];
 export type DownloadResponse = components['schemas']['DownloadResponse'];
 export type TaskInputResponse = components['schemas']['TaskInputResponse'];
+export type RetentionResponse = components['schemas']['RetentionResponse'];
+export type SetRetentionRequest = components['schemas']['SetRetentionRequest'];
 export type CreditBalanceResponse = components['schemas']['CreditBalanceResponse'];
 export type CreditLedgerEntryPage = components['schemas']['CreditLedgerEntryPage'];
 export type CreditLedgerEntryPageResponse = components['schemas']['CreditLedgerEntryPageResponse'];
@@ -7982,7 +8074,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=strict` refuses unknown fields.
+                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields of the body.
                  * @example wait=20
                  */
                 Prefer?: string;
@@ -8082,6 +8174,29 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The task, queued again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskResponse"];
+                };
+            };
+        };
+    };
+    appEraseTaskImages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1 */
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task, its images erased. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8559,7 +8674,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=strict` refuses unknown fields.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
                  * @example wait=5
                  */
                 Prefer?: string;
@@ -8588,7 +8703,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=strict` refuses unknown fields.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
                  * @example wait=5
                  */
                 Prefer?: string;
@@ -8958,6 +9073,55 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+        };
+    };
+    getRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The retention. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionResponse"];
+                };
+            };
+        };
+    };
+    setRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "retention": 86400
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetRetentionRequest"];
+            };
+        };
+        responses: {
+            /** @description The retention. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionResponse"];
                 };
             };
         };

@@ -155,6 +155,26 @@ it('fills the path and the query, and refuses an empty id', async () => {
   expect(service.paths('DELETE')).toEqual([])
 })
 
+it('erases the images of a task, and says so when they are asked for', async () => {
+  const service = await given(({ seen, response }) => {
+    if (!seen.path.endsWith('/images')) return false
+    const [task] = service.tasks.values()
+    sendJson(response, 200, {
+      data: Object.assign(task ?? {}, { resultUrl: null, erasedAt: '2026-11-24T09:00:00.000Z' }),
+    })
+    return true
+  })
+  const matte = service.matte()
+  const { objectKey } = await matte.uploads.put(png)
+  const { id } = await matte.tasks.create({ imageUrl: objectKey, retention: 600 })
+  expect(await matte.tasks.eraseImages(id)).toMatchObject({ id, resultUrl: null })
+  expect(service.paths('DELETE')).toEqual([`/api/v1/open/developer/tasks/${id}/images`])
+  await expect(matte.tasks.download(id)).rejects.toMatchObject({
+    code: 'CLIENT_INPUT',
+    message: expect.stringContaining('erased'),
+  })
+})
+
 it('returns a task whose cancellation succeeded with a lost answer', async () => {
   const service = await given(({ seen, response, count }) => {
     if (seen.method !== 'DELETE' || count > 1) return false

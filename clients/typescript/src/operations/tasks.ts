@@ -20,6 +20,13 @@ export const createTaskOperations = (transport: Transport) => ({
   /** Cancels a task that is still queued. */
   cancel: (id: string, options?: CallOptions): Promise<Task> => cancelTask(transport, id, options),
 
+  /**
+   * Erases photo, result and previews of an ended task within a minute; links to them end. The task stays in the
+   * history without the file name.
+   */
+  eraseImages: (id: string, options?: CallOptions): Promise<Task> =>
+    transport.request('DELETE', `${taskRoot}/{id}/images`, { ...options, path: { id } }),
+
   /** Queues a failed task again. It is charged like a new one. */
   retry: (id: string, options?: CallOptions): Promise<Task> =>
     transport.request('POST', `${taskRoot}/{id}/retry`, { ...options, path: { id } }),

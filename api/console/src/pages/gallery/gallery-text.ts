@@ -35,7 +35,13 @@ export const galleryText = defineText({
     retry: (count: string) => `Retry ${count}`,
     cancel: (count: string) => `Cancel ${count}`,
     download: (count: string) => `Download ${count}`,
-    nothingToDo: 'None of these can be retried, canceled or downloaded.',
+    nothingToDo: 'None of these can be retried, canceled, erased or downloaded.',
+    erase: (count: string) => `Erase images of ${count}`,
+    eraseTitle: (count: string) => `Erase the images of ${counted(count, 'task', 'tasks')}?`,
+    eraseLede:
+      'Photos, results and previews are deleted within a minute, and links to them end. This cannot be undone. The ' +
+      'tasks stay here without their file names.',
+    erased: (count: string) => `Images erased: ${count}`,
     retryHint: 'A retry is charged like a new task.',
     retried: (count: string) => `Queued again: ${count}`,
     canceled: (count: string) => `Canceled: ${count}`,
@@ -88,7 +94,13 @@ export const galleryText = defineText({
     retry: (count: string) => `${count} wiederholen`,
     cancel: (count: string) => `${count} abbrechen`,
     download: (count: string) => `${count} herunterladen`,
-    nothingToDo: 'Keine davon lässt sich wiederholen, abbrechen oder herunterladen.',
+    nothingToDo: 'Keine davon lässt sich wiederholen, abbrechen, löschen oder herunterladen.',
+    erase: (count: string) => `Bilder von ${count} löschen`,
+    eraseTitle: (count: string) => `Die Bilder von ${counted(count, 'Aufgabe', 'Aufgaben')} löschen?`,
+    eraseLede:
+      'Fotos, Ergebnisse und Vorschauen werden innerhalb einer Minute gelöscht, und Links darauf enden. Das lässt sich ' +
+      'nicht rückgängig machen. Die Aufgaben bleiben hier ohne ihre Dateinamen stehen.',
+    erased: (count: string) => `Bilder gelöscht: ${count}`,
     retryHint: 'Eine Wiederholung kostet so viel wie eine neue Aufgabe.',
     retried: (count: string) => `Erneut eingereiht: ${count}`,
     canceled: (count: string) => `Abgebrochen: ${count}`,

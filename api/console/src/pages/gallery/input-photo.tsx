@@ -20,13 +20,14 @@ export function InputPhoto({ task }: { readonly task: Task }) {
   const input = useQuery({
     queryKey: ['task-input', taskId],
     queryFn: ({ signal }) => app.request('GET', '/app/tasks/images/{taskId}/input', { path: { taskId }, signal }),
-    enabled: isMember,
+    enabled: isMember && task.erasedAt === null,
     staleTime: freshMs,
   })
-  if (!isMember || isGone || input.error !== null) {
+  const hasGone = isGone || task.erasedAt !== null
+  if (!isMember || hasGone || input.error !== null) {
     return (
       <div className={styles.noPhoto}>
-        <p>{isGone ? text.photoGone : text.noPhoto}</p>
+        <p>{hasGone ? text.photoGone : text.noPhoto}</p>
         <code>{task.sourceUrl}</code>
       </div>
     )

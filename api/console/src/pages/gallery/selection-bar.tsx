@@ -5,12 +5,12 @@ import { useService, useSession } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx'
 import { showNote } from '../../ui/toasts.tsx'
 import styles from './gallery.module.css'
 import { galleryText } from './gallery-text.ts'
 import { sourceName } from './task-names.ts'
-import { canCancel, canRetry, type Outcome, useTaskActions } from './use-task-actions.ts'
+import { canCancel, canErase, canRetry, type Outcome, useTaskActions } from './use-task-actions.ts'
 import { useZip } from './use-zip.ts'
 
 type BarProps = { readonly tasks: readonly Task[]; readonly onClear: () => void }
@@ -24,6 +24,7 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
   const mayChange = useMayChange()
   const zip = useZip()
   const [outcome, setOutcome] = useState<Outcome>()
+  const [isErasing, setIsErasing] = useState(false)
   const bar = useRef<HTMLElement>(null)
   // A pressed button may disappear with what it did, so the keyboard goes on at the bar, or in the grid.
   const keepFocus = (): void => bar.current?.focus()
@@ -33,7 +34,8 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
   }
   const retryable = mayChange ? tasks.filter(canRetry) : []
   const cancelable = mayChange ? tasks.filter(canCancel) : []
-  const results = tasks.filter(({ status }) => status === 'succeeded')
+  const erasable = mayChange ? tasks.filter(canErase) : []
+  const results = tasks.filter(({ status, resultUrl }) => status === 'succeeded' && resultUrl !== null)
   const report = (done: (count: string) => string, result: Outcome): void => {
     if (result.doneCount > 0) showNote(done(format.number(result.doneCount)))
     if (result.refusals.length > 0) setOutcome(result)
@@ -61,7 +63,7 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
       )}
       {zip.state === undefined && (
         <>
-          {retryable.length + cancelable.length + results.length === 0 && <p>{text.nothingToDo}</p>}
+          {retryable.length + cancelable.length + erasable.length + results.length === 0 && <p>{text.nothingToDo}</p>}
           {retryable.length > 0 && (
             <>
               <p>{text.retryHint}</p>
@@ -86,6 +88,11 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
               {text.cancel(format.number(cancelable.length))}
             </Button>
           )}
+          {erasable.length > 0 && (
+            <Button look="danger" onPress={() => setIsErasing(true)}>
+              {text.erase(format.number(erasable.length))}
+            </Button>
+          )}
           {results.length > 0 && (
             <Button
               look="primary"
@@ -99,6 +106,18 @@ export function SelectionBar({ tasks, onClear }: BarProps) {
           </Button>
         </>
       )}
+      <ConfirmDialog
+        title={text.eraseTitle(format.number(erasable.length))}
+        action={text.erase(format.number(erasable.length))}
+        isOpen={isErasing}
+        onClose={() => setIsErasing(false)}
+        onConfirm={async () => {
+          keepFocus()
+          report(text.erased, await actions.erase(erasable))
+        }}
+      >
+        {text.eraseLede}
+      </ConfirmDialog>
       <RefusalDialog outcome={outcome} onClose={() => setOutcome(undefined)} />
     </section>
   )

@@ -7,6 +7,7 @@ import { useService } from '../../session/use-session.ts'
 import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { Button, LinkButton } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Card, type Fact, Facts, Page } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { TaskBadge } from '../../ui/status.tsx'
@@ -22,7 +23,7 @@ import { TaskPicture } from './task-picture.tsx'
 import { taskText } from './task-text.ts'
 import { TaskWebhooks } from './task-webhooks.tsx'
 import { useTask } from './use-task.ts'
-import { canCancel, canRetry, type Outcome, useTaskActions } from './use-task-actions.ts'
+import { canCancel, canErase, canRetry, type Outcome, useTaskActions } from './use-task-actions.ts'
 
 export function TaskPage() {
   const { taskId } = useParams({ from: '/_signed/tasks/$taskId' })
@@ -58,6 +59,7 @@ function Actions({ task, taskId }: { readonly task: Task | undefined; readonly t
   const mayChange = useMayChange()
   const [outcome, setOutcome] = useState<Outcome>()
   const [isSaving, setIsSaving] = useState(false)
+  const [isErasing, setIsErasing] = useState(false)
   const show = (result: Outcome): void => {
     if (result.refusals.length > 0) setOutcome(result)
   }
@@ -85,7 +87,12 @@ function Actions({ task, taskId }: { readonly task: Task | undefined; readonly t
           {text.retry}
         </Button>
       )}
-      {task?.status === 'succeeded' && (
+      {task !== undefined && mayChange && canErase(task) && (
+        <Button look="danger" onPress={() => setIsErasing(true)}>
+          {text.erase}
+        </Button>
+      )}
+      {task?.status === 'succeeded' && task.resultUrl !== null && (
         <Button look="primary" isPending={isSaving} onPress={() => void download(task)}>
           {text.download}
         </Button>
@@ -93,6 +100,17 @@ function Actions({ task, taskId }: { readonly task: Task | undefined; readonly t
       <span id="retry-price" className="visually-hidden">
         {text.retryHint}
       </span>
+      {task !== undefined && (
+        <ConfirmDialog
+          title={text.eraseTitle}
+          action={text.erase}
+          isOpen={isErasing}
+          onClose={() => setIsErasing(false)}
+          onConfirm={async () => show(await actions.erase([task]))}
+        >
+          {text.eraseLede}
+        </ConfirmDialog>
+      )}
       <RefusalDialog outcome={outcome} onClose={() => setOutcome(undefined)} />
     </>
   )
@@ -137,11 +155,12 @@ const Neighbour = ({ taskId, label }: { readonly taskId: string | undefined; rea
 
 function Pictures({ task }: { readonly task: Task }) {
   const text = useText(taskText)
+  const format = useFormat()
   const { status, failure } = task
   return (
     <div className={styles.pictures}>
       <Card title={text.photo}>
-        <InputPhoto task={task} />
+        <InputPhoto key={`${task.id} ${task.erasedAt === null}`} task={task} />
       </Card>
       <Card title={text.cutOut}>
         <TaskPicture key={`${task.id} ${task.resultUrl === null}`} task={task} isLarge />
@@ -150,6 +169,7 @@ function Pictures({ task }: { readonly task: Task }) {
             {failure.message} <code>{failure.reason}</code>
           </p>
         )}
+        {task.erasedAt !== null && <p className={styles.under}>{text.erasedNote(format.dateTime(task.erasedAt))}</p>}
         {status === 'canceled' && <p className={styles.under}>{text.canceledNote}</p>}
         {(status === 'queued' || status === 'processing') && <p className={styles.under}>{text.waitsFor}</p>}
       </Card>
@@ -191,6 +211,7 @@ function TaskFacts({ task }: { readonly task: Task }) {
             </Link>
           ),
         },
+    task.retention === null ? undefined : { name: text.retention, value: format.duration(task.retention * 1_000) },
     callbackUrl === null ? undefined : { name: text.callback, value: callbackUrl },
     { name: text.input, value: <code>{task.sourceUrl}</code> },
   ]

@@ -10,6 +10,13 @@ export const taskText = defineText({
     retryHint: 'A retry is charged like a new task.',
     cancel: 'Cancel',
     download: 'Download',
+    erase: 'Erase images',
+    eraseTitle: 'Erase the images of this task?',
+    eraseLede:
+      'Photo, result and previews are deleted within a minute, and links to them end. This cannot be undone. The task ' +
+      'stays here without its file name.',
+    erasedNote: (time: string) => `The images were erased on ${time}.`,
+    retention: 'Kept after its end',
     photo: 'Photo',
     cutOut: 'Cut-out',
     noPhoto: 'There is no link to the photo here. Its key:',
@@ -98,6 +105,13 @@ export const taskText = defineText({
     retryHint: 'Eine Wiederholung kostet so viel wie eine neue Aufgabe.',
     cancel: 'Abbrechen',
     download: 'Herunterladen',
+    erase: 'Bilder löschen',
+    eraseTitle: 'Die Bilder dieser Aufgabe löschen?',
+    eraseLede:
+      'Foto, Ergebnis und Vorschauen werden innerhalb einer Minute gelöscht, und Links darauf enden. Das lässt sich ' +
+      'nicht rückgängig machen. Die Aufgabe bleibt hier ohne ihren Dateinamen stehen.',
+    erasedNote: (time: string) => `Die Bilder wurden am ${time} gelöscht.`,
+    retention: 'Aufbewahrung nach dem Ende',
     photo: 'Foto',
     cutOut: 'Freisteller',
     noPhoto: 'Hier gibt es keinen Link auf das Foto. Sein Schlüssel:',

@@ -1,4 +1,5 @@
-// Retry and cancel of many tasks. The page shows the new state at once and takes it back if the service refuses.
+// Retry, cancel and erasure of many tasks. The page shows the new state at once, and the old one if the service
+// refuses.
 import { useQueryClient } from '@tanstack/react-query'
 import type { Task } from 'matte-client'
 import { useService } from '../../session/use-session.ts'
@@ -10,6 +11,8 @@ export type Outcome = { readonly doneCount: number; readonly refusals: readonly 
 export type TaskActions = {
   readonly retry: (tasks: readonly Task[]) => Promise<Outcome>
   readonly cancel: (tasks: readonly Task[]) => Promise<Outcome>
+  /** Cannot be undone: ask first. */
+  readonly erase: (tasks: readonly Task[]) => Promise<Outcome>
 }
 
 const atOnceMax = 4
@@ -56,11 +59,18 @@ export function useTaskActions(): TaskActions {
         (task) => ({ ...task, status: 'canceled' }),
         (id) => service.tasks.cancel(id),
       ),
+    erase: (tasks) =>
+      act(
+        current(tasks).filter(canErase),
+        (task) => ({ ...task, resultUrl: null }),
+        (id) => service.tasks.eraseImages(id),
+      ),
   }
 }
 
 export const canRetry = ({ status }: Task): boolean => status === 'failed'
 export const canCancel = ({ status }: Task): boolean => status === 'queued'
+export const canErase = ({ completedAt, erasedAt }: Task): boolean => completedAt !== null && erasedAt === null
 
 async function inPool<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items.values()

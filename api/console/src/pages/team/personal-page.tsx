@@ -10,6 +10,7 @@ import { Empty, Loaded } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
 import { showError } from '../../ui/toasts.tsx'
 import { CreateTeamDialog } from './create-team-dialog.tsx'
+import { RetentionCard } from './retention-card.tsx'
 import { teamText } from './team-text.ts'
 
 export function PersonalPage() {
@@ -67,6 +68,7 @@ export function PersonalPage() {
           )
         }
       </Loaded>
+      <RetentionCard />
       {isCreating && <CreateTeamDialog onClose={() => setIsCreating(false)} />}
     </Page>
   )

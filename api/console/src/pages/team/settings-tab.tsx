@@ -14,6 +14,7 @@ import { showNote } from '../../ui/toasts.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
 import { managesMembers, parseLimit } from './member-rules.ts'
+import { RetentionCard } from './retention-card.tsx'
 import styles from './team.module.css'
 import { teamText } from './team-text.ts'
 
@@ -25,11 +26,17 @@ export const SettingsTab = ({ team, userId }: TeamProps & { readonly userId: str
       <>
         <RenameCard team={team} />
         <KeyPolicyCard team={team} />
+        <RetentionCard />
         <DeleteCard team={team} />
       </>
     ) : (
       <>
-        {managesMembers(team.role) && <KeyPolicyCard team={team} />}
+        {managesMembers(team.role) && (
+          <>
+            <KeyPolicyCard team={team} />
+            <RetentionCard />
+          </>
+        )}
         <LeaveCard team={team} userId={userId} />
       </>
     )}

@@ -108,6 +108,13 @@ export const teamText = defineText({
         'Applies to keys that are created or rolled from now on. Existing keys keep their expiry. Empty: no limit.',
       maxKeyDaysError: 'Enter a whole number from 1 to 3,650, or nothing.',
       saveKeyPolicy: 'Save limit',
+      retention: 'Photos and results',
+      retentionLabel: 'Keep finished tasks with their images for',
+      retentionHint: (effective: string) =>
+        `In force: ${effective}. A shorter time deletes older tasks within a minute or so. Tasks that were created with ` +
+        'a time of their own keep it.',
+      retentionDefault: 'As this installation or the plan says',
+      saveRetention: 'Save time',
       leaveTitle: 'Leave',
       deleteTitle: 'Delete the team',
       deleteLede: 'Members lose access, API keys stop working, and remaining credits are lost. Invoices are kept.',
@@ -224,6 +231,13 @@ export const teamText = defineText({
         'Gilt für Schlüssel, die ab jetzt angelegt oder erneuert werden. Bestehende Schlüssel laufen ab wie bisher. Leer: keine Grenze.',
       maxKeyDaysError: 'Geben Sie eine ganze Zahl von 1 bis 3.650 oder nichts ein.',
       saveKeyPolicy: 'Grenze speichern',
+      retention: 'Fotos und Ergebnisse',
+      retentionLabel: 'Beendete Aufgaben mit ihren Bildern aufbewahren für',
+      retentionHint: (effective: string) =>
+        `In Kraft: ${effective}. Eine kürzere Zeit löscht ältere Aufgaben innerhalb von etwa einer Minute. Aufgaben, die ` +
+        'mit einer eigenen Zeit angelegt wurden, behalten sie.',
+      retentionDefault: 'Wie diese Installation oder der Tarif vorgibt',
+      saveRetention: 'Zeit speichern',
       leaveTitle: 'Verlassen',
       deleteTitle: 'Team löschen',
       deleteLede:

@@ -54,6 +54,8 @@ import { up as unverifiedAccounts } from './0055-unverified-accounts.ts'
 import { up as sessionProof } from './0056-session-proof.ts'
 import { up as keyLimits } from './0057-key-limits.ts'
 import { up as confidence } from './0058-confidence.ts'
+import { up as retentionSeconds } from './0061-retention-seconds.ts'
+import { up as retentionIndex } from './0062-retention-index.ts'
 
 /** Static, because a folder read at run time differs between checkout, image and test. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -112,4 +114,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0056-session-proof': { up: sessionProof },
   '0057-key-limits': { up: keyLimits },
   '0058-confidence': { up: confidence },
+  '0061-retention-seconds': { up: retentionSeconds },
+  '0062-retention-index': { up: retentionIndex },
 }

@@ -76,7 +76,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
   credit_hold: { api: all, worker: { select: true, update: true, delete: true } },
   credit_lot: { api: change, worker: { select: true, update: true }, dispatcher: change },
   credit_low_balance: { api: append, worker: append, dispatcher: remove },
-  delivery: { api: all, worker: remove, dispatcher: all },
+  delivery: { api: all, worker: { ...remove, update: ['task_id', 'event_key'] }, dispatcher: all },
   delivery_attempt: { api: { select: true, delete: true }, worker: { select: true, delete: true }, dispatcher: change },
   email_change: { api: remove },
   free_credit: { api: all },
@@ -170,7 +170,7 @@ export const tableRights: { readonly [T in keyof Tables]: ByRole<T> } = {
     api: change,
     worker: {
       select: [
-        ...(['id', 'plan', 'deleted_at', 'low_balance_below', 'low_balance_armed'] as const),
+        ...(['id', 'plan', 'deleted_at', 'retention_seconds', 'low_balance_below', 'low_balance_armed'] as const),
         ...(['open_singles', 'open_children', 'queued', 'processing', 'waiting', 'retention_at'] as const),
       ],
       update: ['open_singles', 'open_children', 'queued', 'processing', 'retention_at'],

@@ -11,6 +11,8 @@ export type SettingTable = {
 export type ObjectDeletionTable = {
   object_key: string
   due_at: Date
+  /** Deleted a second time then, for writers that were late. */
+  again_at: Generated<Date | null>
 }
 
 export type RetentionNoticeTable = {

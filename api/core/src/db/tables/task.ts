@@ -1,4 +1,4 @@
-import type { Generated, JSONColumnType } from 'kysely'
+import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 export type Foreground = { top: number; left: number; width: number; height: number }
 
@@ -87,6 +87,12 @@ export type TaskTable = {
   api_key_id: Generated<string | null>
   /** Set in the App: notifies the creator when the task ends. */
   notify_maker: Generated<boolean>
+  /** Chosen for this task: seconds from its end to its deletion; null: the workspace's retention. */
+  retention_seconds: Generated<number | null>
+  /** Set by a trigger when a task with `retention_seconds` ends. */
+  delete_at: ColumnType<Date | null, never, never>
+  /** Photo, result and previews were erased; the keys in this row lead to nothing. */
+  erased_at: Generated<Date | null>
   created_at: Generated<Date>
 }
 

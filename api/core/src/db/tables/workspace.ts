@@ -50,6 +50,8 @@ export type WorkspaceTable = {
   billing: ColumnType<Billing | null, string | null | undefined, string | null>
   /** Longest life in days of keys made from now on; null: no limit. */
   max_key_days: number | null
+  /** Seconds from the end of a task to its deletion; null: the installation's default, or the plan's days. */
+  retention_seconds: number | null
 }
 
 /** All optional: invoices omit missing fields, and the name defaults to the workspace's. */

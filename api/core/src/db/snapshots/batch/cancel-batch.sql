@@ -137,4 +137,5 @@ select;
 prepare cancel_batch_9 as
 select "id", "batch_id", "status", "model_version", "source_key", "callback_url", "credit_cost", "retry_count",
   "started_at", "completed_at", "failure_reason", "failure_message", "result_key", "result_format", "width", "height",
-  "foreground", "confidence", "charge", "created_at" from "task" where "batch_id" = $1 order by "id";
+  "foreground", "confidence", "charge", "retention_seconds", "erased_at", "created_at" from "task" where "batch_id" = $1
+  order by "id";

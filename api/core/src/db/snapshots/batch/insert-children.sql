@@ -12,11 +12,12 @@ with wanted as (
 ), created as (
   insert into task (id, workspace_id, batch_id, upload_id, source_key, source_etag, source_size_bytes,
                     model_version, callback_url, output, credit_cost, created_by, api_key_id,
-                    traceparent)
+                    traceparent, retention_seconds)
   select w.id, $7::uuid, $8::uuid, w.upload_id, w.source_key, w.source_etag,
          w.source_size_bytes, $9, $10::text,
          $11::jsonb, $12::int,
-         $13::uuid, $14::uuid, $15::text
+         $13::uuid, $14::uuid, $15::text,
+         $16::int
     from wanted w join live on live.id = w.upload_id
   returning *
 ), event as (

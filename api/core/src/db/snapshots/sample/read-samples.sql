@@ -27,15 +27,22 @@ select what, greatest(0, coalesce(extract(epoch from now() - due), 0))::float8 a
                   order by greatest(expires_at, grace_until) limit 1))) as oldest (what, due);
 
 prepare read_samples_4 as
-select 'tasks' as what,
-       greatest(0, coalesce(extract(epoch from max(now() - p.days * interval '1 day' - t.completed_at)), 0))::float8
-         as seconds
-  from workspace w
-  join unnest($1::text[], $2::int[]) as p (plan, days) on p.plan = w.plan
- cross join lateral (
-    select completed_at from task where workspace_id = w.id and completed_at is not null
-     order by completed_at limit 1) t
- where w.retention_at <= now();
+select 'tasks' as what, greatest(0, coalesce(extract(epoch from now() - least(
+         (select min(t.completed_at + p.seconds * interval '1 second')
+            from workspace w
+           cross join lateral (
+select p.plan_seconds, coalesce(w.retention_seconds, p.default_seconds) is not null as chosen,
+       least(p.plan_seconds, coalesce(w.retention_seconds, p.default_seconds)) as seconds
+  from unnest($1::text[], $2::float8[],
+              $3::float8[]) as p (plan, plan_seconds, default_seconds)
+ where p.plan = w.plan) p
+           cross join lateral (
+              select completed_at from task
+               where workspace_id = w.id and completed_at is not null and delete_at is null
+               order by completed_at limit 1) t
+           where w.retention_at <= now()),
+         (select delete_at from task where delete_at is not null order by delete_at limit 1))), 0))::float8
+         as seconds;
 
 prepare read_samples_5 as
 with free as materialized (

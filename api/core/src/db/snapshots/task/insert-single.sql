@@ -22,12 +22,13 @@ returning id
   ), created as (
     insert into task (workspace_id, upload_id, source_key, source_etag, source_size_bytes, model_version,
                       callback_url, output, door, charge, credit_cost, created_by, api_key_id, traceparent,
-                      notify_maker)
+                      notify_maker, retention_seconds)
     select slot.id, upload_id, $6, $7, $8::bigint,
            $9, $10::text, $11::jsonb,
            $12::jsonb, $13::text,
            $14::int, $15::uuid, $16::uuid,
-           $17::text, $18::boolean
+           $17::text, $18::boolean,
+           $19::int
       from slot left join source on true
     returning *
   ), event as (
