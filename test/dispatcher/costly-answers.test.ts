@@ -1,4 +1,4 @@
-// What a hostile receiver costs the dispatcher in memory and CPU, for webhooks and for images by URL.
+// Hostile receivers against the memory and CPU of the dispatcher, for webhooks and for images by URL.
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

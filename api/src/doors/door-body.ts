@@ -42,8 +42,8 @@ export const doorBody = (imageBytesMax: number): RawBody => ({
 })
 
 /**
- * Copies of the body that a request holds while it waits for more bytes or for the store: chunks and their sum; as text,
- * its value and the image of it. Two more exist while one body is parsed, which nothing interrupts.
+ * Copies of the body that a request holds between reads: chunks and their sum; as text, its value and the image of it.
+ * Two more exist while one body is parsed, which nothing interrupts.
  */
 const copies = { multipart: 2, text: 3 } as const
 

@@ -144,7 +144,8 @@ const certificates: readonly Case[] = [
   },
 ]
 
-const keyReads = (outcome: string): string => `matte_master_keys_reads_total{process="api",pod="a",outcome="${outcome}"}`
+const keyReads = (outcome: string): string =>
+  `matte_master_keys_reads_total{process="api",pod="a",outcome="${outcome}"}`
 
 const masterKeys: readonly Case[] = [
   {
