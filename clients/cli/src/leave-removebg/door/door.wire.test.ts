@@ -130,12 +130,14 @@ describe('matte door', timeout, () => {
     expect((await door.ended).code).toBe(0)
   })
 
-  it('answers 400 to a page that calls it as a server', async () => {
+  it('answers 400 to a page that calls it as a server, and to other protocols than http', async () => {
     const { stdout } = await behindDoor(
       `curl -sS -o /dev/null -w '%{http_code}' --noproxy '*' "$HTTPS_PROXY/v1.0/account"`,
     )
     expect(stdout).toBe('400')
     expect(seen).toEqual([])
+    const ftp = await behindDoor(`curl -s -o /dev/null -w '%{http_code}' -x "$HTTPS_PROXY" ftp://files.example/a`)
+    expect(ftp.stdout).toBe('400')
   })
 
   it('refuses a service without a door, an unreachable one, and an address of the network', async () => {
