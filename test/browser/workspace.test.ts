@@ -1,6 +1,13 @@
 // Credits and API keys of a workspace.
+import { generateApiKey } from '@matte/core/workspace/api-key'
+import { insertApiKey } from '@matte/core/workspace/api-key-queries'
+import { scopes } from '@matte/core/workspace/scope'
 import type { Page } from 'playwright-core'
+import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
+import { createClient } from '../support/client.ts'
+import { truncatedPng } from '../support/photos.ts'
+import { cutOut, untilStatus } from '../support/tasks.ts'
 import { until } from '../support/until.ts'
 import { hasBrowser } from './support/browser.ts'
 import { useConsole } from './support/console.ts'
@@ -34,6 +41,33 @@ describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
     await page.getByRole('region', { name: 'Orders' }).getByText('Paid').waitFor()
     await page.getByRole('link', { name: 'Credits' }).click()
     await available(page).getByText('107', { exact: true }).waitFor()
+  })
+
+  it.each([
+    { locale: 'en', confidence: 'Confidence', toCheck: 'To check', note: /^\d.*: check this cut-out$/ },
+    { locale: 'de', confidence: 'Sicherheit', toCheck: 'Zu prüfen', note: /^\d.*: diesen Freisteller prüfen$/ },
+  ])('shows in $locale which cut-outs to check', async ({ locale, confidence, toCheck, note }) => {
+    const someone = await console.person()
+    const key = generateApiKey()
+    await insertApiKey(console.stack.db, key, {
+      ...{ workspaceId: someone.workspaceId, name: 'shop', scopes, expiresAt: null },
+    })
+    const client = createClient(console.url, key.key)
+    const blank = sharp({ create: { width: 60, height: 40, channels: 3, background: '#fff' } })
+    const unsure = await cutOut(client, { bytes: await blank.png().toBuffer() })
+    const torn = await client.createTask({ imageUrl: await client.upload(truncatedPng()) })
+    await untilStatus(client, torn.id, 'failed') // without a confidence
+    const page = await console.openSignedIn({ person: someone })
+    await page.evaluate(`localStorage.setItem('matte-locale', '${locale}')`)
+    await page.goto('/gallery')
+    const tiles = page.getByRole('gridcell')
+    await until('both are there', async () => (await tiles.count()) === 2)
+    await page.getByLabel(confidence).click()
+    await page.getByRole('option', { name: toCheck }).click()
+    await until('one is left', async () => (await tiles.count()) === 1)
+    expect(new URL(page.url()).search).toContain('check=true')
+    await page.goto(`/tasks/${unsure.id}`)
+    await page.getByText(note).waitFor()
   })
 
   it('creates the key that `matte login --console` asks for', async () => {
