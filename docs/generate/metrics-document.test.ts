@@ -17,7 +17,7 @@ it('names only existing metrics', () => {
 it('follows the rules for names, help texts and labels', () => {
   for (const { name, kind, help, labels } of all) {
     expect(name).toMatch(kind === 'counter' ? /^matte_[a-z_]+_total$/ : /^matte_[a-z_]+(?<!_total)$/)
-    if (kind === 'histogram') expect(name).toMatch(/_seconds$/)
+    if (kind === 'histogram') expect(name).toMatch(/_(seconds|ratio)$/)
     expect(help).toMatch(/\.$/)
     for (const label of Object.keys(labels)) expect(label, name).toMatch(/^[a-z_]+$/)
     expect(Object.keys(labels).filter((label) => /(^|_)id$|path|workspace|key/.test(label))).toEqual([])

@@ -10,7 +10,10 @@ const groupMax = 9
 const openGroups = 2
 
 const groups: readonly Group[] = [
-  { text: 'Start', pages: ['', 'local', 'chart', 'console', 'clients', 'doors', 'leaving-remove-bg', 'glossary'] },
+  {
+    text: 'Start',
+    pages: ['', 'local', 'chart', 'console', 'what-we-keep', 'clients', 'doors', 'leaving-remove-bg', 'glossary'],
+  },
   {
     text: 'Build with it',
     pages: [

@@ -52,8 +52,18 @@ describe.skipIf(!hasBrowser('erase.test.ts'))('a person', () => {
   })
 
   it.each([
-    { locale: 'en', erase: 'Erase images', title: 'Erase the images of this task?', gone: /^The images were erased on/ },
-    { locale: 'de', erase: 'Bilder löschen', title: 'Die Bilder dieser Aufgabe löschen?', gone: /^Die Bilder wurden am/ },
+    {
+      locale: 'en',
+      erase: 'Erase images',
+      title: 'Erase the images of this task?',
+      gone: /^The images were erased on/,
+    },
+    {
+      locale: 'de',
+      erase: 'Bilder löschen',
+      title: 'Die Bilder dieser Aufgabe löschen?',
+      gone: /^Die Bilder wurden am/,
+    },
   ])('is asked before images are erased, in $locale', async ({ locale, erase, title, gone }) => {
     const someone = await console.person()
     const [, second = ''] = await givenCutOuts(someone)

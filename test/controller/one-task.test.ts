@@ -68,8 +68,8 @@ describe('a photo', () => {
     expect(rows).toEqual([{ confidence: task.confidence }])
     const { healthUrl } = stack.process('worker')
     const labels = { model_version: 'service-v2' }
-    expect(await exposedAt(healthUrl, 'matte_task_confidence_count', labels)).toBeGreaterThan(0)
-    expect(await exposedAt(healthUrl, 'matte_task_confidence_bucket', { ...labels, le: '1' })).toBeGreaterThan(0)
+    expect(await exposedAt(healthUrl, 'matte_task_confidence_ratio_count', labels)).toBeGreaterThan(0)
+    expect(await exposedAt(healthUrl, 'matte_task_confidence_ratio_bucket', { ...labels, le: '1' })).toBeGreaterThan(0)
   })
 
   it('is returned as a PNG of the same size whose alpha is close to the true matte', async () => {

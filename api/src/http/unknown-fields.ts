@@ -62,7 +62,7 @@ export function handleUnknownFields(app: FastifyInstance): void {
 const refusal =
   'The request has unknown fields; see details.issues. `Prefer: handling=lenient` ignores those of a body.'
 
-/** What the validation would report afterwards. */
+/** The errors that the validation would report after this hook. */
 function issuesOfBody(request: FastifyRequest): Issue[] {
   const verdict: unknown = request.getValidationFunction('body')?.(request.body)
   const { error = [] } = Object(verdict) as { readonly error?: FastifySchemaValidationError[] }

@@ -32,7 +32,7 @@ export const taskMetrics = {
     help: 'Time that a run waits until it is claimed, by the database clock.',
   }),
   confidence: histogram({
-    name: 'matte_task_confidence',
+    name: 'matte_task_confidence_ratio',
     reader: 'alert',
     help: 'Confidence of results, 0 to 1; models that give no measure add nothing.',
     labels: { model_version: 'the models that are installed' },

@@ -4,8 +4,8 @@ const age = 'matte_task_queued_age_seconds{model_version="service-v2"}'
 const claims = 'matte_task_queue_wait_seconds_count{pod="a"}'
 const ended = (status: string) => `matte_task_completion_seconds_count{plan="pro",status="${status}"}`
 const failed = (code: string) => `matte_task_failures_total{code="${code}"}`
-const unsure = 'matte_task_confidence_bucket{model_version="service-v2",le="0.49"}'
-const measured = 'matte_task_confidence_count{model_version="service-v2"}'
+const unsure = 'matte_task_confidence_ratio_bucket{model_version="service-v2",le="0.49"}'
+const measured = 'matte_task_confidence_ratio_count{model_version="service-v2"}'
 const requests = 'matte_http_request_duration_seconds_count{method="GET",route="/x",status="200"}'
 const refused = 'matte_http_requests_refused_total'
 

@@ -4,7 +4,7 @@ import { inRange, perSecond, perSecondSeen, shared } from './rates.ts'
 import { badFrom, worseFrom } from './thresholds.ts'
 
 const completion = 'matte_task_completion_seconds'
-const confidence = 'matte_task_confidence'
+const confidence = 'matte_task_confidence_ratio'
 
 const tasks: Row = {
   title: 'Tasks: how many were created, and how did they end?',
