@@ -48,7 +48,10 @@ function readCounts(text: string): number[] {
 const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   model: async () => (await import('./model.ts')).measureModel({ rounds, seconds, say }),
   rembg: async () => (await import('./rembg/rembg.ts')).measureRembg({ rounds, seconds, say }),
-  pixels: async () => (await import('./pixels.ts')).measurePixels({ rounds, say }),
+  pixels: async () => [
+    ...(await (await import('./shadows.ts')).measureShadows({ rounds })),
+    ...(await (await import('./pixels.ts')).measurePixels({ rounds, say })),
+  ],
   accept: async () => (await import('./accept.ts')).measureAccept({ rounds, seconds, dir: values.dir, say }),
   pipeline: async () =>
     (await import('./pipeline/pipeline.ts')).measurePipelineParts({

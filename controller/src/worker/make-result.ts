@@ -37,7 +37,9 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   const { pod, masks } = await inferMasks(deps, { task, inputFor }, signal)
   freeBytes(image)
   const wish = cutOutOf(task)
-  const made = await attempt.stage('refine', () => images.cutOut({ photo, ...masks, output: wish }, signal))
+  const made = await attempt.stage('refine', () =>
+    images.cutOut({ photo, ...masks, output: wish, pixelsMax: maxPixels }, signal),
+  )
   if ('file' in made) attempt.move('refine', 'encode', made.encodeMs)
   const cutOut =
     'file' in made

@@ -9,6 +9,7 @@ import type { Photo } from './cut-out/sample-cells.ts'
 import type { EncodedResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
 import { freeBytes } from './free-bytes.ts'
+import { ImageError } from './image-error.ts'
 import { limitSize } from './place-subject.ts'
 
 export type CutOutTask = {
@@ -17,19 +18,33 @@ export type CutOutTask = {
   /** Mask of the mirrored view. */
   readonly mirrored?: Uint8Array | undefined
   readonly output: Output | null
+  /** Limit of a result that grows for its shadow. */
+  readonly pixelsMax?: number | undefined
 }
 
 /** `encodeMs`: the part of the call that encoded the file. */
 export type CutOutFile = EncodedResult & { readonly encodeMs: number }
 
+/** An ImageError loses its class between threads. */
+export type Refused = Pick<ImageError, 'reason' | 'message'>
+
 /** Entry point of image-pool.ts threads; returned bytes are moved, not copied. */
-export default function run({ photo, mask, mirrored, output }: CutOutTask) {
+export default function run(task: CutOutTask) {
+  try {
+    return make(task)
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error
+    return { reason: error.reason, message: error.message } satisfies Refused
+  }
+}
+
+function make({ photo, mask, mirrored, output, pixelsMax }: CutOutTask) {
   const size = Math.sqrt(mask.length)
   if (mirrored) joinMasks(mask, mirrorBack(mirrored, size), photo)
   const result = cutOut(photo, mask)
   // Freed here because this thread allocates too little to trigger a collection for minutes.
   freeBytes(photo.pixels)
-  const image = applyOutput(result, output)
+  const image = applyOutput(result, output, pixelsMax)
   if (image.pixels !== result.rgba) freeBytes(result.rgba)
   return isPlainPng(image, output ?? defaultOutput) ? moveFile(image) : moveBack(image, image.pixels)
 }

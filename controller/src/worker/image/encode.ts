@@ -49,7 +49,7 @@ export async function encodeResult(
   if (canvas && place) pipeline.extend(marginsOf(place, size, canvas))
   const bare = await encodeBare(pipeline, format)
   const file = channels === 1 ? bare : await tagSrgb(bare, { format, width, height })
-  return { file, width, height, foreground: place ?? (foreground && scaleBox(foreground, image, size)) }
+  return { file, width, height, foreground: foreground && moveBox(scaleBox(foreground, image, scaled), place) }
 }
 
 /** Encodes an image of colours. @throws ImageError INPUT_TOO_LARGE when the format cannot hold the side */
@@ -72,9 +72,9 @@ const encodeBare = (image: Sharp, format: OutputFormat): Promise<Buffer> =>
 
 type Size = { readonly width: number; readonly height: number }
 
-/** One scaling takes the subject to its size in the result. */
-function placeIn({ subject, ...canvas }: Canvas, size: Size): Box {
-  return roundBox(subject, { width: size.width / canvas.width, height: size.height / canvas.height }, size)
+/** One scaling takes the piece to its size in the result. */
+function placeIn({ piece, ...canvas }: Canvas, size: Size): Box {
+  return roundBox(piece, { width: size.width / canvas.width, height: size.height / canvas.height }, size)
 }
 
 function marginsOf({ top, left, width, height }: Box, size: Size, { backdrop }: Canvas) {
@@ -98,6 +98,12 @@ function scaleBox({ top, left, width, height }: Box, from: Size, to: Size): Box 
     height: Math.min(to.height, Math.ceil((top + height) * down)) - box.top,
   }
 }
+
+const moveBox = ({ top, left, ...size }: Box, by: Pick<Box, 'top' | 'left'> | undefined): Box => ({
+  top: top + (by?.top ?? 0),
+  left: left + (by?.left ?? 0),
+  ...size,
+})
 
 // PNG: `quality`, `effort` and `colours` make sharp reduce the image to 256 colours.
 const encoders: Record<Exclude<OutputFormat, 'webp'>, (image: Sharp) => Sharp> = {

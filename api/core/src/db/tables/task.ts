@@ -17,6 +17,22 @@ export type Output = {
   scale: string
   /** `original`, `center`, or two percentages. */
   position: string
+  shadow: Shadow | null
+}
+
+/** Of the subject, under it and over the background. */
+export type Shadow = {
+  kind: 'drop' | 'contact' | 'cast'
+  /** Percent. */
+  opacity: number
+  /** Width of the soft edge as pixels (`20px`) or as a percentage of the shorter side of the foreground's box. */
+  blur: string
+  /** Degrees clockwise from straight up: where a drop or cast shadow falls. */
+  angle: number
+  /** `#rrggbb` in lower case. */
+  color: string
+  /** The canvas grows until it holds the whole shadow. */
+  grow: boolean
 }
 
 /** Applied by the worker to the cut-out that `output` describes. */
