@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { applyOutput } from '@matte/controller/worker/image/apply-output'
 import { configureHeap } from '@matte/controller/worker/image/configure'
+import { cutOut } from '@matte/controller/worker/image/cut-out/cut-out'
 import { findForeground } from '@matte/controller/worker/image/cut-out/foreground'
+import { decodePhoto } from '@matte/controller/worker/image/decode'
 import { encodePng } from '@matte/controller/worker/image/encode-png'
 import { defaultOutput, shadowDefaults, shadowKinds } from '@matte/core/task/output'
 import { rootDir } from '@matte/local/paths'
@@ -17,17 +19,14 @@ const images = 10
 
 export async function measureShadows({ rounds }: { readonly rounds: number }): Promise<Row[]> {
   configureHeap()
-  const fixtures = join(rootDir, 'test/fixtures/photos')
-  const raw = { width: 680, height: 440, channels: 1 } as const
-  const cutOut = await sharp(readFileSync(join(fixtures, 'lemur.png')))
-    .joinChannel(await alphaOf(join(fixtures, 'lemur-alpha.png')), { raw })
+  const fixtures = join(rootDir, 'test/fixtures')
+  const photo = await decodePhoto(readFileSync(join(fixtures, 'photos/lemur.png')), width * height)
+  const mask = await sharp(readFileSync(join(fixtures, 'lemur-mask-320.png')))
+    .toColourspace('b-w')
     .raw()
     .toBuffer()
-  const pixels = await sharp(cutOut, { raw: { ...raw, channels: 4 } })
-    .trim({ background: { r: 0, g: 0, b: 0, alpha: 0 } })
-    .resize(width, height, { fit: 'fill', kernel: 'cubic' })
-    .raw()
-    .toBuffer()
+  const { pixels: cropped, ...raw } = applyOutput(cutOut(photo, mask), { ...defaultOutput, crop: true })
+  const pixels = await sharp(cropped, { raw }).resize(width, height, { fit: 'fill', kernel: 'cubic' }).raw().toBuffer()
   const rgba = new Uint8Array(pixels)
   const foreground = findForeground(rgba, width, height)
   return shadowKinds.map((kind) => {
@@ -54,8 +53,6 @@ export async function measureShadows({ rounds }: { readonly rounds: number }): P
     }
   })
 }
-
-const alphaOf = (file: string): Promise<Buffer> => sharp(readFileSync(file)).toColourspace('b-w').raw().toBuffer()
 
 function cpuMs(begun: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(begun)

@@ -37,20 +37,17 @@ const gridCell = 920
 export const modelBytes = (inputSize: number): number =>
   inputSize ** 2 * modelPixel + (inputSize / maskPixelsPerCell(inputSize)) ** 2 * gridCell
 
-/** MEASURED: the window of a result with a shadow, its plane, then its PNG; beside the cut-out. */
-const shadowResult = 12
+/** 7.7: JPEG of noise in a canvas that grows as far as it can. A result with its shadow is held beside its file. */
+const shadowResult = 9
 
 /** `pixelsMax`: limit of a result that is larger than its photo. */
 export function pixelBytes(header: PhotoHeader, output: Output | null, pixelsMax: number): number {
   const pixels = header.width * header.height
   const input = pixels * (header.depth === 'uchar' ? anyImage : deepImage)
   const shown = shownPixels(header, output, pixelsMax)
-  const { cutOut, encoder } = webpResult
-  if (output?.format !== 'webp')
-    return shown === pixels ? input : Math.max(input, pixels * cutOut + shown * shadowResult)
+  if (output?.format !== 'webp') return shown === pixels ? input : Math.max(input, shown * shadowResult)
   const resultPixels = Math.min(shown, (output.maxSide ?? Infinity) ** 2, output.maxPixels ?? Infinity)
-  const held = shown === pixels ? pixels : pixels + shown
-  return Math.max(input, held * cutOut + resultPixels * encoder)
+  return Math.max(input, shown * webpResult.cutOut + resultPixels * webpResult.encoder)
 }
 
 /**

@@ -18,7 +18,7 @@ export function layUnder(
   const left = Math.max(window.left, box.left)
   const count = Math.min(window.left + window.width, box.left + box.width) - left
   // One 32-bit access per pixel; alpha is the highest byte.
-  const pixels = new Uint32Array(rgba.buffer, rgba.byteOffset, window.width * window.height)
+  const pixels = new Int32Array(rgba.buffer, rgba.byteOffset, window.width * window.height)
   const { red, green, blue } = colour
   const bare = red | (green << 8) | (blue << 16)
   for (let y = top; y < bottom; y++) {
