@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser('playground.test.ts'))('the playground', () => {
       await page.getByRole('button', { name: /Shadow/ }).click()
       await page.getByRole('option', { name: choice }).click()
       await page.getByText(`--shadow ${kind}`).waitFor()
-      await expect.poll(async () => drawn.has(await result.getAttribute('src'))).toBe(false)
+      await expect.poll(async () => drawn.has(await result.getAttribute('src')), { timeout: 20_000 }).toBe(false)
       drawn.add(await result.getAttribute('src'))
     }
     await page.getByText('Your browser draws a simple shadow.').waitFor()
