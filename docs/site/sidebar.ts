@@ -49,7 +49,7 @@ const groups: readonly Group[] = [
     ],
   },
   { text: 'API of money and operation', pages: ['api/credits', 'api/payments', 'api/referral', 'api/operator'] },
-  { text: 'Cut-outs', pages: ['quality', 'performance', 'models', 'models/u2netp'] },
+  { text: 'Cut-outs', pages: ['quality', 'shadows', 'performance', 'models', 'models/u2netp'] },
   {
     text: 'Set it up',
     pages: [

@@ -329,6 +329,51 @@ describe('the door for remove.bg', () => {
     expect(box(scaled, 'width')).toBeLessThan(box(whole, 'width'))
   })
 
+  it('adds each shadow of remove.bg, as dark as `shadow_opacity`, and over a background', async () => {
+    const visible = async (fields: Record<string, string>): Promise<number> => {
+      const response = await removebg(upload({ size: 'full', ...fields }))
+      expect(response.status).toBe(200)
+      const { data } = await sharp(await bytesOf(response))
+        .extractChannel('alpha')
+        .raw()
+        .toBuffer({ resolveWithObject: true })
+      return data.reduce((sum, alpha) => sum + alpha, 0)
+    }
+    const bare = await visible({ shadow_type: 'none', add_shadow: 'true' })
+    for (const shadow of [
+      { add_shadow: 'true' },
+      ...['auto', 'car', 'drop', '3D'].map((shadow_type) => ({ shadow_type })),
+    ] as Record<string, string>[]) {
+      const light = await visible({ ...shadow, shadow_opacity: '20' })
+      expect(light).toBeGreaterThan(bare)
+      expect(await visible({ ...shadow, shadow_opacity: '90' })).toBeGreaterThan(light)
+    }
+    const white = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#ffffff' } })
+      .png()
+      .toBuffer()
+    const over = async (fields: Record<string, string>) => {
+      const files = formOf({ size: 'full', format: 'png', ...fields }, { name: 'image_file', bytes: lemur() })
+      files.append('bg_image_file', new Blob([new Uint8Array(white)]), 'white.png')
+      return (await sharp(await bytesOf(await removebg(files))).stats()).channels[0]?.mean ?? 0
+    }
+    expect(await over({ shadow_type: 'drop' })).toBeLessThan(await over({}))
+  })
+
+  it('grows a crop for the shadow, and puts both into the parts of a zip', async () => {
+    const size = async (fields: Record<string, string>) => {
+      const response = await removebg(upload({ size: 'full', ...fields }))
+      await response.arrayBuffer()
+      return Number(response.headers.get('x-width')) * Number(response.headers.get('x-height'))
+    }
+    expect(await size({ crop: 'true', shadow_type: 'drop' })).toBeGreaterThan(await size({ crop: 'true' }))
+    expect(await size({ shadow_type: 'drop' })).toBe(await size({}))
+    const alphaOf = async (fields: Record<string, string>) => {
+      const zip = await bytesOf(await removebg(upload({ size: 'full', format: 'zip', ...fields })))
+      return (await sharp(unzipSync(new Uint8Array(zip))['alpha.png']).stats()).channels[0]?.mean ?? 0
+    }
+    expect(await alphaOf({ shadow_type: 'drop' })).toBeGreaterThan(await alphaOf({}))
+  })
+
   describe('for an image without a subject', () => {
     const blank = () =>
       sharp({ create: { width: 300, height: 200, channels: 3, background: '#fff' } })

@@ -31,7 +31,9 @@ const defaults = {
   roi: null,
   scale: 'original',
   position: 'original',
+  shadow: null,
 }
+const drop = { kind: 'drop', opacity: 40, blur: '8%', angle: 150, color: '#000000', grow: false }
 const region = { left: '10%', top: '0px', right: '90%', bottom: '500px' }
 
 describe('output', () => {
@@ -74,7 +76,20 @@ describe('output', () => {
       { ...defaults, scale: '10%', position: '0% 100%' },
     ],
     [{ position: 'center' }, { ...defaults, position: 'center' }],
-    [{ roi: null, scale: null, position: null, maxPixels: null }, defaults],
+    [{ roi: null, scale: null, position: null, maxPixels: null, shadow: null }, defaults],
+    [{ shadow: { kind: 'drop' } }, { ...defaults, shadow: drop }],
+    [
+      { shadow: { kind: 'contact', opacity: null, blur: null, angle: null, color: null, grow: null } },
+      { ...defaults, shadow: { ...drop, kind: 'contact', opacity: 75, blur: '12%', angle: 180 } },
+    ],
+    [
+      { shadow: { kind: 'cast', opacity: 0, blur: '0px', angle: 0, color: '#A0B1C2', grow: true } },
+      { ...defaults, shadow: { kind: 'cast', opacity: 0, blur: '0px', angle: 0, color: '#a0b1c2', grow: true } },
+    ],
+    [
+      { shadow: { kind: 'cast', opacity: 100, blur: '25%', angle: 359 } },
+      { ...defaults, shadow: { ...drop, kind: 'cast', opacity: 100, blur: '25%', angle: 359 } },
+    ],
   ])('%j is accepted', async (output, stored) => {
     const { create } = await given()
     const { data, headers } = await create(output)
@@ -128,6 +143,23 @@ describe('output', () => {
     [{ roi: { ...region, left: '101%' } }, '/body/output/roi/left'],
     [{ roi: { ...region, left: 10 } }, '/body/output/roi/left'],
     [{ roi: { ...region, width: '10px' } }, '/body/output/roi/width'],
+    [{ shadow: true }, '/body/output/shadow'],
+    [{ shadow: 'drop' }, '/body/output/shadow'],
+    [{ shadow: {} }, '/body/output/shadow/kind'],
+    [{ shadow: { kind: 'soft' } }, '/body/output/shadow/kind'],
+    [{ shadow: { kind: null } }, '/body/output/shadow/kind'],
+    [{ shadow: { kind: 'drop', opacity: 101 } }, '/body/output/shadow/opacity'],
+    [{ shadow: { kind: 'drop', opacity: -1 } }, '/body/output/shadow/opacity'],
+    [{ shadow: { kind: 'drop', opacity: 0.5 } }, '/body/output/shadow/opacity'],
+    [{ shadow: { kind: 'drop', blur: '26%' } }, '/body/output/shadow/blur'],
+    [{ shadow: { kind: 'drop', blur: 10 } }, '/body/output/shadow/blur'],
+    [{ shadow: { kind: 'drop', blur: '10' } }, '/body/output/shadow/blur'],
+    [{ shadow: { kind: 'drop', angle: 360 } }, '/body/output/shadow/angle'],
+    [{ shadow: { kind: 'drop', angle: '90deg' } }, '/body/output/shadow/angle'],
+    [{ shadow: { kind: 'drop', color: 'black' } }, '/body/output/shadow/color'],
+    [{ shadow: { kind: 'drop', color: '#00000080' } }, '/body/output/shadow/color'],
+    [{ shadow: { kind: 'drop', grow: 'yes' } }, '/body/output/shadow/grow'],
+    [{ shadow: { kind: 'drop', colour: '#000000' } }, '/body/output/shadow/colour'],
     // A region without area, if the units tell.
     [{ roi: { ...region, right: '10%' } }, '/body/output/roi/right'],
     [{ roi: { ...region, bottom: '0px' } }, '/body/output/roi/bottom'],
@@ -141,22 +173,31 @@ describe('output', () => {
   })
 
   it('of a task from an earlier release, which lacks the later options, has their defaults', async () => {
-    const { maxPixels, roi, scale, position, ...early } = { ...defaultOutput, crop: true }
+    const { maxPixels, roi, scale, position, shadow, ...early } = { ...defaultOutput, crop: true }
     const model = ownModel()
     const { id } = await givenTask(world.db, await givenWorkspace(world.db), { model })
     await sql`update task set output = ${JSON.stringify(early)}::jsonb where id = ${id}`.execute(world.db)
-    expect((await claimNext(world.db, [model]))?.output).toEqual({ ...early, maxPixels, roi, scale, position })
+    expect((await claimNext(world.db, [model]))?.output).toEqual({ ...early, maxPixels, roi, scale, position, shadow })
   })
 
   it('reports every error at once, in words', async () => {
     const { create } = await given()
-    const error = await create({ colour: 1, background: 'red', cropMargin: '5em', maxSide: 0 }).catch((fault) => fault)
+    const error = await create({
+      colour: 1,
+      background: 'red',
+      cropMargin: '5em',
+      maxSide: 0,
+      shadow: { kind: 'soft', blur: '30%', color: 'red' },
+    }).catch((fault) => fault)
     const { issues } = error.details as { issues: { path: string; message: string }[] }
     expect(Object.fromEntries(issues.map(({ path, message }) => [path, message]))).toEqual({
       '/body/output/colour': 'is not known here',
       '/body/output/background': 'must be transparent, #rrggbb or #rrggbbaa',
       '/body/output/cropMargin': 'must be one, two or four of a percentage such as 10% or pixels such as 20px',
       '/body/output/maxSide': expect.any(String),
+      '/body/output/shadow/kind': 'must be one of drop, contact, cast',
+      '/body/output/shadow/blur': 'must be a percentage up to 25% such as 8% or pixels such as 20px',
+      '/body/output/shadow/color': 'must be #rrggbb; opacity says how much of it shows',
     })
   })
 

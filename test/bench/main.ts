@@ -49,7 +49,10 @@ const sets: Readonly<Record<string, () => Promise<Row[]>>> = {
   model: async () => (await import('./model.ts')).measureModel({ rounds, seconds, say }),
   rembg: async () => (await import('./rembg/rembg.ts')).measureRembg({ rounds, seconds, say }),
   door: async () => (await import('./rembg/door.ts')).measureDoor({ rounds, seconds, say }),
-  pixels: async () => (await import('./pixels.ts')).measurePixels({ rounds, say }),
+  pixels: async () => [
+    ...(await (await import('./shadows.ts')).measureShadows({ rounds })),
+    ...(await (await import('./pixels.ts')).measurePixels({ rounds, say })),
+  ],
   accept: async () => (await import('./accept.ts')).measureAccept({ rounds, seconds, dir: values.dir, say }),
   pipeline: async () =>
     (await import('./pipeline/pipeline.ts')).measurePipelineParts({

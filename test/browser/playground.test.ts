@@ -35,6 +35,23 @@ describe.skipIf(!hasBrowser('playground.test.ts'))('the playground', () => {
     expect(await slider.inputValue()).toBe('100')
     expect(await shown()).not.toBe(before)
 
+    // The browser draws each kind of shadow, and the code names it.
+    const result = page.getByRole('img', { name: /^coffee-cutout/ })
+    const drawn = new Set([await result.getAttribute('src')])
+    const choices = [
+      ['Behind the subject', 'drop'],
+      ['Under the subject', 'contact'],
+      ['On the ground', 'cast'],
+    ] as const
+    for (const [choice, kind] of choices) {
+      await page.getByRole('button', { name: /Shadow/ }).click()
+      await page.getByRole('option', { name: choice }).click()
+      await page.getByText(`--shadow ${kind}`).waitFor()
+      await expect.poll(async () => drawn.has(await result.getAttribute('src')), { timeout: 20_000 }).toBe(false)
+      drawn.add(await result.getAttribute('src'))
+    }
+    await page.getByText('Your browser draws a simple shadow.').waitFor()
+
     await page.getByRole('link', { name: 'Gallery' }).click()
     await page.getByRole('img', { name: 'Cut-out of coffee.webp' }).waitFor()
   })

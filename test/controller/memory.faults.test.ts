@@ -69,6 +69,8 @@ describe.each(mallocs)('the worst files with $name', ({ env }) => {
     const wishes = ['photo.png=webp', ...names, 'noise.png=jpeg', 'noise.png=webp', 'deep-interlaced-turned.png=webp']
     // A quarter of the photo, scaled up to its size.
     wishes.push('noise.png=png=100%', 'noise.png=webp=100%', 'noise.jpg=jpeg=100%')
+    // The subject fills the photo, so the canvas grows as far as it can.
+    wishes.push('noise.png=png=original=drop', 'noise.jpg=jpeg=original=cast', 'noise.png=webp=original=drop')
     const program = join(import.meta.dirname, 'peak-memory.ts')
     const args = [program, ...wishes.map((wish) => join(folder, wish))]
     const { stdout } = await promisify(execFile)(nodePath, args, { env: { ...process.env, ...env } })

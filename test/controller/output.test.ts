@@ -1,6 +1,6 @@
 // Output options on real images, from the request to the pixels of the downloaded file. apply-output.test.ts covers the
 // combinations.
-import type { Output } from '@matte/core/db/tables/task'
+import type { Output, Shadow } from '@matte/core/db/tables/task'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Task } from '../support/client.ts'
@@ -12,7 +12,9 @@ const stack = useStack({ processes: ['api', 'worker'] })
 
 type Result = { readonly task: Task; readonly file: Buffer; readonly type: string; readonly name: string }
 
-async function cutOut(imageUrl: string, output?: Partial<Output>): Promise<Result> {
+type Wish = Omit<Partial<Output>, 'shadow'> & { readonly shadow?: Partial<Output['shadow']> }
+
+async function cutOut(imageUrl: string, output?: Wish): Promise<Result> {
   const { id } = await stack.client.createTask({ imageUrl, ...(output && { output }) })
   const task = await untilStatus(stack.client, id, 'succeeded')
   const response = await fetch(task.resultUrl ?? '', { method: 'GET' })
@@ -199,6 +201,86 @@ describe('the lemur', () => {
     expect(furthest(matte, await sharp(original().file).extractChannel('alpha').raw().toBuffer())).toBe(0)
   })
 
+  describe('with a shadow', () => {
+    const alphaOf = async (file: Buffer) => (await sharp(file).extractChannel('alpha').raw().toBuffer()) as Uint8Array
+    const kinds = ['drop', 'contact', 'cast'] as const
+
+    it.each(kinds)('of the kind %s keeps its own pixels, and the shadow lies around them', async (kind) => {
+      const { task, file } = await cutOut(imageUrl, { shadow: { kind } })
+      const bare = original()
+      expect([task.width, task.height, task.foreground]).toEqual([
+        bare.task.width,
+        bare.task.height,
+        bare.task.foreground,
+      ])
+      const [before, after] = [await rawOf(bare.file), await rawOf(file)]
+      let [shaded, changed, lighter] = [0, 0, 0]
+      for (let i = 0; i < before.data.length; i += 4) {
+        const [own, whole] = [before.data[i + 3] ?? 0, after.data[i + 3] ?? 0]
+        if (own === 255) changed += Number(before.data.compare(after.data, i, i + 4, i, i + 4) !== 0)
+        if (whole < own) lighter++
+        if (own === 0 && whole > 0) {
+          shaded++
+          changed += Number(after.data.readUIntBE(i, 3) !== 0) // black
+        }
+      }
+      expect([changed, lighter]).toEqual([0, 0])
+      expect(shaded).toBeGreaterThan(500)
+    })
+
+    it.each(kinds)('of the kind %s grows on request until the shadow ends inside', async (kind) => {
+      const { task, file } = await cutOut(imageUrl, { crop: true, shadow: { kind, grow: true } })
+      const { width, height, foreground } = task
+      if (width === null || height === null || foreground === null) throw new Error('the lemur was not found')
+      expect(await sharp(file).metadata()).toMatchObject({ width, height })
+      expect([foreground.width, foreground.height]).toEqual([
+        original().task.foreground?.width,
+        original().task.foreground?.height,
+      ])
+      expect(width * height).toBeGreaterThan(foreground.width * foreground.height)
+      const alpha = await alphaOf(file)
+      const rim = [...alpha].filter((_, i) => {
+        const [x, y] = [i % width, Math.floor(i / width)]
+        const isSubject =
+          x >= foreground.left &&
+          x < foreground.left + foreground.width &&
+          y >= foreground.top &&
+          y < foreground.top + foreground.height
+        return !isSubject && (x === 0 || y === 0 || x === width - 1 || y === height - 1)
+      })
+      expect(rim.reduce((most, value) => Math.max(most, value), 0)).toBeLessThanOrEqual(8)
+    })
+
+    it('over a colour, as JPEG and WebP, equals the transparent result composited on it', async () => {
+      const shadow = { kind: 'drop', grow: true, color: '#102040' } as const
+      const transparent = (await cutOut(imageUrl, { shadow })).file
+      const expected = await sharp(transparent).flatten({ background: '#ff8000' }).raw().toBuffer()
+      const { file } = await cutOut(imageUrl, { shadow, background: '#ff8000' })
+      expect(furthest(await sharp(file).raw().toBuffer(), expected)).toBeLessThanOrEqual(2)
+      for (const format of ['jpeg', 'webp'] as const) {
+        const lossy = await rawOf((await cutOut(imageUrl, { format, shadow, background: '#ff8000' })).file)
+        const mean = lossy.data.reduce((sum, value, i) => sum + Math.abs(value - (expected[i] ?? 0)), 0)
+        expect(mean / expected.length).toBeLessThan(6)
+      }
+    })
+
+    it('is placed and scaled with its shadow, and a matte grows alike', async () => {
+      const wish = { scale: '100%', shadow: { kind: 'drop', grow: true } } as const
+      const { task, file } = await cutOut(imageUrl, wish)
+      expect((task.width ?? 0) * (task.height ?? 0)).toBeGreaterThan(
+        (original().task.width ?? 0) * (original().task.height ?? 0),
+      )
+      expect(await sharp(file).metadata()).toMatchObject({ width: task.width, height: task.height })
+      const matte = (await cutOut(imageUrl, { ...wish, channels: 'alpha' })).task
+      expect([matte.width, matte.height, matte.foreground]).toEqual([task.width, task.height, task.foreground])
+    })
+  })
+
+  it('with a shadow is scaled down to its limits', async () => {
+    const { task } = await cutOut(imageUrl, { maxSide: 100, shadow: { kind: 'cast', grow: true } })
+    expect(Math.max(task.width ?? 0, task.height ?? 0)).toBe(100)
+  })
+
   it('combines all options', async () => {
     const wish = { format: 'webp', background: '#ffffff80', crop: true, cropMargin: '5%', maxSide: 200 } as const
     const { task, file } = await cutOut(imageUrl, wish)
@@ -234,5 +316,19 @@ describe('an image of one pixel', () => {
     const { task, file } = await cutOut(imageUrl, wish)
     expect([task.width, task.height]).toEqual([1, 1])
     expect(await sharp(file).metadata()).toMatchObject({ format, width: 1, height: 1 })
+  })
+})
+
+describe('a shadow that needs more pixels than the plan allows', () => {
+  const plan = JSON.stringify({ internal: { maxPixels: 680 * 440 } })
+  const small = useStack({ processes: ['api', 'worker'], env: { api: { PLANS: plan }, worker: { PLANS: plan } } })
+
+  it('fails as too large if the image grows for it, and else is cut', async () => {
+    const imageUrl = await small.client.upload(lemur())
+    const create = async (shadow: Partial<Shadow>) =>
+      (await small.client.createTask({ imageUrl, output: { shadow: { kind: 'cast', angle: 90, ...shadow } } })).id
+    const failed = await untilStatus(small.client, await create({ grow: true }), 'failed')
+    expect(failed.failure?.reason ?? JSON.stringify(failed)).toContain('INPUT_TOO_LARGE')
+    await untilStatus(small.client, await create({}), 'succeeded')
   })
 })

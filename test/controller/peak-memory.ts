@@ -8,8 +8,8 @@ import { freeBytes } from '@matte/controller/worker/image/free-bytes'
 import { modelBytes, pixelBytes } from '@matte/controller/worker/image/image-memory'
 import { createImagePool } from '@matte/controller/worker/image/image-pool'
 import { toModelInput } from '@matte/controller/worker/image/model-input'
-import type { Output } from '@matte/core/db/tables/task'
-import { defaultOutput } from '@matte/core/task/output'
+import type { Output, Shadow } from '@matte/core/db/tables/task'
+import { defaultOutput, shadowDefaults } from '@matte/core/task/output'
 import { until } from '../support/until.ts'
 
 export type Peak = {
@@ -58,8 +58,19 @@ async function measure(path: string, wish: Output): Promise<Omit<Peak, 'name'>> 
   const result = 'file' in made ? made : await encodeResult(made, wish)
   const afterwards = memoryBytes('VmHWM') - before
   freeBytes(result.file)
-  return { addedBytes: Math.max(whileFileIsHeld, afterwards), allowedBytes: pixelBytes(header, wish) + modelBytes(320) }
+  return {
+    addedBytes: Math.max(whileFileIsHeld, afterwards),
+    allowedBytes: pixelBytes(header, wish, pixelsMax) + modelBytes(320),
+  }
 }
+
+const growing = (kind: Shadow['kind']): Shadow => ({
+  kind,
+  ...shadowDefaults[kind],
+  blur: '25%',
+  angle: 135,
+  grow: true,
+})
 
 function middleMask(): Uint8Array {
   const mask = new Uint8Array(320 * 320)
@@ -72,8 +83,9 @@ configureSharp()
 const pool = createImagePool(1)
 // The first, small file loads what each process needs once.
 for (const argument of process.argv.slice(2)) {
-  const [path = '', format = 'png', scale = 'original'] = argument.split('=')
-  const peak = await measure(path, { ...defaultOutput, format: format as Output['format'], scale })
+  const [path = '', format = 'png', scale = 'original', kind] = argument.split('=')
+  const shadow = kind === undefined ? null : growing(kind as Shadow['kind'])
+  const peak = await measure(path, { ...defaultOutput, format: format as Output['format'], scale, shadow })
   process.stdout.write(`${JSON.stringify({ name: argument, ...peak } satisfies Peak)}\n`)
 }
 await pool.close()

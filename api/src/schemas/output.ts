@@ -1,7 +1,7 @@
-import { defaultOutput } from '@matte/core/task/output'
+import { defaultOutput, shadowDefaults, shadowKinds } from '@matte/core/task/output'
 import { Type } from 'typebox'
 import { patterns } from '../patterns.ts'
-import { nullable, nullableOneOf, withDefault } from './schema.ts'
+import { nullable, nullableOneOf, oneOf, withDefault } from './schema.ts'
 
 /** Limit of the widest format. */
 const maxSideMax = 65_535
@@ -11,6 +11,73 @@ const edge = (side: 'left' | 'top') =>
     pattern: patterns.edge,
     description: `Distance from the ${side}: pixels such as \`20px\`, or a percentage of the ${side === 'left' ? 'width' : 'height'}.`,
   })
+
+const eachDefault = (name: 'opacity' | 'blur' | 'angle'): string =>
+  shadowKinds.map((kind) => `${shadowDefaults[kind][name]} for \`${kind}\``).join(', ')
+
+const shadowSchema = nullable(
+  Type.Object(
+    {
+      kind: oneOf(shadowKinds, {
+        description:
+          '`drop`: behind a subject that floats in front of the background. `contact`: on the ground under its lowest ' +
+          'edge, for products and cars. `cast`: its outline laid on the ground, away from the light.',
+      }),
+      opacity: Type.Optional(
+        nullable(
+          Type.Integer({
+            minimum: 0,
+            maximum: 100,
+            description: `Darkest part, in percent. Default: ${eachDefault('opacity')}.`,
+          }),
+        ),
+      ),
+      blur: Type.Optional(
+        nullable(
+          Type.String({
+            pattern: patterns.softEdge,
+            description:
+              "Width of the soft edge: pixels of the photo, or a percentage of the shorter side of the foreground's box. " +
+              `More than 25% of that side count as 25%. Default: ${eachDefault('blur')}.`,
+          }),
+        ),
+      ),
+      angle: Type.Optional(
+        nullable(
+          Type.Integer({
+            minimum: 0,
+            maximum: 359,
+            description:
+              'Where a drop or cast shadow falls, in degrees clockwise: 0 up (cast: behind the subject), 90 right, 180 ' +
+              `down (cast: in front of it), 270 left. A contact shadow ignores it. Default: ${eachDefault('angle')}.`,
+          }),
+        ),
+      ),
+      color: withDefault(
+        nullable(Type.String({ pattern: patterns.opaqueColour, description: '`#rrggbb`.' })),
+        shadowDefaults.drop.color,
+      ),
+      grow: withDefault(
+        nullable(
+          Type.Boolean({
+            description:
+              'The image grows until it holds the whole shadow, beyond the photo, a crop and the canvas of `scale` and ' +
+              '`position`. False: the shadow is cut at the edge of the image. A result with more pixels than both the ' +
+              'photo and the limit of your plan fails with INPUT_TOO_LARGE.',
+          }),
+        ),
+        shadowDefaults.drop.grow,
+      ),
+    },
+    {
+      additionalProperties: false,
+      description:
+        "A shadow under the subject and over the background. The foreground's box, and with it `crop`, `scale` and " +
+        '`position`, is that of the subject alone. With `channels` `alpha`, the matte has no shadow, but grows alike. ' +
+        'Without a foreground, changes nothing.',
+    },
+  ),
+)
 
 /** `output` of a creation (D41). A misspelled member would charge for a wrong image, so unknown ones are refused. */
 export const outputSchema = nullable(
@@ -111,6 +178,7 @@ export const outputSchema = nullable(
         nullableOneOf(['rgba', 'alpha'], { description: '`alpha`: only the matte, as one grey channel.' }),
         defaultOutput.channels,
       ),
+      shadow: Type.Optional(shadowSchema),
     },
     {
       additionalProperties: false,

@@ -23,19 +23,20 @@ from support import (
 )
 
 import matte
-from matte import AsyncMatte, CanceledError, InputError, MatteError, Progress, TaskFailedError
+from matte import AsyncMatte, CanceledError, InputError, MatteError, Progress, Shadow, TaskFailedError
 from matte._remove import build_request
 
 
 def test_one_call_uploads_creates_waits_and_downloads(call: Caller, service: Service, tmp_path: Path) -> None:
     path = tmp_path / "chair.png"
     path.write_bytes(PNG)
-    cutout = call(lambda client: client.remove_background(path, format="webp", crop_margin="5%", model="service-v2"))
+    shadow: Shadow = {"kind": "drop", "opacity": 60, "grow": True}
+    cutout = call(lambda client: client.remove_background(path, format="webp", crop_margin="5%", shadow=shadow, model="service-v2"))
     assert call.content(cutout) == RESULT
     assert (cutout.content_type, cutout.size_bytes) == ("image/png", len(RESULT))
     assert cutout.task["status"] == "succeeded"
     body = service.bodies[cutout.task_id]
-    assert body["output"] == {"format": "webp", "cropMargin": "5%"}
+    assert body["output"] == {"format": "webp", "cropMargin": "5%", "shadow": shadow}
     assert body["modelVersion"] == "service-v2"
     assert body["imageUrl"].endswith("-chair.png")
     assert list(service.store.objects.values()) == [PNG]

@@ -30,7 +30,9 @@ async function givenFile(bytes: Uint8Array = png): Promise<string> {
 it('uploads, creates, waits and downloads in one call', async () => {
   const service = await given()
   service.settings.status = 'queued'
-  const cutout = await service.matte().removeBackground(png, { format: 'webp', background: '#fff', model: 'fast' })
+  const shadow = { kind: 'drop', opacity: 60, grow: true } as const
+  const wish = { format: 'webp', background: '#fff', shadow, model: 'fast' } as const
+  const cutout = await service.matte().removeBackground(png, wish)
   expect(Buffer.from(await cutout.bytes())).toEqual(result)
   expect(cutout).toMatchObject({ contentType: 'image/webp', sizeBytes: result.length, taskId: cutout.task.id })
   const created = service.requests.find(({ method, path }) => method === 'POST' && path.endsWith('/tasks'))
@@ -38,7 +40,7 @@ it('uploads, creates, waits and downloads in one call', async () => {
   expect(JSON.parse(String(created?.body))).toEqual({
     imageUrl: objectKey,
     modelVersion: 'fast',
-    output: { format: 'webp', background: '#ffffff' },
+    output: { format: 'webp', background: '#ffffff', shadow },
   })
   expect(created?.headers).toMatchObject({ prefer: 'wait=20', 'x-api-key': 'service_live_x' })
   expect(created?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/)

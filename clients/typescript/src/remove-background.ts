@@ -52,9 +52,9 @@ export async function finishTask(transport: Transport, task: Task, options: Remo
 /** Body of a creation without its image, with its fields always in the same order. */
 export function buildRequest(options: RemoveOptions): Omit<TaskRequest, 'imageUrl'> {
   const { model, callbackUrl, format, crop, cropMargin, maxSide, channels } = options
-  const { roi, scale, position, maxPixels } = options
+  const { roi, scale, position, maxPixels, shadow } = options
   const background = options.background && expandColour(options.background)
-  const fields = { format, background, crop, cropMargin, maxSide, channels, roi, scale, position, maxPixels }
+  const fields = { format, background, crop, cropMargin, maxSide, channels, roi, scale, position, maxPixels, shadow }
   const output = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Output
   return {
     ...(model !== undefined && { modelVersion: model }),

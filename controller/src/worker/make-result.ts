@@ -40,7 +40,7 @@ export async function makeResult(deps: MakeResultDeps, task: ClaimedTask, input:
   const wish = cutOutOf(task)
   const withPhoto = task.door?.kind === 'parts'
   const { behind, confidence, ...made } = await attempt.stage('refine', () =>
-    images.cutOut({ photo, ...masks, output: wish, withPhoto }, signal),
+    images.cutOut({ photo, ...masks, output: wish, pixelsMax: maxPixels, withPhoto }, signal),
   )
   if ('file' in made) attempt.move('refine', 'encode', made.encodeMs)
   const cutOut =

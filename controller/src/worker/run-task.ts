@@ -85,7 +85,7 @@ async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, l
     )
     const header = await deps.sharpCalls.readHeader(signal, file, maxPixels)
     const background = wish && (await readBackground(deps, wish, { maxPixels, signal }))
-    const bytes = taskBytes(task, header, background) + modelBytes(deps.picker.inputSize(task.modelVersion))
+    const bytes = taskBytes(task, header, background, maxPixels) + modelBytes(deps.picker.inputSize(task.modelVersion))
     releasePixels = await attempt.stage('wait', () => memory.pixels.acquire(bytes, signal))
     const made = await makeResult(deps, task, { file, header, maxPixels, background, onFreed: releaseFile }, signal)
     const { file: result, parts, format, width, height, foreground, confidence, pod } = made

@@ -9,7 +9,7 @@
 // - channels `alpha`: the matte alone as one grey channel, 255 on the subject; background is ignored.
 // - maxSide, maxPixels: scale the whole image down, never up. The stricter one counts.
 // An image without foreground is neither cropped nor scaled nor moved.
-import type { Output, Region } from '../db/tables/task.ts'
+import type { Output, Region, Shadow } from '../db/tables/task.ts'
 import { MatteError } from '../error.ts'
 import type { OutputFormat } from '../workspace/format.ts'
 import type { Plan } from '../workspace/plan.ts'
@@ -26,8 +26,13 @@ export type RequestedOutput = {
   readonly scale?: string | null | undefined
   readonly position?: string | null | undefined
   readonly channels?: Output['channels'] | null | undefined
+  readonly shadow?: RequestedShadow | null | undefined
   /** Set by the doors alone. */
   readonly alpha?: Output['alpha'] | undefined
+}
+
+type RequestedShadow = Pick<Shadow, 'kind'> & {
+  readonly [Name in Exclude<keyof Shadow, 'kind'>]?: Shadow[Name] | null | undefined
 }
 
 export const defaultOutput: Output = {
@@ -41,6 +46,15 @@ export const defaultOutput: Output = {
   roi: null,
   scale: 'original',
   position: 'original',
+  shadow: null,
+}
+
+export const shadowKinds = ['drop', 'contact', 'cast'] as const satisfies readonly Shadow['kind'][]
+
+export const shadowDefaults: Readonly<Record<Shadow['kind'], Omit<Shadow, 'kind'>>> = {
+  drop: { opacity: 40, blur: '8%', angle: 150, color: '#000000', grow: false },
+  contact: { opacity: 75, blur: '12%', angle: 180, color: '#000000', grow: false },
+  cast: { opacity: 50, blur: '5%', angle: 60, color: '#000000', grow: false },
 }
 
 /** Adds the members that rows of an earlier release lack. */
@@ -72,7 +86,20 @@ export function resolveOutput(requested: RequestedOutput | null, plan: Plan): Ou
     roi: requested.roi ?? defaultOutput.roi,
     scale: requested.scale ?? defaultOutput.scale,
     position: requested.position ?? defaultPosition(requested.scale ?? defaultOutput.scale),
+    shadow: requested.shadow ? resolveShadow(requested.shadow) : defaultOutput.shadow,
     ...(requested.alpha && { alpha: requested.alpha }),
+  }
+}
+
+function resolveShadow({ kind, opacity, blur, angle, color, grow }: RequestedShadow): Shadow {
+  const defaults = shadowDefaults[kind]
+  return {
+    kind,
+    opacity: opacity ?? defaults.opacity,
+    blur: blur ?? defaults.blur,
+    angle: angle ?? defaults.angle,
+    color: color?.toLowerCase() ?? defaults.color,
+    grow: grow ?? defaults.grow,
   }
 }
 

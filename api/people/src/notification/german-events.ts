@@ -13,7 +13,8 @@ const operatorResets =
 
 const failures: Readonly<Record<FailureReason, string>> = {
   INPUT_UNREADABLE: 'Das Bild ist beschädigt, unvollständig oder nicht in dem Format, das es angibt.',
-  INPUT_TOO_LARGE: 'Das Bild hat mehr Pixel, als Ihr Tarif erlaubt, oder längere Seiten, als das Format erlaubt.',
+  INPUT_TOO_LARGE:
+    'Das Bild, oder sein Ergebnis mit Schatten, hat mehr Pixel als Ihr Tarif erlaubt, oder längere Seiten als das Format.',
   INPUT_CHANGED: 'Die hochgeladene Datei wurde nach dem Anlegen der Aufgabe überschrieben.',
   INPUT_MISSING: 'Die hochgeladene Datei ist nicht mehr vorhanden.',
   INFERENCE_ERROR: 'Der Modellserver konnte dieses Bild nicht verarbeiten.',

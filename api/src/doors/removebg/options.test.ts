@@ -67,6 +67,41 @@ describe('parameters of remove.bg', () => {
     expect(output(fields as Record<string, string>)).toMatchObject(expected)
   })
 
+  it.each([
+    [{ add_shadow: 'true' }, { kind: 'contact', grow: false }],
+    [
+      { add_shadow: 'true', crop: 'true' },
+      { kind: 'contact', grow: true },
+    ],
+    [{ shadow_type: 'car' }, { kind: 'contact', grow: false }],
+    [
+      { shadow_type: 'drop', shadow_opacity: '0' },
+      { kind: 'drop', opacity: 0, grow: false },
+    ],
+    [
+      { shadow_type: '3D', shadow_opacity: '100' },
+      { kind: 'cast', opacity: 100, grow: false },
+    ],
+    [{ shadow_type: 'auto' }, { kind: 'contact', grow: false }],
+    [
+      { shadow_type: 'auto', type: 'product' },
+      { kind: 'contact', grow: false },
+    ],
+    [
+      { shadow_type: 'auto', type: 'person' },
+      { kind: 'drop', grow: false },
+    ],
+    [
+      { add_shadow: 'true', shadow_type: 'drop' },
+      { kind: 'drop', grow: false },
+    ],
+    [{ add_shadow: 'true', shadow_type: 'none' }, undefined],
+    [{ add_shadow: 'false', shadow_opacity: '50' }, undefined],
+    [{}, undefined],
+  ])('%j become the shadow %j', (fields, shadow) => {
+    expect(output(fields as Record<string, string>).shadow).toEqual(shadow)
+  })
+
   it('make a result of 0.25 megapixels by default, and of any size by `full`, its older name `4k`, and `auto`', () => {
     expect(options({}).output).toMatchObject({ maxPixels: 250_000 })
     for (const size of ['full', '4k', 'auto']) expect(options({ size }).output).not.toHaveProperty('maxPixels')
@@ -80,6 +115,10 @@ describe('parameters of remove.bg', () => {
     [{ scale: '5%' }, 'scale must be original or a percentage from 10% to 100%'],
     [{ position: 'left' }, 'position must be original, center, or two percentages'],
     [{ size: 'huge' }, 'size must be one of preview'],
+    [{ add_shadow: 'maybe' }, 'add_shadow must be true or false'],
+    [{ shadow_type: 'soft' }, 'shadow_type must be one of none, auto, car, drop, 3D'],
+    [{ shadow_opacity: '101' }, 'shadow_opacity must be a whole number from 0 to 100'],
+    [{ shadow_opacity: '0.5' }, 'shadow_opacity must be a whole number from 0 to 100'],
   ])('%j are refused', (fields, words) => {
     expect(() => output(fields as Record<string, string>)).toThrow(words)
   })

@@ -1,7 +1,6 @@
 // Parameters of `POST /v1.0/removebg` as an `output` of Matte.
 
 import type { Region } from '@matte/core/db/tables/task'
-import type { MatteError } from '@matte/core/error'
 import { findInvertedSide, type RequestedOutput } from '@matte/core/task/output'
 import type { FastifySchemaValidationError } from 'fastify'
 import { Compile, type Validator } from 'typebox/compile'
@@ -10,7 +9,7 @@ import { outputSchema } from '../../schemas/output.ts'
 import type { DoorForm } from '../door-body.ts'
 import type { DoorImage } from '../door-images.ts'
 import { isOpaque, readColour } from './colours.ts'
-import { invalid, refusal } from './errors.ts'
+import { invalid } from './errors.ts'
 import { type RemovebgType, removebgTypes } from './types.ts'
 
 export type RemovebgOptions = {
@@ -54,7 +53,6 @@ const formats: Readonly<Record<string, string>> = {
 /** @throws MatteError INVALID_PARAMS with the code of remove.bg */
 export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions {
   const fields = new Map([...sent].filter(([, value]) => value !== ''))
-  refuseShadow(fields)
   const type = oneOf(fields, 'type', removebgTypes) ?? 'auto'
   const level = oneOf(fields, 'type_level', typeLevels)
   const isHard = fields.has('semitransparency') && !readSwitch(fields, 'semitransparency')
@@ -72,6 +70,7 @@ export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions 
     ...readCrop(fields),
     ...readPlacement(fields),
     ...readSize(fields),
+    ...readShadow(fields, type),
   }
   checkOutput(output)
   return {
@@ -84,14 +83,33 @@ export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions 
   }
 }
 
-function refuseShadow(fields: Fields): void {
-  if (readSwitch(fields, 'add_shadow')) throw notSupported('add_shadow', 'A shadow')
-  const shadow = fields.get('shadow_type')
-  if (shadow !== undefined && shadow !== 'none') throw notSupported('shadow_type', 'A shadow')
+const shadowTypes = ['none', 'auto', 'car', 'drop', '3D'] as const
+/** Types that rarely stand on a ground: portraits, animals in the air, logos. */
+const groundless = ['person', 'animal', 'graphic']
+
+/** `add_shadow` is the older form, for cars alone; `shadow_type` decides where both are sent. */
+function readShadow(fields: Fields, type: string | undefined): Pick<RequestedOutput, 'shadow'> {
+  const isAdded = readSwitch(fields, 'add_shadow')
+  const shadowType = oneOf(fields, 'shadow_type', shadowTypes) ?? (isAdded ? 'car' : 'none')
+  const opacity = readPercent(fields, 'shadow_opacity')
+  if (shadowType === 'none') return {}
+  const ofType = {
+    car: 'contact',
+    drop: 'drop',
+    '3D': 'cast',
+    auto: groundless.includes(type ?? '') ? 'drop' : 'contact',
+  }
+  const kind = ofType[shadowType] as 'drop' | 'contact' | 'cast'
+  // A crop removes what is empty, which a shadow is not.
+  return { shadow: { kind, ...(opacity !== undefined && { opacity }), grow: readSwitch(fields, 'crop') } }
 }
 
-const notSupported = (name: string, what: string): MatteError =>
-  refusal('not_supported', `${name} is not supported`, `${what} is not supported here. Leave ${name} out.`)
+function readPercent(fields: Fields, name: string): number | undefined {
+  const text = fields.get(name)
+  if (text === undefined) return undefined
+  if (!/^(100|[0-9]{1,2})$/.test(text)) throw invalid(name, 'must be a whole number from 0 to 100')
+  return Number(text)
+}
 
 type Parts = { readonly fields: Fields; readonly parts: boolean; readonly hasBackground: boolean }
 

@@ -35,6 +35,12 @@ export type CutOptions = CommonOptions & {
   readonly roi?: Roi
   readonly scale?: string
   readonly position?: string
+  readonly shadow?: ShadowKind
+  readonly shadowOpacity?: number
+  readonly shadowBlur?: string
+  readonly shadowAngle?: number
+  readonly shadowColor?: string
+  readonly shadowGrow?: boolean
   readonly model?: string
   readonly jobs: number | 'auto'
   readonly watch?: boolean
@@ -42,6 +48,9 @@ export type CutOptions = CommonOptions & {
   readonly keepExtension?: boolean
   readonly dryRun?: boolean
 }
+
+const shadowKinds = ['drop', 'contact', 'cast'] as const
+type ShadowKind = (typeof shadowKinds)[number]
 
 const examples = `
 Examples:
@@ -66,6 +75,12 @@ export function addCutCommand(program: Command): void {
     .option('--roi <edges>', "left, top, right and bottom of the foreground, such as '10% 0px 90% 100%'", roi)
     .option('--scale <percent>', 'share of the result that the foreground fills, 10% to 100%', scale)
     .option('--position <place>', "place of the foreground: center, or such as '50% 100%'", position)
+    .addOption(new Option('--shadow <kind>', 'shadow under the subject').choices(shadowKinds))
+    .option('--shadow-opacity <percent>', 'darkest part of the shadow', integer(0, 100))
+    .option('--shadow-blur <width>', 'soft edge of the shadow, such as 20px or 8%, at most 25%')
+    .option('--shadow-angle <degrees>', 'where a drop or cast shadow falls, clockwise: 0 up, 90 right', integer(0, 359))
+    .option('--shadow-color <colour>', "colour of the shadow, '#rrggbb' (default: black)")
+    .option('--shadow-grow', 'enlarge the result until it holds the whole shadow')
     .addOption(new Option('--channels <channels>', 'alpha: only the mask').choices(['rgba', 'alpha']))
     .option('--model <name>', 'model to use; matte models lists them')
     .option('--jobs <number>', 'images at once, or auto: follow the limits of the service', jobCount, 'auto')
@@ -92,6 +107,7 @@ export function normalize({ out, output, format, crop, cropMargin, ...others }: 
       'Use .png, .webp or .jpg, or add --format.',
     )
   }
+  shadowOf(others) // before anything is sent
   const chosen = format === 'jpg' ? 'jpeg' : (format ?? named)
   return {
     ...others,
@@ -153,7 +169,22 @@ async function withManifest<T>(
 export const removeOptionsOf = (options: CutOptions) => {
   const { format, background, crop, cropMargin, maxSide, channels, model } = options
   const { roi, scale, position, maxPixels } = options
-  return defined({ format, background, crop, cropMargin, maxSide, channels, model, roi, scale, position, maxPixels })
+  const placed = { roi, scale, position, maxPixels, shadow: shadowOf(options) }
+  return defined({ format, background, crop, cropMargin, maxSide, channels, model, ...placed })
+}
+
+function shadowOf(options: Omit<CutOptions, 'out' | 'output'>) {
+  const { shadow: kind, shadowOpacity, shadowBlur, shadowAngle, shadowColor, shadowGrow } = options
+  const rest = defined({
+    opacity: shadowOpacity,
+    blur: shadowBlur,
+    angle: shadowAngle,
+    color: shadowColor,
+    grow: shadowGrow,
+  })
+  if (kind !== undefined) return { kind, ...rest }
+  if (Object.keys(rest).length === 0) return undefined
+  throw usageError('The shadow has no kind.', 'Add --shadow drop, --shadow contact or --shadow cast.')
 }
 
 const runOptions = (matte: Matte, options: CutOptions) => ({

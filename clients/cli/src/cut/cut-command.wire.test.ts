@@ -79,6 +79,23 @@ describe('matte cut', timeout, () => {
     expect(service.creations).toHaveLength(1)
   })
 
+  it('asks for a shadow, and explains one without a kind', async () => {
+    givenPhotos('photo.jpg')
+    const shadow = ['--shadow', 'drop', '--shadow-opacity', '60', '--shadow-blur', '20px', '--shadow-angle', '180']
+    expect(await matte('cut', 'photo.jpg', ...shadow, '--shadow-color', '#102030', '--shadow-grow')).toMatchObject({
+      code: 0,
+    })
+    expect(service.creations[0]?.output).toEqual({
+      shadow: { kind: 'drop', opacity: 60, blur: '20px', angle: 180, color: '#102030', grow: true },
+    })
+    for (const wrong of [['--shadow-grow'], ['--shadow', 'soft'], ['--shadow', 'drop', '--shadow-angle', '360']]) {
+      expect(await matte('cut', 'photo.jpg', '--overwrite', ...wrong)).toMatchObject({ code: 2 })
+    }
+    const { stderr } = await matte('cut', 'photo.jpg', '--overwrite', '--shadow-grow')
+    expect(stderr).toContain('Add --shadow drop, --shadow contact or --shadow cast.')
+    expect(service.creations).toHaveLength(1)
+  })
+
   it('pays for no image twice: not for done ones, not after a touch, but for changed ones and removed results', async () => {
     givenPhotos('photos/a.jpg', 'photos/b.jpg', 'photos/c.jpg')
     const args = ['cut', 'photos', '--out', 'cut', '--json']

@@ -42,6 +42,14 @@ const removeInput = {
   cropMargin: z.string().optional().describe('Margin of the crop, such as 20px or 5%.'),
   maxSide: z.number().int().min(1).max(65_535).optional().describe('Scale the longer side down to this.'),
   channels: z.enum(['rgba', 'alpha']).optional().describe('alpha: only the mask.'),
+  shadow: z
+    .object({
+      kind: z.enum(['drop', 'contact', 'cast']),
+      opacity: z.number().int().min(0).max(100).optional().describe('Percent.'),
+      grow: z.boolean().optional().describe('Enlarge the result until it holds the whole shadow.'),
+    })
+    .optional()
+    .describe('Shadow under the subject. contact: on the ground, for products.'),
   model: z.string().optional().describe('Model version. Default: that of the service.'),
   overwrite: z.boolean().optional().describe('Replace a file that exists. Default: false.'),
 }
@@ -145,7 +153,7 @@ async function answer(run: () => Promise<{ text: string; structured: Structured 
 
 async function removeBackground(input: RemoveInput, context: Context, signal: AbortSignal) {
   const { matte, allowed, allowPrivateUrls } = context
-  const { source, output, format, overwrite = false, ...options } = input
+  const { source, output, format, overwrite = false, shadow, ...options } = input
   const chosen = format ?? (output === undefined ? undefined : formatOfName(output)) ?? 'png'
   // The path is checked first, so no credit is spent on a result that has no place.
   const target = await allowed.toWrite(output ?? (await defaultOutput(source, chosen, allowed)))
@@ -154,7 +162,8 @@ async function removeBackground(input: RemoveInput, context: Context, signal: Ab
   const isFetched = isUrl(source)
   const bytes = isFetched ? await fetchImage(source, allowPrivateUrls) : await readFile(await allowed.toRead(source))
   const fileName = isFetched ? nameOfUrl(source) : (source.split(/[\\/]/).at(-1) ?? source)
-  const cutout = await matte.removeBackground(bytes, { ...defined(options), format: chosen, fileName, signal })
+  const asked = defined({ ...options, shadow: shadow && { ...defined(shadow), kind: shadow.kind } })
+  const cutout = await matte.removeBackground(bytes, { ...asked, format: chosen, fileName, signal })
   await saveResult(target, await cutout.bytes(), { overwrite })
   const { width, height } = cutout.task
   return { output: target, taskId: cutout.taskId, width, height, sizeBytes: cutout.sizeBytes }

@@ -42,6 +42,7 @@ from ._options import (
     RemoveManyOptions,
     RemoveOptions,
     Roi,
+    Shadow,
 )
 from ._sync_client import Listing, Matte
 from ._version import version as __version__
@@ -110,6 +111,7 @@ __all__ = [
     "RemoveManyOptions",
     "RemoveOptions",
     "Roi",
+    "Shadow",
     "RotatedWebhookEndpoint",
     "ServerError",
     "SignatureError",

@@ -1115,6 +1115,50 @@ class OutputRoi(TypedDict):
     """Distance from the top: pixels such as `20px`, or a percentage of the height."""
 
 
+class _OutputShadowOptional(TypedDict, total=False):
+    opacity: int | None
+    """
+    Darkest part, in percent. Default: 40 for `drop`, 75 for `contact`, 50 for `cast`.
+    """
+    blur: str | None
+    """
+    Width of the soft edge: pixels of the photo, or a percentage of the shorter side of
+    the foreground's box. More than 25% of that side count as 25%. Default: 8% for
+    `drop`, 12% for `contact`, 5% for `cast`.
+    """
+    angle: int | None
+    """
+    Where a drop or cast shadow falls, in degrees clockwise: 0 up (cast: behind the
+    subject), 90 right, 180 down (cast: in front of it), 270 left. A contact shadow
+    ignores it. Default: 150 for `drop`, 180 for `contact`, 60 for `cast`.
+    """
+    color: str | None
+    """`#rrggbb`."""
+    grow: bool | None
+    """
+    The image grows until it holds the whole shadow, beyond the photo, a crop and the
+    canvas of `scale` and `position`. False: the shadow is cut at the edge of the image.
+    A result with more pixels than both the photo and the limit of your plan fails with
+    INPUT_TOO_LARGE.
+    """
+
+
+class OutputShadow(_OutputShadowOptional):
+    """
+    A shadow under the subject and over the background. The foreground's box, and with
+    it `crop`, `scale` and `position`, is that of the subject alone. With `channels`
+    `alpha`, the matte has no shadow, but grows alike. Without a foreground, changes
+    nothing.
+    """
+
+    kind: Literal["drop", "contact", "cast"]
+    """
+    `drop`: behind a subject that floats in front of the background. `contact`: on the
+    ground under its lowest edge, for products and cars. `cast`: its outline laid on the
+    ground, away from the light.
+    """
+
+
 class Output(TypedDict, total=False):
     """The form of the result. Unknown members are refused."""
 
@@ -1162,6 +1206,13 @@ class Output(TypedDict, total=False):
     """
     channels: Literal["rgba", "alpha"] | None
     """`alpha`: only the matte, as one grey channel."""
+    shadow: OutputShadow | None
+    """
+    A shadow under the subject and over the background. The foreground's box, and with
+    it `crop`, `scale` and `position`, is that of the subject alone. With `channels`
+    `alpha`, the matte has no shadow, but grows alike. Without a foreground, changes
+    nothing.
+    """
 
 
 class Batch(BatchSummary):

@@ -67,6 +67,25 @@ class Roi(TypedDict):
     bottom: str
 
 
+class _ShadowKind(TypedDict):
+    kind: Literal["drop", "contact", "cast"]
+
+
+class Shadow(_ShadowKind, total=False):
+    """Shadow under the subject. Each kind has its own defaults."""
+
+    #: Percent, 0 to 100.
+    opacity: int
+    #: Width of the soft edge: "Npx", or "N%" of the shorter side of the foreground, at most "25%".
+    blur: str
+    #: Where a drop or cast shadow falls, in degrees clockwise from straight up, 0 to 359.
+    angle: int
+    #: "#rrggbb".
+    color: str
+    #: Enlarges the result until it holds the whole shadow.
+    grow: bool
+
+
 class OutputOptions(TypedDict, total=False):
     """Form of the result."""
 
@@ -88,6 +107,7 @@ class OutputOptions(TypedDict, total=False):
     position: str
     #: Scales down to so many pixels, never up.
     max_pixels: int
+    shadow: Shadow
 
 
 class _CallOptions(OutputOptions, total=False):

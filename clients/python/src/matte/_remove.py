@@ -37,6 +37,7 @@ _output_names = {
     "scale": "scale",
     "position": "position",
     "max_pixels": "maxPixels",
+    "shadow": "shadow",
 }
 
 

@@ -6844,6 +6844,30 @@ export interface components {
              * @enum {string|null}
              */
             channels?: "rgba" | "alpha" | null;
+            /** @description A shadow under the subject and over the background. The foreground's box, and with it `crop`, `scale` and `position`, is that of the subject alone. With `channels` `alpha`, the matte has no shadow, but grows alike. Without a foreground, changes nothing. */
+            shadow?: {
+                /**
+                 * @description `drop`: behind a subject that floats in front of the background. `contact`: on the ground under its lowest edge, for products and cars. `cast`: its outline laid on the ground, away from the light.
+                 * @enum {string}
+                 */
+                kind: "drop" | "contact" | "cast";
+                /** @description Darkest part, in percent. Default: 40 for `drop`, 75 for `contact`, 50 for `cast`. */
+                opacity?: number | null;
+                /** @description Width of the soft edge: pixels of the photo, or a percentage of the shorter side of the foreground's box. More than 25% of that side count as 25%. Default: 8% for `drop`, 12% for `contact`, 5% for `cast`. */
+                blur?: string | null;
+                /** @description Where a drop or cast shadow falls, in degrees clockwise: 0 up (cast: behind the subject), 90 right, 180 down (cast: in front of it), 270 left. A contact shadow ignores it. Default: 150 for `drop`, 180 for `contact`, 60 for `cast`. */
+                angle?: number | null;
+                /**
+                 * @description `#rrggbb`.
+                 * @default #000000
+                 */
+                color?: string | null;
+                /**
+                 * @description The image grows until it holds the whole shadow, beyond the photo, a crop and the canvas of `scale` and `position`. False: the shadow is cut at the edge of the image. A result with more pixels than both the photo and the limit of your plan fails with INPUT_TOO_LARGE.
+                 * @default false
+                 */
+                grow?: boolean | null;
+            } | null;
         } | null;
         EmailAddress: string;
         /**

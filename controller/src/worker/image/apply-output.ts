@@ -1,9 +1,14 @@
-// Output options that concern full-size pixels: region, crop, background, matte. encode.ts scales, places and encodes.
+// Output options that concern full-size pixels: region, crop, shadow, background, matte. encode.ts scales, places and
+// encodes.
 import type { Output, Region } from '@matte/core/db/tables/task'
 import type { CutOut } from './cut-out/cut-out.ts'
 import { type Box, findForeground } from './cut-out/foreground.ts'
+import { freeBytes } from './free-bytes.ts'
 import { hardenAlpha } from './harden-alpha.ts'
-import { cropWindow, placeSubject, regionBox } from './place-subject.ts'
+import { ImageError } from './image-error.ts'
+import { cropWindow, joinBoxes, placePiece, placeSubject, regionBox } from './place-subject.ts'
+import { layUnder } from './shadow/lay-under.ts'
+import { makeShadow, type ShadowLayer } from './shadow/make-shadow.ts'
 
 export type ResultImage = {
   /** `width * height * channels` bytes. 1 channel: matte; 3: sRGB; 4: sRGB and alpha, not premultiplied. */
@@ -13,36 +18,83 @@ export type ResultImage = {
   readonly height: number
   /** In pixels of this image; null when nothing was found. */
   readonly foreground: Box | null
-  /** Set when the subject is scaled or moved: this image is then the subject alone. */
+  /** Set when the subject is scaled or moved: this image is then the subject alone, with its shadow. */
   readonly canvas?: Canvas | undefined
-  /** Part of the photo that this image shows; undefined: all of it. */
+  /** Part of the photo that this image shows, and beyond it if the image grows for a shadow; undefined: all of it. */
   readonly window?: Box
 }
 
-/** The image that the subject is placed in; never larger than the photo. */
+/** The image that the subject is placed in; larger than the photo only if it grows for a shadow. */
 export type Canvas = {
   readonly width: number
   readonly height: number
-  /** Place of the subject, with fractions. */
-  readonly subject: Box
+  /** Place of the image, with fractions. */
+  readonly piece: Box
   readonly backdrop: Colour
 }
 
-/** May return the cut-out's own pixels. */
-export function applyOutput(found: CutOut, output: Output | null): ResultImage {
+/**
+ * May return the cut-out's own pixels, changed.
+ * @throws ImageError INPUT_TOO_LARGE if the shadow makes the result larger than both the photo and `pixelsMax`
+ */
+export function applyOutput(found: CutOut, output: Output | null, pixelsMax = Infinity): ResultImage {
   if (output === null) return { ...sizeOf(found), pixels: found.rgba, channels: 4, foreground: found.foreground }
   const whole = output.alpha === 'hard' ? harden(found) : found
   const cutOut = output.roi === null ? whole : clearOutside(whole, output.roi)
+  const shadow = shadowOf(cutOut, output)
   const backdrop = output.channels === 'alpha' ? black : backdropOf(output)
-  const { window, ...placed } = findWindow(cutOut, output, backdrop)
+  const { window, ...placed } = findWindow(cutOut, output, { backdrop, shadow })
+  checkSize(whole, [window, placed.canvas ?? placed], pixelsMax)
   const image = isWhole(window, cutOut) ? placed : { ...placed, window }
   if (output.channels === 'alpha') return { ...image, pixels: takeAlpha(cutOut, window), channels: 1 }
-  if (backdrop.alpha === 0) return { ...image, pixels: takeWindow(cutOut, window), channels: 4 }
-  const channels = backdrop.alpha === 255 && output.alpha !== 'kept' ? 3 : 4
-  return { ...image, pixels: layOver(cutOut, window, backdrop, channels), channels }
+  const colours = { backdrop, keepsAlpha: output.alpha === 'kept' }
+  if (shadow === undefined) return { ...image, ...colour(cutOut, window, colours) }
+  const pixels = takeWindow(cutOut, window)
+  layUnder(pixels, window, shadow)
+  const result = {
+    ...image,
+    ...colour({ rgba: pixels, ...sizeOf(window) }, { top: 0, left: 0, ...sizeOf(window) }, colours),
+  }
+  if (result.pixels !== pixels) freeBytes(pixels)
+  return result
 }
 
-const sizeOf = ({ width, height }: { readonly width: number; readonly height: number }) => ({ width, height })
+/** A matte has no shadow, but the size of an image that grows for one. */
+function shadowOf({ foreground, ...cutOut }: CutOut, { shadow, channels }: Output): ColouredShadow | undefined {
+  if (foreground === null || shadow === null || (channels === 'alpha' && !shadow.grow)) return undefined
+  const layer = makeShadow({ ...cutOut, foreground }, shadow)
+  return layer && { ...layer, colour: parseColour(shadow.color), grow: shadow.grow }
+}
+
+type ColouredShadow = ShadowLayer & { readonly colour: Colour; readonly grow: boolean }
+
+function checkSize(photo: Size, images: readonly Size[], pixelsMax: number): void {
+  const allowed = Math.max(photo.width * photo.height, pixelsMax)
+  const large = images.find(({ width, height }) => width * height > allowed)
+  if (large === undefined) return
+  throw new ImageError(
+    'INPUT_TOO_LARGE',
+    `With its shadow, the image is ${large.width} x ${large.height} pixels, and at most ${allowed} are allowed. ` +
+      'Leave shadow.grow out, or send a smaller photo.',
+  )
+}
+
+type Size = { readonly width: number; readonly height: number }
+type Pixels = Size & Pick<CutOut, 'rgba'>
+
+type Colours = { readonly backdrop: Colour; readonly keepsAlpha: boolean }
+
+function colour(
+  image: Pixels,
+  window: Box,
+  { backdrop, keepsAlpha }: Colours,
+): Pick<ResultImage, 'pixels' | 'channels'> {
+  if (backdrop.alpha === 0) return { pixels: takeWindow(image, window), channels: 4 }
+  const channels = backdrop.alpha === 255 && !keepsAlpha ? 3 : 4
+  return { pixels: layOver(image, window, backdrop, channels), channels }
+}
+
+const sizeOf = ({ width, height }: Size): Size => ({ width, height })
 
 /** Changes the pixels in place. */
 function harden({ rgba, width, height, foreground }: CutOut): CutOut {
@@ -63,26 +115,40 @@ function clearOutside({ rgba, width, height, foreground }: CutOut, region: Regio
   return { rgba, width, height, foreground: foreground && findForeground(rgba, width, height) }
 }
 
-const isWhole = (window: Box, { width, height }: Pick<CutOut, 'width' | 'height'>): boolean =>
-  window.width === width && window.height === height
+const isWhole = ({ top, left, ...window }: Box, { width, height }: Size): boolean =>
+  top === 0 && left === 0 && window.width === width && window.height === height
 
-type Window = Omit<ResultImage, 'pixels' | 'channels'> & { readonly window: Box }
+type Window = Pick<ResultImage, 'width' | 'height' | 'foreground' | 'canvas'> & {
+  /** Part of the photo that becomes the image; extends beyond the photo if it grows for a shadow. */
+  readonly window: Box
+}
 
-function findWindow(cutOut: CutOut, output: Output, backdrop: Colour): Window {
+type Layers = { readonly backdrop: Colour; readonly shadow: ColouredShadow | undefined }
+
+function findWindow(cutOut: CutOut, output: Output, { backdrop, shadow }: Layers): Window {
   const { foreground } = cutOut
   const photo = { top: 0, left: 0, ...sizeOf(cutOut) }
   if (foreground === null) return { ...sizeOf(photo), foreground, window: photo }
-  const window = output.crop ? cropWindow(foreground, output.cropMargin, cutOut) : photo
-  const inWindow = { ...foreground, top: foreground.top - window.top, left: foreground.left - window.left }
-  const subject = placeSubject(inWindow, window, output)
-  if (subject === undefined) return { ...sizeOf(window), foreground: inWindow, window }
-  return {
-    ...sizeOf(foreground),
-    foreground: { top: 0, left: 0, ...sizeOf(foreground) },
-    window: foreground,
-    canvas: { ...sizeOf(window), subject, backdrop },
+  const frame = output.crop ? cropWindow(foreground, output.cropMargin, cutOut) : photo
+  const subject = placeSubject(within(frame, foreground), frame, output)
+  if (subject === undefined) {
+    const window = shadow?.grow ? joinBoxes(frame, shadow.box) : frame
+    return { ...sizeOf(window), foreground: within(window, foreground), window }
   }
+  const whole = shadow ? joinBoxes(foreground, shadow.box) : foreground
+  const { window, ...canvas } = placePiece(
+    whole,
+    { from: foreground, to: subject, canvas: frame },
+    shadow?.grow ?? false,
+  )
+  return { ...sizeOf(window), foreground: within(window, foreground), window, canvas: { ...canvas, backdrop } }
 }
+
+const within = (window: Box, { top, left, ...size }: Box): Box => ({
+  top: top - window.top,
+  left: left - window.left,
+  ...size,
+})
 
 type Colour = { readonly red: number; readonly green: number; readonly blue: number; readonly alpha: number }
 
@@ -102,26 +168,40 @@ function parseColour(text: string): Colour {
   return { red, green, blue, alpha }
 }
 
-function takeAlpha({ rgba, width }: CutOut, window: Box): Uint8Array<ArrayBuffer> {
+function takeAlpha({ rgba, width, height }: CutOut, window: Box): Uint8Array<ArrayBuffer> {
   const alpha = new Uint8Array(window.width * window.height)
-  for (let y = 0, to = 0; y < window.height; y++) {
-    let from = ((window.top + y) * width + window.left) * 4 + 3
-    for (let x = 0; x < window.width; x++, from += 4) alpha[to++] = rgba[from] as number
+  const shown = overlap(window, { width, height })
+  for (let y = shown.top; y < shown.top + shown.height; y++) {
+    let from = (y * width + shown.left) * 4 + 3
+    let to = (y - window.top) * window.width + shown.left - window.left
+    for (let x = 0; x < shown.width; x++, from += 4) alpha[to++] = rgba[from] as number
   }
   return alpha
 }
 
-function takeWindow({ rgba, width, height }: CutOut, window: Box): Uint8Array<ArrayBuffer> {
+/** The photo's part of a window; without width if they do not meet. */
+export function overlap({ top, left, width, height }: Box, photo: Size): Box {
+  const from = { top: Math.max(0, top), left: Math.max(0, left) }
+  return {
+    ...from,
+    width: Math.max(0, Math.min(photo.width, left + width) - from.left),
+    height: Math.max(0, Math.min(photo.height, top + height) - from.top),
+  }
+}
+
+function takeWindow({ rgba, width, height }: Pixels, window: Box): Uint8Array<ArrayBuffer> {
   if (isWhole(window, { width, height })) return rgba
+  const shown = overlap(window, { width, height })
   const part = new Uint8Array(window.width * window.height * 4)
-  for (let y = 0; y < window.height; y++) {
-    const from = ((window.top + y) * width + window.left) * 4
-    part.set(rgba.subarray(from, from + window.width * 4), y * window.width * 4)
+  for (let y = shown.top; y < shown.top + shown.height; y++) {
+    const from = (y * width + shown.left) * 4
+    const to = ((y - window.top) * window.width + shown.left - window.left) * 4
+    part.set(rgba.subarray(from, from + shown.width * 4), to)
   }
   return part
 }
 
-function layOver({ rgba, width }: CutOut, window: Box, backdrop: Colour, channels: 3 | 4): Uint8Array<ArrayBuffer> {
+function layOver({ rgba, width }: Pixels, window: Box, backdrop: Colour, channels: 3 | 4): Uint8Array<ArrayBuffer> {
   const result = new Uint8Array(window.width * window.height * channels)
   const { red, green, blue, alpha } = backdrop
   for (let y = 0, to = 0; y < window.height; y++) {

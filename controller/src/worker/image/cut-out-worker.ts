@@ -3,7 +3,7 @@ import { defaultOutput } from '@matte/core/task/output'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { joinMasks } from '../augmentation/join-masks.ts'
 import { mirrorBack } from '../augmentation/mirror.ts'
-import { applyOutput, type ResultImage } from './apply-output.ts'
+import { applyOutput, overlap, type ResultImage } from './apply-output.ts'
 import { measureViews } from './cut-out/confidence.ts'
 import { cutOut } from './cut-out/cut-out.ts'
 import type { Box } from './cut-out/foreground.ts'
@@ -11,6 +11,7 @@ import type { Photo } from './cut-out/sample-cells.ts'
 import type { EncodedResult } from './encode.ts'
 import { encodePng } from './encode-png.ts'
 import { freeBytes } from './free-bytes.ts'
+import { ImageError } from './image-error.ts'
 import { limitSize } from './place-subject.ts'
 
 export type CutOutTask = {
@@ -19,6 +20,8 @@ export type CutOutTask = {
   /** Mask of the mirrored view. */
   readonly mirrored?: Uint8Array | undefined
   readonly output: Output | null
+  /** Limit of a result that grows for its shadow. */
+  readonly pixelsMax?: number | undefined
   /** Returns the photo behind the cut-out too. */
   readonly withPhoto?: boolean
 }
@@ -36,14 +39,26 @@ export type Made = (CutOutFile | ResultImage) & {
   readonly confidence: number | undefined
 }
 
+/** An ImageError loses its class between threads. */
+export type Refused = Pick<ImageError, 'reason' | 'message'>
+
 /** Entry point of image-pool.ts threads; returned bytes are moved, not copied. */
-export default function run({ photo, mask, mirrored, output, withPhoto = false }: CutOutTask) {
+export default function run(task: CutOutTask) {
+  try {
+    return make(task)
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error
+    return { reason: error.reason, message: error.message } satisfies Refused
+  }
+}
+
+function make({ photo, mask, mirrored, output, pixelsMax, withPhoto = false }: CutOutTask) {
   const size = Math.sqrt(mask.length)
   const other = mirrored && mirrorBack(mirrored, size)
   const views = measureViews(mask, other)
   if (other) joinMasks(mask, other, photo)
   const result = cutOut(photo, mask, views)
-  const image = applyOutput(result, output)
+  const image = applyOutput(result, output, pixelsMax)
   // A subject that is scaled or moved has left its place in the photo.
   const behind = withPhoto && image.canvas === undefined ? { behind: takePhoto(photo, image.window) } : {}
   // Freed here because this thread allocates too little to trigger a collection for minutes.
@@ -55,12 +70,15 @@ export default function run({ photo, mask, mirrored, output, withPhoto = false }
   return moveBack({ ...made, ...behind, confidence })
 }
 
+/** Black beyond the photo. */
 function takePhoto({ pixels, channels, ...whole }: Photo, window: Box = { top: 0, left: 0, ...whole }): PhotoBehind {
-  const { top, left, width, height } = window
+  const { width, height } = window
   const taken = new Uint8Array(width * height * 3)
-  for (let y = 0, to = 0; y < height; y++) {
-    let from = ((top + y) * whole.width + left) * channels
-    for (let x = 0; x < width; x++, from += channels, to += 3) {
+  const shown = overlap(window, whole)
+  for (let y = shown.top; y < shown.top + shown.height; y++) {
+    let from = (y * whole.width + shown.left) * channels
+    let to = ((y - window.top) * width + shown.left - window.left) * 3
+    for (let x = 0; x < shown.width; x++, from += channels, to += 3) {
       taken[to] = pixels[from] as number
       taken[to + 1] = pixels[from + 1] as number
       taken[to + 2] = pixels[from + 2] as number

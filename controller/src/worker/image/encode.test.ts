@@ -155,13 +155,13 @@ describe('encodeResult', () => {
       3: { pixel: [200, 100, 50], backdrop: { red: 16, green: 32, blue: 48, alpha: 255 }, around: [16, 32, 48] },
       4: { pixel: [200, 100, 50, 255], backdrop: { red: 0, green: 0, blue: 0, alpha: 0 }, around: [0, 0, 0, 0] },
     } as const
-    const given = (channels: 1 | 3 | 4, subject: NonNullable<ResultImage['foreground']>): ResultImage => ({
+    const given = (channels: 1 | 3 | 4, piece: NonNullable<ResultImage['foreground']>): ResultImage => ({
       pixels: new Uint8Array(Array.from({ length: 8 }, () => colours[channels].pixel).flat()),
       channels,
       width: 4,
       height: 2,
       foreground: { top: 0, left: 0, width: 4, height: 2 },
-      canvas: { width: 20, height: 10, subject, backdrop: colours[channels].backdrop },
+      canvas: { width: 20, height: 10, piece, backdrop: colours[channels].backdrop },
     })
     const readPixels = async (file: Uint8Array, channels: 1 | 3 | 4) => {
       const image = channels === 1 ? sharp(file).toColourspace('b-w') : sharp(file)

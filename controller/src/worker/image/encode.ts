@@ -8,7 +8,7 @@ import { limitSize, roundBox } from './place-subject.ts'
 import { tagSrgb } from './tag-srgb.ts'
 
 type OutputFormat = Output['format']
-type EncodeOptions = Partial<Pick<Output, 'alpha' | 'background'>> & {
+type EncodeOptions = Partial<Pick<Output, 'alpha' | 'background' | 'shadow'>> & {
   readonly format: OutputFormat
   readonly maxSide?: number | null
   readonly maxPixels?: number | null
@@ -31,7 +31,7 @@ const sideMax: Record<OutputFormat, number> = { png: 2 ** 31 - 1, webp: 16_383, 
  */
 export async function encodeResult(
   image: ResultImage,
-  { format, alpha, background, maxSide = null, maxPixels = null }: EncodeOptions,
+  { format, alpha, background, shadow = null, maxSide = null, maxPixels = null }: EncodeOptions,
 ): Promise<EncodedResult> {
   const { pixels, channels, foreground, canvas } = image
   const size = limitSize(canvas ?? image, { maxSide, maxPixels })
@@ -48,11 +48,12 @@ export async function encodeResult(
     pipeline.resize({ width: scaled.width, height: scaled.height, fit: 'fill', kernel: 'cubic' })
   }
   if (canvas && place) pipeline.extend(marginsOf(place, size, canvas))
-  const isHard = alpha === 'hard' && (channels === 1 || background === 'transparent')
+  // A shadow is soft.
+  const isHard = alpha === 'hard' && shadow === null && (channels === 1 || background === 'transparent')
   const ready = isHard && channels !== 3 ? await hardened(pipeline, size, channels) : pipeline
   const bare = await encodeBare(ready, format)
   const file = channels === 1 ? bare : await tagSrgb(bare, { format, width, height })
-  return { file, width, height, foreground: place ?? (foreground && scaleBox(foreground, image, size)) }
+  return { file, width, height, foreground: foreground && moveBox(scaleBox(foreground, image, scaled), place) }
 }
 
 /** Encodes an image of colours. @throws ImageError INPUT_TOO_LARGE when the format cannot hold the side */
@@ -83,9 +84,9 @@ async function hardened(image: Sharp, { width, height }: Size, channels: 1 | 4):
 
 type Size = { readonly width: number; readonly height: number }
 
-/** One scaling takes the subject to its size in the result. */
-function placeIn({ subject, ...canvas }: Canvas, size: Size): Box {
-  return roundBox(subject, { width: size.width / canvas.width, height: size.height / canvas.height }, size)
+/** One scaling takes the piece to its size in the result. */
+function placeIn({ piece, ...canvas }: Canvas, size: Size): Box {
+  return roundBox(piece, { width: size.width / canvas.width, height: size.height / canvas.height }, size)
 }
 
 function marginsOf({ top, left, width, height }: Box, size: Size, { backdrop }: Canvas) {
@@ -109,6 +110,12 @@ function scaleBox({ top, left, width, height }: Box, from: Size, to: Size): Box 
     height: Math.min(to.height, Math.ceil((top + height) * down)) - box.top,
   }
 }
+
+const moveBox = ({ top, left, ...size }: Box, by: Pick<Box, 'top' | 'left'> | undefined): Box => ({
+  top: top + (by?.top ?? 0),
+  left: left + (by?.left ?? 0),
+  ...size,
+})
 
 // PNG: `quality`, `effort` and `colours` make sharp reduce the image to 256 colours.
 const encoders: Record<Exclude<OutputFormat, 'webp'>, (image: Sharp) => Sharp> = {

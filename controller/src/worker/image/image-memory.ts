@@ -7,6 +7,7 @@ import { createBudget } from './budget.ts'
 import { maskPixelsPerCell } from './cut-out/mask-cells.ts'
 import type { PhotoHeader } from './decode.ts'
 import type { Background } from './layers.ts'
+import { sizeWithShadow } from './shadow/shadow-size.ts'
 
 export type ImageMemory = ReturnType<typeof createImageMemory>
 
@@ -36,13 +37,30 @@ const gridCell = 920
 export const modelBytes = (inputSize: number): number =>
   inputSize ** 2 * modelPixel + (inputSize / maskPixelsPerCell(inputSize)) ** 2 * gridCell
 
-export function pixelBytes({ width, height, depth }: PhotoHeader, output: Output | null): number {
-  const pixels = width * height
-  const input = pixels * (depth === 'uchar' ? anyImage : deepImage)
-  if (output?.format !== 'webp') return input
-  // A result is never larger than its photo: margins end at its edge, and a scaled subject stays in its canvas.
-  const resultPixels = Math.min(pixels, (output.maxSide ?? Infinity) ** 2, output.maxPixels ?? Infinity)
-  return Math.max(input, pixels * webpResult.cutOut + resultPixels * webpResult.encoder)
+/** 7.7: JPEG of noise in a canvas that grows as far as it can. A result with its shadow is held beside its file. */
+const shadowResult = 9
+
+/** `pixelsMax`: limit of a result that is larger than its photo. */
+export function pixelBytes(header: PhotoHeader, output: Output | null, pixelsMax: number): number {
+  const pixels = header.width * header.height
+  const input = pixels * (header.depth === 'uchar' ? anyImage : deepImage)
+  const shown = shownPixels(header, output, pixelsMax)
+  if (output?.format !== 'webp') return shown === pixels ? input : Math.max(input, shown * shadowResult)
+  const resultPixels = Math.min(shown, (output.maxSide ?? Infinity) ** 2, output.maxPixels ?? Infinity)
+  return Math.max(input, shown * webpResult.cutOut + resultPixels * webpResult.encoder)
+}
+
+/**
+ * Pixels of the result before it is scaled down. Margins end at the photo's edge, so only a shadow makes it larger than
+ * the photo: if the canvas grows for it, or if it is scaled with its subject. The subject may fill the photo.
+ */
+function shownPixels(header: PhotoHeader, output: Output | null, pixelsMax: number): number {
+  const pixels = header.width * header.height
+  if (!output?.shadow) return pixels
+  const { shadow, scale, position } = output
+  if (!shadow.grow && scale === 'original' && position === 'original') return pixels
+  const { width, height } = sizeWithShadow(shadow, header.autoOrient)
+  return Math.min(width * height, Math.max(pixels, pixelsMax))
 }
 
 /** 13.9: parts of noise. PNG of noise over a background of its size takes 11.8, JPEG 10.1; WebP is in `pixelBytes`. */
@@ -53,12 +71,13 @@ export function taskBytes(
   { output, door }: Pick<ClaimedTask, 'output' | 'door'>,
   header: PhotoHeader,
   background: Pick<Background, 'file' | 'header'> | undefined,
+  pixelsMax: number,
 ): number {
-  const image = pixelBytes(header, output)
+  const image = pixelBytes(header, output, pixelsMax)
   if (door === null) return image
   return (
     image +
-    header.width * header.height * layerPixel +
-    (background ? pixelBytes(background.header, null) + background.file.length : 0)
+    shownPixels(header, output, pixelsMax) * layerPixel +
+    (background ? pixelBytes(background.header, null, pixelsMax) + background.file.length : 0)
   )
 }

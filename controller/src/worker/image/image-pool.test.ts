@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Output } from '@matte/core/db/tables/task'
-import { defaultOutput } from '@matte/core/task/output'
+import { defaultOutput, shadowDefaults } from '@matte/core/task/output'
 import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { joinMasks } from '../augmentation/join-masks.ts'
@@ -11,6 +11,7 @@ import { mirrorBack } from '../augmentation/mirror.ts'
 import { applyOutput } from './apply-output.ts'
 import { cutOut } from './cut-out/cut-out.ts'
 import type { Photo } from './cut-out/sample-cells.ts'
+import { ImageError } from './image-error.ts'
 import { createImagePool, type ImagePool } from './image-pool.ts'
 
 const newPhoto = (width = 60, height = 40): Photo => ({
@@ -29,7 +30,7 @@ afterEach(() => pool?.close())
 const failingWorker = `export default ({ mask }) => {
   while (mask[0] === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   if (mask[0] === 2) process.exit(3)
-  return 'fine'
+  return { file: 'fine' }
 }`
 const folder = mkdtempSync(join(tmpdir(), 'matte-image-pool-'))
 const workerUrl = pathToFileURL(join(folder, 'failing-worker.mjs'))
@@ -120,6 +121,15 @@ describe('image pool', () => {
     expect((await pool.cutOut({ photo: newPhoto(), mask, output: null })).foreground).not.toBeNull()
   })
 
+  it('rejects with an ImageError when a shadow makes the result too large', async () => {
+    pool = createImagePool(1)
+    const shadow = { kind: 'drop', ...shadowDefaults.drop, grow: true } as const
+    const task = { photo: newPhoto(), mask, output: { ...defaultOutput, shadow }, pixelsMax: 60 * 40 }
+    await expect(pool.cutOut(task)).rejects.toBeInstanceOf(ImageError)
+    await expect(pool.cutOut({ ...task, photo: newPhoto() })).rejects.toMatchObject({ reason: 'INPUT_TOO_LARGE' })
+    expect((await pool.cutOut({ ...task, photo: newPhoto(), pixelsMax: 100_000 })).width).toBeGreaterThanOrEqual(60)
+  })
+
   it('aborts a running or waiting call, and continues with others', async () => {
     pool = createImagePool(1, workerUrl)
     const stop = new AbortController()
@@ -128,7 +138,7 @@ describe('image pool', () => {
     stop.abort()
     await expect(running).rejects.toMatchObject({ name: 'AbortError' })
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
-    expect(await pool.cutOut({ photo: newPhoto(), mask: harmless, output: null })).toBe('fine')
+    expect(await pool.cutOut({ photo: newPhoto(), mask: harmless, output: null })).toEqual({ file: 'fine' })
     await expect(pool.cutOut({ photo: newPhoto(), mask: harmless, output: null }, stop.signal)).rejects.toMatchObject({
       name: 'AbortError',
     })
@@ -139,7 +149,7 @@ describe('image pool', () => {
     const doomed = pool.cutOut({ photo: newPhoto(), mask: deadly, output: null })
     const next = pool.cutOut({ photo: newPhoto(), mask: harmless, output: null })
     await expect(doomed).rejects.toThrow()
-    expect(await next).toBe('fine')
+    expect(await next).toEqual({ file: 'fine' })
   })
 
   it('closes after the calls in progress', async () => {

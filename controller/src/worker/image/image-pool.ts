@@ -1,5 +1,6 @@
 import { Piscina } from 'piscina'
-import type { CutOutTask, Made } from './cut-out-worker.ts'
+import type { CutOutTask, Made, Refused } from './cut-out-worker.ts'
+import { ImageError } from './image-error.ts'
 
 // Threads for pixel work: a 50-megapixel photo takes 0.3 s, which would block the event loop. A thread that dies fails
 // only its own call; the pool replaces it.
@@ -32,7 +33,7 @@ export function createImagePool(threads: number, workerUrl = ownWorker) {
   return {
     /**
      * Makes the result on a thread: a file when that is a PNG of full size, else pixels for encodeResult. Empties
-     * `photo.pixels`. Rejects with an AbortError when `signal` fires.
+     * `photo.pixels`. Rejects with an AbortError when `signal` fires, and with an ImageError as applyOutput does.
      */
     async cutOut(task: CutOutTask, signal?: AbortSignal): Promise<Made> {
       if (closed) throw new Error('the image pool is closed')
@@ -40,7 +41,9 @@ export function createImagePool(threads: number, workerUrl = ownWorker) {
       const mask = new Uint8Array(task.mask)
       const mirrored = task.mirrored && new Uint8Array(task.mirrored)
       const transferList = [task.photo.pixels.buffer, mask.buffer, ...(mirrored ? [mirrored.buffer] : [])]
-      return await pool.run({ ...task, mask, mirrored }, { transferList, signal: signal ?? null })
+      const made: Made | Refused = await pool.run({ ...task, mask, mirrored }, { transferList, signal: signal ?? null })
+      if ('reason' in made) throw new ImageError(made.reason, made.message)
+      return made
     },
     close(): Promise<void> {
       closed = true

@@ -73,6 +73,70 @@ function offset(share: number | undefined, { length, of, centre }: Extent): numb
   return Math.max(0, Math.min(free, centre - length / 2))
 }
 
+/** The smallest box that holds both. */
+export function joinBoxes(one: Box, other: Box): Box {
+  const top = Math.min(one.top, other.top)
+  const left = Math.min(one.left, other.left)
+  return {
+    top,
+    left,
+    width: Math.max(one.left + one.width, other.left + other.width) - left,
+    height: Math.max(one.top + one.height, other.top + other.height) - top,
+  }
+}
+
+type Placement = { readonly from: Box; readonly to: Box; readonly canvas: Size }
+type PlacedPiece = Size & { readonly window: Box; readonly piece: Box }
+
+/**
+ * Places a subject's box with its shadow, `whole`, where `to` puts the subject's box, `from`. The canvas grows to hold
+ * the shadow, or the shadow is cut at its edge. The size is the canvas's, `window` the shown part of `whole`, and
+ * `piece` its place.
+ */
+export function placePiece(whole: Box, { from, to, canvas }: Placement, grow: boolean): PlacedPiece {
+  const factor = to.width / from.width
+  const placed = {
+    left: to.left - (from.left - whole.left) * factor,
+    top: to.top - (from.top - whole.top) * factor,
+    width: whole.width * factor,
+    height: whole.height * factor,
+  }
+  const frame = { left: 0, top: 0, width: canvas.width, height: canvas.height }
+  if (grow) {
+    const { left, top, ...size } = joinBoxes(frame, roundOutwards(placed))
+    return { ...size, window: whole, piece: { ...placed, left: placed.left - left, top: placed.top - top } }
+  }
+  // The shown part ends on a whole pixel of the photo beyond the canvas's edge.
+  const cut = (excess: number): number => Math.max(0, Math.floor(excess / factor))
+  const left = cut(-placed.left)
+  const top = cut(-placed.top)
+  const right = cut(placed.left + placed.width - canvas.width)
+  const bottom = cut(placed.top + placed.height - canvas.height)
+  const window = {
+    left: whole.left + left,
+    top: whole.top + top,
+    width: whole.width - left - right,
+    height: whole.height - top - bottom,
+  }
+  const begin = { left: Math.max(0, placed.left + left * factor), top: Math.max(0, placed.top + top * factor) }
+  const end = {
+    left: Math.min(canvas.width, placed.left + placed.width - right * factor),
+    top: Math.min(canvas.height, placed.top + placed.height - bottom * factor),
+  }
+  const piece = { ...begin, width: end.left - begin.left, height: end.top - begin.top }
+  return { width: canvas.width, height: canvas.height, window, piece }
+}
+
+/** Fractions that come from rounding add no pixel. */
+function roundOutwards({ left, top, width, height }: Box): Box {
+  const from = { left: Math.floor(left + 1e-6), top: Math.floor(top + 1e-6) }
+  return {
+    ...from,
+    width: Math.ceil(left + width - 1e-6) - from.left,
+    height: Math.ceil(top + height - 1e-6) - from.top,
+  }
+}
+
 /** In whole pixels, within the canvas. `factor` is the scale of the result to the canvas, for each axis. */
 export function roundBox(box: Box, factor: Size, within: Size): Box {
   const width = Math.min(within.width, Math.max(1, Math.round(box.width * factor.width)))

@@ -34,11 +34,14 @@ describe('the part and the size of a result', () => {
 it('names only options that differ from the default', () => {
   expect(toOutput(noEffects)).toEqual({})
   expect(toOutput({ ...noEffects, cropMargin: 5 })).toEqual({})
-  expect(toOutput({ format: 'webp', background: '#ff0000', crop: true, cropMargin: 5, maxSide: 800 })).toEqual({
+  expect(
+    toOutput({ format: 'webp', background: '#ff0000', crop: true, cropMargin: 5, maxSide: 800, shadow: 'cast' }),
+  ).toEqual({
     format: 'webp',
     background: '#ff0000',
     crop: true,
     cropMargin: '5%',
     maxSide: 800,
+    shadow: { kind: 'cast' },
   })
 })

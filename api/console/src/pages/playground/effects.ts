@@ -1,5 +1,7 @@
 // Options of a result, and their effect on the cut-out in this browser. The service does the same for `output`.
 
+import { drawShadow, type ShadowKind } from './draw-shadow.ts'
+
 export const formats = ['png', 'webp', 'jpeg'] as const
 export type Format = (typeof formats)[number]
 
@@ -12,6 +14,7 @@ export type Effects = {
   readonly cropMargin: number
   /** Longer side in pixels. Undefined: the size of the photo. */
   readonly maxSide: number | undefined
+  readonly shadow: ShadowKind | undefined
 }
 
 export const noEffects: Effects = {
@@ -20,6 +23,7 @@ export const noEffects: Effects = {
   crop: false,
   cropMargin: 0,
   maxSide: undefined,
+  shadow: undefined,
 }
 
 type Box = { readonly left: number; readonly top: number; readonly width: number; readonly height: number }
@@ -56,15 +60,18 @@ function withMargin(size: Size, box: Box, percent: number): Box {
   }
 }
 
+export type OutputValue = string | number | boolean | { readonly kind: ShadowKind }
+
 /** `output` of the request, without the members that have their default. */
-export function toOutput(effects: Effects): Readonly<Record<string, string | number | boolean>> {
-  const { format, background, crop, cropMargin, maxSide } = effects
+export function toOutput(effects: Effects): Readonly<Record<string, OutputValue>> {
+  const { format, background, crop, cropMargin, maxSide, shadow } = effects
   return {
     ...(format !== noEffects.format && { format }),
     ...(background !== noEffects.background && { background }),
     ...(crop && { crop }),
     ...(crop && cropMargin > 0 && { cropMargin: `${cropMargin}%` }),
     ...(maxSide !== undefined && { maxSide }),
+    ...(shadow !== undefined && { shadow: { kind: shadow } }),
   }
 }
 
@@ -85,6 +92,12 @@ export async function renderResult(cutOut: Blob, foreground: Box | null, effects
       context.fillRect(0, 0, to.width, to.height)
     }
     context.imageSmoothingQuality = 'high'
+    if (effects.shadow !== undefined && foreground !== null) {
+      const matrix = new DOMMatrix()
+        .scale(to.width / from.width, to.height / from.height)
+        .translate(-from.left, -from.top)
+      drawShadow(context, effects.shadow, { bitmap, foreground, matrix })
+    }
     context.drawImage(bitmap, from.left, from.top, from.width, from.height, 0, 0, to.width, to.height)
     const blob = await canvas.convertToBlob({ type: `image/${effects.format}`, quality })
     return Object.assign(blob, to)

@@ -3,6 +3,7 @@ import { useFormat } from '../../text/format.ts'
 import { useText } from '../../text/text.ts'
 import { SelectField, SwitchField, TextField } from '../../ui/field.tsx'
 import { Stack } from '../../ui/page.tsx'
+import { shadowKinds } from './draw-shadow.ts'
 import { type Effects, formats, noEffects } from './effects.ts'
 import styles from './options-panel.module.css'
 import { playgroundText } from './playground-text.ts'
@@ -54,6 +55,15 @@ export function OptionsPanel({ effects, onChange }: OptionsProps) {
           />
         </label>
       )}
+      <SelectField
+        label={text.shadow}
+        value={effects.shadow ?? ''}
+        onChange={(kind) => set({ shadow: shadowKinds.find((known) => known === kind) })}
+        choices={[
+          { value: '', label: text.noShadow },
+          ...shadowKinds.map((kind) => ({ value: kind, label: text.shadows[kind] })),
+        ]}
+      />
       <SelectField
         label={text.size}
         value={String(effects.maxSide ?? '')}

@@ -29,6 +29,14 @@ describe('the request as a program', () => {
     )
   })
 
+  it('names a shadow in every language', () => {
+    const shaded = { ...request, effects: { ...noEffects, shadow: 'contact' } as const }
+    expect(writeCode('cli', shaded)).toContain('npx matte-cli cut chair.jpg --shadow contact')
+    expect(writeCode('typescript', shaded)).toContain(`{ shadow: { kind: 'contact' } }`)
+    expect(writeCode('python', shaded)).toContain('remove_background("chair.jpg", shadow={"kind":"contact"})')
+    expect(writeCode('curl', shaded)).toContain('output: {"shadow":{"kind":"contact"}}')
+  })
+
   it.each(hostile)('quotes the name %s for a shell', (fileName) => {
     for (const language of ['cli', 'curl'] as const) {
       const code = writeCode(language, { ...request, fileName })

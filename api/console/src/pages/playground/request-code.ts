@@ -1,5 +1,5 @@
 // The request of the playground as programs.
-import { type Effects, toOutput } from './effects.ts'
+import { type Effects, type OutputValue, toOutput } from './effects.ts'
 
 type Request = {
   readonly baseUrl: string
@@ -28,7 +28,7 @@ const snake = (name: string): string => kebab(name).replaceAll('-', '_')
 
 function writeCli(request: Request): string {
   const options = Object.entries(toOutput(request.effects)).map(([name, value]) =>
-    value === true ? ` --${kebab(name)}` : ` --${kebab(name)} ${shell(String(value))}`,
+    value === true ? ` --${kebab(name)}` : ` --${kebab(name)} ${shell(String(nameOf(value)))}`,
   )
   return [
     `export MATTE_BASE_URL=${shell(request.baseUrl)}   # and MATTE_API_KEY`,
@@ -36,9 +36,12 @@ function writeCli(request: Request): string {
   ].join('\n')
 }
 
+/** The command line names the kind of a shadow alone. */
+const nameOf = (value: OutputValue): string | number | boolean => (typeof value === 'object' ? value.kind : value)
+
 function writeTypeScript(request: Request): string {
   const output = Object.entries(toOutput(request.effects))
-  const options = output.map(([name, value]) => `${name}: ${typeof value === 'string' ? quote(value) : value}`)
+  const options = output.map(([name, value]) => `${name}: ${inTypeScript(value)}`)
   const given = options.length === 0 ? '' : `, { ${options.join(', ')} }`
   return [
     `import { Matte } from 'matte-client'`,
@@ -49,12 +52,17 @@ function writeTypeScript(request: Request): string {
   ].join('\n')
 }
 
+function inTypeScript(value: OutputValue): string {
+  if (typeof value === 'object') return `{ kind: ${quote(value.kind)} }`
+  return typeof value === 'string' ? quote(value) : String(value)
+}
+
 const quote = (text: string): string =>
   `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
 
 function writePython(request: Request): string {
   const options = Object.entries(toOutput(request.effects)).map(([name, value]) => {
-    const text = typeof value === 'string' ? JSON.stringify(value) : value === true ? 'True' : String(value)
+    const text = value === true ? 'True' : JSON.stringify(value)
     return `, ${snake(name)}=${text}`
   })
   return [

@@ -66,7 +66,7 @@ export function ResultPanel({ cutOut, name, effects, onEffects }: ResultProps) {
             {text.openTask}
           </Link>
         </Row>
-        <p className={styles.note}>{text.preview}</p>
+        <p className={styles.note}>{effects.shadow === undefined ? text.preview : text.shadowPreview}</p>
       </Stack>
     </Card>
   )

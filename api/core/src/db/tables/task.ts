@@ -17,8 +17,24 @@ export type Output = {
   scale: string
   /** `original`, `center`, or two percentages. */
   position: string
-  /** Wish of a door: `hard` has only the values 0 and 255, and `kept` stays in the file although it is opaque. */
+  shadow: Shadow | null
+  /** Wish of a door: `hard` has only the values 0 and 255 but in a shadow, and `kept` stays in the file although it is opaque. */
   alpha?: 'hard' | 'kept'
+}
+
+/** Of the subject, under it and over the background. */
+export type Shadow = {
+  kind: 'drop' | 'contact' | 'cast'
+  /** Percent. */
+  opacity: number
+  /** Width of the soft edge as pixels (`20px`) or as a percentage of the shorter side of the foreground's box. */
+  blur: string
+  /** Degrees clockwise from straight up: where a drop or cast shadow falls. */
+  angle: number
+  /** `#rrggbb` in lower case. */
+  color: string
+  /** The canvas grows until it holds the whole shadow. */
+  grow: boolean
 }
 
 /** Applied by the worker to the cut-out that `output` describes. */
