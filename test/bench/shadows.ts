@@ -1,5 +1,5 @@
-// `make bench ARGS=pixels`: CPU time that a shadow adds to a cut-out of one megapixel, beside the PNG's. The subject's box
-// covers all of the image, the costliest case.
+// `make bench ARGS=pixels`: CPU time that a shadow adds to a cut-out of one megapixel, beside the PNG's. The subject's
+// box covers all of the image, the costliest case.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { applyOutput } from '@matte/controller/worker/image/apply-output'

@@ -84,7 +84,7 @@ export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions 
 }
 
 const shadowTypes = ['none', 'auto', 'car', 'drop', '3D'] as const
-/** Types that rarely stand on a ground: portraits, animals in the air, logos. */
+/** Types that rarely touch a ground: portraits, animals in the air, logos. */
 const groundless = ['person', 'animal', 'graphic']
 
 /** `add_shadow` is the older form, for cars alone; `shadow_type` decides where both are sent. */

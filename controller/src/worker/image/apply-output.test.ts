@@ -207,7 +207,7 @@ describe('applyOutput', () => {
     const largest = (values: Iterable<number>): number => [...values].reduce((most, value) => Math.max(most, value), 0)
     const alphasOf = ({ pixels }: ReturnType<typeof applyOutput>) => pixels.filter((_, i) => i % 4 === 3)
 
-    it('lies under the subject and over the background, in its colour and opacity', () => {
+    it('is drawn under the subject and over the background, in its colour and opacity', () => {
       const half = subject(20, 10, box, [200, 100, 0, 128])
       const image = applyOutput(half, withShadow({ ...hard, color: '#0000ff' }))
       expect([pixelAt(image, 5, 2), pixelAt(image, 5, 7)]).toEqual([

@@ -6,7 +6,7 @@ export type ShadowKind = (typeof shadowKinds)[number]
 type Box = { readonly left: number; readonly top: number; readonly width: number; readonly height: number }
 type Scene = {
   readonly bitmap: ImageBitmap
-  /** Of the subject in the bitmap. */
+  /** Box of the subject in the bitmap. */
   readonly foreground: Box
   /** From pixels of the bitmap to those of the canvas. */
   readonly matrix: DOMMatrix

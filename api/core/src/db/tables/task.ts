@@ -18,11 +18,14 @@ export type Output = {
   /** `original`, `center`, or two percentages. */
   position: string
   shadow: Shadow | null
-  /** Wish of a door: `hard` has only the values 0 and 255 but in a shadow, and `kept` stays in the file although it is opaque. */
+  /**
+   * Wish of a door: `hard` has only the values 0 and 255, except in a shadow; `kept` stays in the file although it is
+   * opaque.
+   */
   alpha?: 'hard' | 'kept'
 }
 
-/** Of the subject, under it and over the background. */
+/** Drawn under the subject and over the background. */
 export type Shadow = {
   kind: 'drop' | 'contact' | 'cast'
   /** Percent. */

@@ -26,7 +26,7 @@ export type RowSource<T> = {
 }
 
 export type Deviations = {
-  /** Of the first row and of the last; between them it changes evenly. */
+  /** Deviations of the first row and of the last; between them they change evenly. */
   readonly across: readonly [first: number, last: number]
   readonly down: number
 }
@@ -135,7 +135,7 @@ function blurRows<T>({ width, height, of, readRow }: RowSource<T>, { deviations,
   const [first, last] = deviations
   const length = width + 2 * reach
   const bytes = new Uint8Array(length * height)
-  // Zeros in front stand for what lies before the row.
+  // Zeros in front represent the pixels before the row.
   const before = 2 * reach + 3
   const line = new Float64Array(before + length)
   const sums = { before, line, once: new Float64Array(line.length), twice: new Float64Array(line.length) }

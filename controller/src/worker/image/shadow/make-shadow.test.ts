@@ -10,7 +10,7 @@ const shadow = (kind: Shadow['kind'], wish: Partial<Shadow> = {}): Shadow => ({
   ...wish,
 })
 
-/** A solid block that stands in the middle of a photo. */
+/** A solid block in the middle of a photo. */
 function block(width: number, height: number) {
   const photo = { width: width + 20, height: height + 10 }
   const foreground = { left: 10, top: 5, width, height }
@@ -87,7 +87,7 @@ describe('a drop shadow', () => {
 })
 
 describe('a contact shadow', () => {
-  it('lies under the lowest edge and not above it', () => {
+  it('is dark under the lowest edge and absent above it', () => {
     const { opacityAt } = made(block(200, 100), shadow('contact'))
     expect(opacityAt(110, 106)).toBeGreaterThan(100)
     expect(opacityAt(110, 30)).toBe(0)
