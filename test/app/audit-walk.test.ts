@@ -23,6 +23,7 @@ const recordedElsewhere: Readonly<Record<string, string>> = {
   'POST /api/v1/open/developer/tasks': 'task, and its history',
   'POST /api/v1/open/developer/batch-tasks': 'batch, task',
   'POST /v1/tasks': 'task, and its history',
+  'POST /v1.0/improve': 'nothing changes',
   'POST /api/remove': 'task, and its history',
   'POST /v1.0/removebg': 'task, and its history',
   // Without a dispatcher the request ends in an error; a test below has its entry.
