@@ -38,6 +38,8 @@ describe('POST /open/developer/tasks', () => {
       resultFormat: null,
       retryCount: 0,
       foreground: null,
+      retention: null,
+      erasedAt: null,
     })
   })
 
