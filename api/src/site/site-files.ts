@@ -61,7 +61,8 @@ function readFile(dir: string, name: string, names: ReadonlySet<string>): SiteFi
   }
   return {
     contentType: contentTypes[extname(name)] ?? 'application/octet-stream',
-    isImmutable: name.startsWith('assets/'),
+    // Files below assets/static keep their names.
+    isImmutable: /^assets\/(?!static\/)/.test(name),
     variants,
   }
 }
