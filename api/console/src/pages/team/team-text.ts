@@ -236,7 +236,7 @@ export const teamText = defineText({
       retentionHint: (effective: string) =>
         `In Kraft: ${effective}. Eine kürzere Zeit löscht ältere Aufgaben innerhalb von etwa einer Minute. Aufgaben, die ` +
         'mit einer eigenen Zeit angelegt wurden, behalten sie.',
-      retentionDefault: 'Wie diese Installation oder der Tarif vorgibt',
+      retentionDefault: 'Wie Installation oder Tarif',
       saveRetention: 'Aufbewahrung speichern',
       leaveTitle: 'Verlassen',
       deleteTitle: 'Team löschen',
