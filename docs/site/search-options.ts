@@ -52,7 +52,8 @@ function tokenize(query: string): string[] {
   return [...new Set(meant.length > 0 ? meant : words)]
 }
 
-const isRecipe = (id: string): boolean => id.startsWith('/docs/cookbook')
+/** Pages that answer one question from its beginning to its end. */
+const isGuide = (id: string): boolean => /^\/docs\/(cookbook|leaving-remove-bg|what-we-keep)/.test(id)
 
 /** Pages that mention everything, and answer few questions. */
 const isRecord = (id: string): boolean =>
@@ -64,5 +65,5 @@ export const searchOptions: SearchOptions = {
   prefix: (term) => term.length > 2,
   fuzzy: (term) => (term.length > 5 ? 0.2 : false),
   boost: { title: 6, titles: 1.5, text: 1 },
-  boostDocument: (id) => (isRecipe(String(id)) ? 2 : isRecord(String(id)) ? 0.2 : 1),
+  boostDocument: (id) => (isGuide(String(id)) ? 2 : isRecord(String(id)) ? 0.2 : 1),
 }

@@ -212,6 +212,16 @@ const readPages = (): ReadonlyMap<string, BuiltPage> =>
     }),
   )
 
+/** Queries whose first result is a part of one page. */
+const firstAnswers: readonly (readonly [query: string, page: string])[] = [
+  ['delete my image', 'what-we-keep'],
+  ['how long are images kept', 'what-we-keep'],
+  ['GDPR', 'what-we-keep'],
+  ['remove.bg', 'leaving-remove-bg'],
+  ['migrate from remove.bg', 'leaving-remove-bg'],
+  ['shadow', 'shadows'],
+]
+
 /** Queries of new users. A page that answers each is among its first five results. */
 const queries: readonly (readonly [query: string, answer: RegExp])[] = [
   ['white JPEG', /cookbook|api\/tasks#createTask/],
@@ -222,8 +232,6 @@ const queries: readonly (readonly [query: string, answer: RegExp])[] = [
   ['quick start', /local#/],
   ['getting started', /local#/],
   ['EXIF', /contract#tasks/],
-  ['delete my image', /cookbook|images|keep|data-kept/],
-  ['how long are images kept', /cookbook|keep|data-kept|retention/],
   ['limits', /cookbook|RATE_LIMIT_EXCEEDED|limits/],
   ['rate limit', /cookbook|RATE_LIMIT_EXCEEDED/],
   ['429', /RATE_LIMIT_EXCEEDED/],
@@ -232,10 +240,9 @@ const queries: readonly (readonly [query: string, answer: RegExp])[] = [
   ['who pays if it fails', /cookbook|payments|contract/],
   ['remove background', /cookbook|clients\/cli#cut|app#/],
   ['cut-out', /cookbook|clients\/cli#cut|app#/],
-  ['background colour', /cookbook|app#4-a-removed-background|doors/],
+  ['background colour', /cookbook|app#4-a-removed-background|doors|api\/tasks#createTask/],
   ['transparent PNG', /cookbook|clients\/cli#cut/],
   ['resolution', /TASK_FILE_SIZE_EXCEEDED/],
-  ['remove.bg', /doors|leaving/],
   ['rembg', /doors|leaving/],
   ['webhook signature', /webhooks/],
   ['verify webhook', /webhooks#verify/],
@@ -254,7 +261,6 @@ const queries: readonly (readonly [query: string, answer: RegExp])[] = [
   ['upgrade', /operations\/upgrade/],
   ['backup', /operations\/backup/],
   ['refund', /refund/i],
-  ['GDPR', /keep|data-kept|exportAccount/],
   ['two-factor', /two-factor-login/],
 ]
 
@@ -277,6 +283,10 @@ describe('the search', () => {
     for (const id of found) expect(id).toMatch(/^\/docs\//)
   })
 
+  it.each(firstAnswers)('answers "%s" first with the page %s', (query, page) => {
+    expect(find(query)[0]?.split('#')[0]).toBe(`/docs/${page}`)
+  })
+
   it('finds any of the words, and the words that mean the same', () => {
     expect(find('cancel zzzzqqqq')).toEqual(find('cancel'))
     expect(find('zzzzqqqq')).toEqual([])
@@ -285,7 +295,7 @@ describe('the search', () => {
     expect(find('remove background')[0]).toBe(find('cut-out')[0])
   })
 
-  it('ranks titles before texts, and recipes before other pages', () => {
+  it('ranks titles before texts, and guides before other pages', () => {
     expect(find('glossary')[0]).toMatch(/^\/docs\/glossary/)
     const own = new MiniSearch({ fields: ['title', 'titles', 'text'], searchOptions })
     own.addAll([

@@ -62,8 +62,14 @@ describe('a disputed payment', () => {
     expect(await bank(person, order, 'win')).toMatchObject({ dispute: 'won', disputedCredits: 0 })
     expect(await balanceOf(person)).toMatchObject({ available: 100, held: 0 })
     expect(await ledgerOf(person)).toMatchObject([
-      { type: 'release', orderId: order.id, amount: 100, balanceAfter: 100 },
-      { type: 'hold', orderId: order.id, amount: -100, balanceAfter: 0 },
+      {
+        ...{ type: 'release', orderId: order.id, amount: 100, balanceAfter: 100 },
+        description: 'Released by the end of a dispute',
+      },
+      {
+        ...{ type: 'hold', orderId: order.id, amount: -100, balanceAfter: 0 },
+        description: 'Held while a payment is disputed',
+      },
       { type: 'grant', amount: 100, balanceAfter: 100 },
     ])
   })

@@ -37,11 +37,13 @@ describe.skipIf(!hasBrowser('erase.test.ts'))('a person', () => {
     const asked = page.getByRole('alertdialog', { name: 'Erase the images of this task?' })
     await asked.getByRole('button', { name: 'Erase images' }).click()
     await page.getByText(/^The images were erased on /).waitFor()
+    await page.getByRole('heading', { name: 'Images erased' }).waitFor()
     await page.getByText('The photo is no longer stored.').waitFor()
     expect(await page.getByRole('button', { name: /Download|Erase images/ }).count()).toBe(0)
     expect(await page.content()).not.toContain('secret-one')
 
     await page.goto('/gallery')
+    await page.getByRole('gridcell').filter({ hasText: 'Images erased' }).waitFor()
     await page.getByRole('button', { name: 'Select all loaded' }).click()
     await page.getByRole('button', { name: 'Erase images of 1' }).click()
     const all = page.getByRole('alertdialog', { name: 'Erase the images of 1 task?' })
@@ -80,18 +82,21 @@ describe.skipIf(!hasBrowser('erase.test.ts'))('a person', () => {
   })
 
   it.each([
-    { locale: 'en', label: 'Keep finished tasks with their images for', save: 'Save time', saved: 'Saved.' },
     {
-      ...{ locale: 'de', label: 'Beendete Aufgaben mit ihren Bildern aufbewahren für' },
-      ...{ save: 'Zeit speichern', saved: 'Gespeichert.' },
+      ...{ locale: 'en', label: 'Keep finished tasks with their images for', choice: '10 minutes' },
+      ...{ save: 'Save retention', saved: 'Saved.' },
     },
-  ])('chooses how long the workspace keeps tasks, in $locale', async ({ locale, label, save, saved }) => {
+    {
+      ...{ locale: 'de', label: 'Beendete Aufgaben mit ihren Bildern aufbewahren für', choice: '10 Minuten' },
+      ...{ save: 'Aufbewahrung speichern', saved: 'Gespeichert.' },
+    },
+  ])('chooses how long the workspace keeps tasks, in $locale', async ({ locale, label, choice, save, saved }) => {
     const someone = await console.person()
     const page = await console.openSignedIn({ person: someone })
     await page.evaluate(`localStorage.setItem('matte-locale', '${locale}')`)
     await page.goto('/team')
     await page.getByRole('button', { name: new RegExp(label) }).click()
-    await page.getByRole('option', { name: '10 min', exact: true }).click()
+    await page.getByRole('option', { name: choice, exact: true }).click()
     await page.getByRole('button', { name: save }).click()
     await page.getByText(saved).waitFor()
     const { data } = await someone.client.call<object>('GET', '/tasks/retention')

@@ -9,6 +9,10 @@ import { listPackages } from './packages.ts'
 const srcDir = process.env.SITE_PAGES ?? '.'
 const sidebar = JSON.parse(process.env.SITE_SIDEBAR ?? '[]') as DefaultTheme.SidebarItem[]
 
+/** Class of a table's cell that gets room for some words in a line. */
+const roomFor = ({ length }: string): 'words' | 'sentences' | undefined =>
+  length > 80 ? 'sentences' : length > 24 ? 'words' : undefined
+
 export default defineConfig({
   srcDir,
   base: basePath,
@@ -44,6 +48,11 @@ export default defineConfig({
       markdown.renderer.rules.link_open = (tokens, index, ...rest) => {
         if (String(tokens[index]?.attrGet('href')).startsWith('/')) tokens[index]?.attrSet('target', '_self')
         return link?.(tokens, index, ...rest) ?? ''
+      }
+      markdown.renderer.rules.td_open = (tokens, index, options, _env, renderer) => {
+        const room = roomFor(tokens[index + 1]?.content ?? '')
+        if (room !== undefined) tokens[index]?.attrJoin('class', room)
+        return renderer.renderToken(tokens, index, options)
       }
       // Vue would evaluate it.
       markdown.renderer.rules.text = (...args) => (text?.(...args) ?? '').replaceAll('{{', '&#123;&#123;')

@@ -27,6 +27,16 @@ describe('formats', () => {
     expect(en.duration(ms)).toBe(text)
   })
 
+  it.each([
+    [600, '10 minutes', '10 Minuten'],
+    [3_600, '1 hour', '1 Stunde'],
+    [86_400, '1 day', '1 Tag'],
+    [90_000, '25 hours', '25 Stunden'],
+    [601, '601 seconds', '601 Sekunden'],
+  ])('write a chosen time of %i s as %s', (seconds, inEnglish, inGerman) => {
+    expect([en, de].map((format) => format.period(seconds))).toEqual([inEnglish, inGerman])
+  })
+
   it('follow the language', () => {
     expect(de.number(1234.5)).toBe('1.234,5')
     expect(de.money(29_00, 'EUR')).toMatch(/^29,00.€$/)

@@ -41,8 +41,8 @@ export const ledgerEntrySchema = named(
     credits: Type.Integer({ minimum: 1, description: 'Number of credits.' }),
     balanceAfter: count('Available credits after this entry, including lapsed ones not booked yet.'),
     lotId: uuid(),
-    taskId: nullable(uuid('Set on holds, captures and releases.')),
-    orderId: nullable(uuid('Set on purchases and refunds.')),
+    taskId: nullable(uuid('Set on holds, captures and releases of a task.')),
+    orderId: nullable(uuid('Set on purchases and refunds, and on holds and releases of a disputed payment.')),
     description: Type.String({ description: 'For people; the words may change.' }),
     createdAt: time(),
   },
@@ -145,11 +145,16 @@ const grants: Readonly<Record<string, string>> = {
   referral: 'Reward for a referral',
 }
 
-function describe({ type, change, lotKind, reason }: LedgerEntry): string {
+const disputes: Readonly<Record<string, string>> = {
+  hold: 'Held while a payment is disputed',
+  release: 'Released by the end of a dispute',
+}
+
+function describe({ type, change, lotKind, reason, orderId }: LedgerEntry): string {
   if (type === 'grant' && Object.hasOwn(grants, lotKind)) return grants[lotKind] ?? words.grant
   if (type === 'adjust' && reason !== null) return reason
   if (type === 'refund' && change > 0) return 'Returned by a failed refund'
-  return words[type]
+  return (orderId === null ? undefined : disputes[type]) ?? words[type]
 }
 
 export const toLedgerEntryView = (entry: LedgerEntry): Static<typeof ledgerEntrySchema> => ({

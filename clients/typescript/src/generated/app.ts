@@ -2969,12 +2969,12 @@ export interface components {
             lotId: string;
             /**
              * Format: uuid
-             * @description Set on holds, captures and releases.
+             * @description Set on holds, captures and releases of a task.
              */
             taskId: string | null;
             /**
              * Format: uuid
-             * @description Set on purchases and refunds.
+             * @description Set on purchases and refunds, and on holds and releases of a disputed payment.
              */
             orderId: string | null;
             /** @description For people; the words may change. */

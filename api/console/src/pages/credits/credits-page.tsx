@@ -178,6 +178,13 @@ function Ledger() {
   const format = useFormat()
   const locale = useLocale()
   const [type, setType] = useState<LedgerType | ''>('')
+  const ofOrder: Readonly<Record<string, string>> = text.ofOrder
+  /** The service writes English. The reason of an adjustment is an operator's own words. */
+  const describe = ({ type, description, taskId, orderId }: App.CreditLedgerEntry): string => {
+    if (locale === 'en' || type === 'adjust') return description
+    if (taskId !== null) return text.task
+    return (orderId === null ? undefined : ofOrder[type]) ?? text.types[type]
+  }
   const sign = (amount: number): string => (amount > 0 ? `+${format.number(amount)}` : format.number(amount))
   return (
     <Card
@@ -214,12 +221,12 @@ function Ledger() {
               { name: text.type, cell: (entry) => text.types[entry.type] },
               {
                 name: text.description,
-                cell: ({ description, taskId }) =>
-                  taskId === null ? (
-                    description
+                cell: (entry) =>
+                  entry.taskId === null ? (
+                    describe(entry)
                   ) : (
-                    <Link to="/tasks/$taskId" params={{ taskId }}>
-                      {locale === 'en' ? description : text.task}
+                    <Link to="/tasks/$taskId" params={{ taskId: entry.taskId }}>
+                      {describe(entry)}
                     </Link>
                   ),
               },

@@ -21,17 +21,15 @@ export function GalleryFilters({ search, onSearch, models }: FiltersProps) {
   const choices = [...new Set([...models, ...(search.model === undefined ? [] : [search.model])])]
   return (
     <search className={styles.filters} aria-label={text.filters}>
-      <div className={styles.wide}>
-        <SelectField
-          label={text.status}
-          value={search.status ?? 'any'}
-          onChange={(status) => set({ status: status === 'any' ? undefined : status })}
-          choices={[
-            { value: 'any', label: text.anyStatus },
-            ...statuses.map((status) => ({ value: status, label: ui.status[status] })),
-          ]}
-        />
-      </div>
+      <SelectField
+        label={text.status}
+        value={search.status ?? 'any'}
+        onChange={(status) => set({ status: status === 'any' ? undefined : status })}
+        choices={[
+          { value: 'any', label: text.anyStatus },
+          ...statuses.map((status) => ({ value: status, label: ui.status[status] })),
+        ]}
+      />
       <SelectField
         label={text.confidence}
         value={search.check ? 'check' : 'any'}

@@ -42,6 +42,7 @@ export const galleryText = defineText({
       'Photos, results and previews are deleted within a minute, and links to them end. This cannot be undone. The ' +
       'tasks stay here without their file names.',
     erased: (count: string) => `Images erased: ${count}`,
+    erasedName: 'Images erased',
     retryHint: 'A retry is charged like a new task.',
     retried: (count: string) => `Queued again: ${count}`,
     canceled: (count: string) => `Canceled: ${count}`,
@@ -101,6 +102,7 @@ export const galleryText = defineText({
       'Fotos, Ergebnisse und Vorschauen werden innerhalb einer Minute gelöscht, und Links darauf enden. Das lässt sich ' +
       'nicht rückgängig machen. Die Aufgaben bleiben hier ohne ihre Dateinamen stehen.',
     erased: (count: string) => `Bilder gelöscht: ${count}`,
+    erasedName: 'Bilder gelöscht',
     retryHint: 'Eine Wiederholung kostet so viel wie eine neue Aufgabe.',
     retried: (count: string) => `Erneut eingereiht: ${count}`,
     canceled: (count: string) => `Abgebrochen: ${count}`,

@@ -13,6 +13,7 @@ import { Loaded } from '../../ui/states.tsx'
 import { TaskBadge } from '../../ui/status.tsx'
 import { showError } from '../../ui/toasts.tsx'
 import { isToCheck } from './gallery-search.ts'
+import { galleryText } from './gallery-text.ts'
 import { InputPhoto } from './input-photo.tsx'
 import { RefusalDialog, useMayChange } from './selection-bar.tsx'
 import styles from './task.module.css'
@@ -28,11 +29,12 @@ import { canCancel, canErase, canRetry, type Outcome, useTaskActions } from './u
 export function TaskPage() {
   const { taskId } = useParams({ from: '/_signed/tasks/$taskId' })
   const text = useText(taskText)
+  const gallery = useText(galleryText)
   const query = useTask(taskId)
   const { data: task } = query
   return (
     <Page
-      title={task === undefined ? text.title : sourceName(task)}
+      title={task === undefined ? text.title : task.erasedAt === null ? sourceName(task) : gallery.erasedName}
       lede={task === undefined ? '\u00a0' : <TaskBadge status={task.status} />}
       actions={<Actions task={task} taskId={taskId} />}
     >
@@ -199,7 +201,10 @@ function TaskFacts({ task }: { readonly task: Task }) {
       : { name: text.subject, value: foreground === null ? text.noSubject : text.subjectAt(...box(foreground)) },
     task.confidence === undefined
       ? undefined
-      : { name: text.confidence, value: describeConfidence(format.percent(task.confidence), isToCheck(task)) },
+      : {
+          name: text.confidence,
+          value: describeConfidence(format.percent(task.confidence), isToCheck(task) && task.erasedAt === null),
+        },
     { name: text.retries, value: format.number(task.retryCount) },
     batchId === null
       ? undefined
@@ -211,7 +216,7 @@ function TaskFacts({ task }: { readonly task: Task }) {
             </Link>
           ),
         },
-    task.retention === null ? undefined : { name: text.retention, value: format.duration(task.retention * 1_000) },
+    task.retention === null ? undefined : { name: text.retention, value: format.period(task.retention) },
     callbackUrl === null ? undefined : { name: text.callback, value: callbackUrl },
     { name: text.input, value: <code>{task.sourceUrl}</code> },
   ]

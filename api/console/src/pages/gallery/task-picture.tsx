@@ -118,10 +118,18 @@ const signs: Readonly<Record<Task['status'], string>> = {
   canceled: 'M6 6l12 12 M12 3.5a8.5 8.5 0 1 0 .01 0',
 }
 
-const Placeholder = ({ task: { status } }: { readonly task: Task }) => (
-  <span className={`${styles.placeholder} ${styles[status]}`}>
+/** A picture, struck through. */
+const erasedSign = 'M4 5h16v14H4z M4 15l4-4 8 8 M3 21L21 3'
+
+const Placeholder = ({ task: { status, erasedAt } }: { readonly task: Task }) => (
+  <span className={`${styles.placeholder} ${erasedAt === null ? styles[status] : ''}`}>
     <svg viewBox="0 0 24 24" width="36" height="36" aria-hidden="true" fill="none" stroke="currentColor">
-      <path d={signs[status]} strokeWidth="1.6" strokeLinecap="round" strokeLinejoin="round" />
+      <path
+        d={erasedAt === null ? signs[status] : erasedSign}
+        strokeWidth="1.6"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
     </svg>
   </span>
 )

@@ -24,7 +24,8 @@ export const TaskTile = memo(function TaskTile(props: TileProps) {
   const { task, index, column, isSelected, isFocused, onSelect, onFocus } = props
   const text = useText(galleryText)
   const format = useFormat()
-  const name = sourceName(task)
+  // What is left of the key of an erased photo is an id.
+  const name = task.erasedAt === null ? sourceName(task) : text.erasedName
   const onClick = (event: MouseEvent): void => {
     if (!event.shiftKey && !event.ctrlKey && !event.metaKey) return
     event.preventDefault()

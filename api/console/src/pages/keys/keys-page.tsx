@@ -23,6 +23,7 @@ import styles from './keys.module.css'
 import { keysText } from './keys-text.ts'
 
 const queryKey = ['api-keys']
+const dayMs = 86_400_000
 
 /** API keys of the workspace: create, roll, revoke. A key is shown once. */
 export function KeysPage() {
@@ -139,12 +140,15 @@ function LastUse({ apiKey: { lastUsedAt, recentAddresses } }: { readonly apiKey:
 function KeyTable({ keys, onRoll, onRevoke }: KeyTableProps) {
   const text = useText(keysText)
   const format = useFormat()
+  /** The hour matters to a key that ends soon. */
+  const end = (at: string): string =>
+    text.endsAt(Date.parse(at) - Date.now() > 2 * dayMs ? format.date(at) : format.dateTime(at))
   const stateOf = ({ revokedAt, expiresAt }: App.MemberApiKey) => {
     if (revokedAt !== null && Date.parse(revokedAt) <= Date.now()) return <Badge tone="bad">{text.revoked}</Badge>
-    if (revokedAt !== null) return <Badge tone="warn">{text.endsAt(format.dateTime(revokedAt))}</Badge>
+    if (revokedAt !== null) return <Badge tone="warn">{end(revokedAt)}</Badge>
     if (expiresAt === null) return <Badge tone="good">{text.active}</Badge>
     const isOver = Date.parse(expiresAt) <= Date.now()
-    return <Badge tone={isOver ? 'bad' : 'warn'}>{text.endsAt(format.dateTime(expiresAt))}</Badge>
+    return <Badge tone={isOver ? 'bad' : 'warn'}>{end(expiresAt)}</Badge>
   }
   const nameScopes = (given: readonly App.Scope[]): string =>
     scopes.every((scope) => given.includes(scope)) ? text.allScopes : given.join(', ')
@@ -155,7 +159,10 @@ function KeyTable({ keys, onRoll, onRevoke }: KeyTableProps) {
       keyOf={({ id }) => id}
       columns={[
         { name: text.name, cell: ({ name }) => name },
-        { name: text.key, cell: ({ prefix, lastFour }) => <code>{`${prefix}…${lastFour}`}</code> },
+        {
+          name: text.key,
+          cell: ({ prefix, lastFour }) => <code className={styles.key}>{`${prefix}…${lastFour}`}</code>,
+        },
         { name: text.scopes, cell: ({ scopes }) => nameScopes(scopes) },
         {
           name: text.networks,

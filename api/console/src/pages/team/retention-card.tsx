@@ -52,14 +52,14 @@ function RetentionForm({ retention }: { readonly retention: App.Retention }) {
   })
   const choices = choicesOf(retention).map((seconds) => ({
     value: String(seconds),
-    label: format.duration(seconds * 1_000),
+    label: format.period(seconds),
   }))
   return (
     <div className={styles.form}>
       <Form onSubmit={save.run}>
         <SelectField
           label={text.retentionLabel}
-          hint={text.retentionHint(format.duration(retention.effective * 1_000))}
+          hint={text.retentionHint(format.period(retention.effective))}
           value={chosen}
           onChange={setChosen}
           choices={[{ value: 'default', label: text.retentionDefault }, ...choices]}

@@ -114,7 +114,7 @@ export const teamText = defineText({
         `In force: ${effective}. A shorter time deletes older tasks within a minute or so. Tasks that were created with ` +
         'a time of their own keep it.',
       retentionDefault: 'As this installation or the plan says',
-      saveRetention: 'Save time',
+      saveRetention: 'Save retention',
       leaveTitle: 'Leave',
       deleteTitle: 'Delete the team',
       deleteLede: 'Members lose access, API keys stop working, and remaining credits are lost. Invoices are kept.',
@@ -236,8 +236,8 @@ export const teamText = defineText({
       retentionHint: (effective: string) =>
         `In Kraft: ${effective}. Eine kürzere Zeit löscht ältere Aufgaben innerhalb von etwa einer Minute. Aufgaben, die ` +
         'mit einer eigenen Zeit angelegt wurden, behalten sie.',
-      retentionDefault: 'Wie diese Installation oder der Tarif vorgibt',
-      saveRetention: 'Zeit speichern',
+      retentionDefault: 'Wie Installation oder Tarif',
+      saveRetention: 'Aufbewahrung speichern',
       leaveTitle: 'Verlassen',
       deleteTitle: 'Team löschen',
       deleteLede:
