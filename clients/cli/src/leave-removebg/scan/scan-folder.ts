@@ -1,7 +1,7 @@
 // Reads the text files of a code base, and writes changed ones. Binaries, version control and installed packages are
 // left alone.
 import { createReadStream } from 'node:fs'
-import { chmod, chown, lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, constants, lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { glob } from 'tinyglobby'
 import { usageError } from '../../cli-error.ts'
@@ -91,8 +91,14 @@ async function holdsHost(path: string): Promise<boolean> {
 export async function writeChanges(folder: string, { file, text, encoding, uses }: FileUses): Promise<void> {
   const path = join(folder, file)
   const { mode, uid, gid } = await lstat(path)
-  // A new file would take its place, which needs no permission of the old one.
-  if ((mode & 0o222) === 0) throw new Error('no write permission')
+  // A new file would take its place, which needs no permission of the old one, and root has every permission.
+  const isWritable =
+    (mode & 0o222) !== 0 &&
+    (await access(path, constants.W_OK).then(
+      () => true,
+      () => false,
+    ))
+  if (!isWritable) throw new Error('no write permission')
   const aside = `${path}.matte-${process.pid}`
   try {
     await writeFile(aside, encodeText({ text: applyUses(text, uses), encoding }), { flag: 'wx' })
