@@ -225,6 +225,16 @@ describe('GET /open/developer/tasks', () => {
     await expect(client.listTasks(query as Record<string, string>)).rejects.toMatchObject(refused)
   })
 
+  it.each([
+    [{ minConfidence: '90' }, 'must be <= 1'],
+    [{ minConfidence: '-0.5' }, 'must be >= 0'],
+    [{ minConfidence: 'high' }, 'must be number'],
+  ])('says what is wrong with %j: it %s', async (query, message) => {
+    const { client } = await world.caller()
+    const refused = { details: { issues: [{ path: '/query/minConfidence', message }] } }
+    await expect(client.listTasks(query)).rejects.toMatchObject(refused)
+  })
+
   it('rejects a parameter given twice, and a cursor together with a page', async () => {
     const { client } = await givenTasks(2)
     await expect(client.call('GET', '/tasks?page=1&page=2')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })

@@ -102,6 +102,8 @@ async function storeFile(deps: ImageDeps, request: FastifyRequest, { fileName, b
   const format = sniffFormat(bytes)
   const contentType = format === undefined ? '' : mimeTypes[format]
   if (bytes.length === 0) throw formatRefused(plan) // an empty file has no known format
+  // Reading stops at the limit, so the length is not that of the file.
+  if (bytes.length > plan.maxFileSizeBytes) throw fileTooLarge(plan)
   const maker = { createdBy, apiKeyId }
   const wanted = { workspaceId, plan, maker, fileName, contentType, fileSize: bytes.length }
   const { objectKey } = await createGrant(deps, wanted)

@@ -88,7 +88,8 @@ function cleanQuery(request: FastifyRequest, schema: unknown): Unknown[] {
     } else if (value === '') delete query[name]
     // Numbers of up to 15 digits are exact; longer ones stay text and are refused.
     else if (property.type === 'integer' && /^[+-]?\d{1,15}$/.test(String(value))) query[name] = Number(value)
-    else if (property.type === 'number' && /^\d(\.\d{1,14})?$/.test(String(value))) query[name] = Number(value)
+    else if (property.type === 'number' && /^[+-]?(\d{1,15}|\d\.\d{1,14})$/.test(String(value)))
+      query[name] = Number(value)
   }
   return unknown
 }

@@ -27,7 +27,7 @@ type Fields = ReadonlyMap<string, string>
 
 const megapixel = 1_000_000
 
-/** Largest result by `size`; undefined: as large as the image. `4k` is the older name of `full`. */
+/** Largest result by `size`, of any case; undefined: as large as the image. `4k` is the older name of `full`. */
 const sizes: Readonly<Record<string, number | undefined>> = {
   preview: 0.25 * megapixel,
   small: 0.25 * megapixel,
@@ -35,7 +35,7 @@ const sizes: Readonly<Record<string, number | undefined>> = {
   medium: 1.5 * megapixel,
   hd: 4 * megapixel,
   '4k': undefined,
-  '50mp': 50 * megapixel,
+  '50MP': 50 * megapixel,
   full: undefined,
   auto: undefined,
 }
@@ -149,9 +149,16 @@ function readCrop(fields: Fields) {
   const margin = fields.get('crop_margin')
   return {
     crop: readSwitch(fields, 'crop'),
-    ...(margin !== undefined && { cropMargin: margin.trim().replaceAll(/\s+/g, ' ') }),
+    ...(margin !== undefined && { cropMargin: readLengths(margin).join(' ') }),
   }
 }
+
+/** Zero needs no unit: version 1.0 documents 0 as the default of `crop_margin`, and forms send it. */
+const readLengths = (text: string): string[] =>
+  text
+    .trim()
+    .split(/\s+/)
+    .map((length) => (length === '0' ? '0px' : length))
 
 /** Without a position, the service centres a scaled subject, as remove.bg does. */
 function readPlacement(fields: Fields) {
@@ -164,7 +171,7 @@ function readPlacement(fields: Fields) {
 }
 
 function readRoi(text: string): Region {
-  const [left, top, right, bottom, ...more] = text.trim().split(/\s+/)
+  const [left, top, right, bottom, ...more] = readLengths(text)
   if (left === undefined || top === undefined || right === undefined || bottom === undefined || more.length > 0) {
     throw invalid('roi', 'must be four values such as 10% 20% 90% 100%')
   }
@@ -178,8 +185,9 @@ function readPosition(text: string): string {
 }
 
 function readSize(fields: Fields) {
-  const size = (fields.get('size') ?? 'preview').toLowerCase()
-  if (!Object.hasOwn(sizes, size)) throw invalid('size', `must be one of ${Object.keys(sizes).join(', ')}`)
+  const sent = (fields.get('size') ?? 'preview').toLowerCase()
+  const size = Object.keys(sizes).find((name) => name.toLowerCase() === sent)
+  if (size === undefined) throw invalid('size', `must be one of ${Object.keys(sizes).join(', ')}`)
   const maxPixels = sizes[size]
   return maxPixels === undefined ? {} : { maxPixels }
 }

@@ -18,8 +18,8 @@ type LeaveOptions = OutputOptions & {
 }
 
 const help = `
-Without --write nothing is changed. Binaries, links, lock files, .git, node_modules and other folders of installed
-packages are never touched.
+Without --write nothing is changed. Binaries, files above 4 MiB or without write permission, links, lock files, .git,
+node_modules and other folders of installed packages are never touched.
 
   matte leave-removebg src/ --url https://matte.example.com            print file, line and change
   matte leave-removebg src/ --url https://matte.example.com --write    make the changes; look at them with git diff
@@ -75,7 +75,8 @@ async function leave(folder: string, { url, write }: Wanted, out: Output): Promi
     `No use of remove.bg in ${plural(scan.searched, 'file')}.`,
   )
   for (const reason of scan.unread) out.note(`not read: ${reason}`)
-  if (rows.length > 0) out.note(summarize(scan, write, serviceUrl))
+  for (const reason of scan.leftAlone) out.note(`left alone: ${reason}`)
+  if (rows.length > 0) out.note(summarize(scan, { write, serviceUrl, failures }))
   const isLeft = rows.some(({ byHand, written, kind }) => !written && (!byHand || kind === 'endpoint'))
   return isLeft || scan.unread.length > 0 ? exitCodes.someFailed : exitCodes.ok
 }
@@ -98,9 +99,16 @@ async function writeAll(folder: string, { files }: Scan, out: Output): Promise<S
   return failures
 }
 
-function summarize({ files }: Scan, write: boolean, serviceUrl: string | undefined): string {
+type Done = {
+  readonly write: boolean
+  readonly serviceUrl: string | undefined
+  readonly failures: ReadonlySet<string>
+}
+
+function summarize({ files }: Scan, { write, serviceUrl, failures }: Done): string {
   const uses = files.flatMap((file) => file.uses)
-  const changes = uses.filter(({ replacement }) => replacement !== undefined).length
+  const writable = files.filter(({ file }) => !failures.has(file)).flatMap((file) => file.uses)
+  const changes = writable.filter(({ replacement }) => replacement !== undefined).length
   const byHand = plural(uses.length - changes, 'place is', 'places are')
   const total = `\n${plural(uses.length, 'use')} of remove.bg in ${plural(files.length, 'file')}: `
   if (serviceUrl === undefined) return `${total}add --url https://matte.example.com to see the changes.`

@@ -67,8 +67,7 @@ describe('matte leave-removebg', timeout, () => {
       'web/node_modules/x/index.js': old,
       'package-lock.json': `"${old}"`,
       'photo.bin': Buffer.concat([Buffer.from(old), Buffer.from([0, 1])]),
-      'latin.txt': Buffer.concat([Buffer.from(old), Buffer.from([0xe4, 0x0a])]),
-      'big.txt': Buffer.alloc(4_200_000, `${old} `),
+      'control.bin': Buffer.concat([Buffer.from(old), Buffer.from([0xe4, 1])]),
     }
     const dir = given(files)
     const outside = given({ 'outside.js': old })
@@ -80,6 +79,48 @@ describe('matte leave-removebg', timeout, () => {
     }
     expect(readFileSync(join(outside, 'outside.js'), 'utf8')).toBe(old)
     expect(lstatSync(join(dir, 'link.js')).isSymbolicLink()).toBe(true)
+  })
+
+  it.each([
+    ['of one byte a character', (text: string) => Buffer.from(text, 'latin1')],
+    ['in UTF-16', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+    ['in UTF-16, big-endian', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16()],
+  ])('changes text %s, and keeps its encoding', async (_encoding, encode) => {
+    const dir = given({ 'caf\u00e9.cs': encode(`// caf\u00e9\r\nvar u = "${old}";\r\n`) })
+    expect(await leave(dir, '--url', url, '--write')).toMatchObject({ code: 0 })
+    const changed = encode(`// caf\u00e9\r\nvar u = "${url}/v1.0/removebg";\r\n`)
+    expect(readFileSync(join(dir, 'caf\u00e9.cs')).equals(changed)).toBe(true)
+  })
+
+  it('names files that hold the host and that it leaves alone', async () => {
+    const files = {
+      'tool.exe': Buffer.concat([Buffer.from([0]), Buffer.from(old)]),
+      'tool.dll': Buffer.concat([Buffer.from([0]), Buffer.from(old, 'utf16le')]),
+      'other.exe': Buffer.from([0, 1, 2]),
+      'big.json': Buffer.concat([Buffer.alloc(4_260_000, '-'), Buffer.from(old)]),
+      'other.json': Buffer.alloc(4_260_000, '-'),
+    }
+    const dir = given(files)
+    const { code, stderr } = await leave(dir, '--url', url, '--write')
+    expect(code).toBe(0)
+    expect(stderr).toContain('left alone: tool.exe holds api.remove.bg and is no text')
+    expect(stderr).toContain('left alone: tool.dll holds api.remove.bg and is no text')
+    expect(stderr).toContain('left alone: big.json holds api.remove.bg and is larger than 4 MiB')
+    expect(stderr).not.toContain('other')
+    for (const [path, content] of Object.entries(files))
+      expect(readFileSync(join(dir, path)).equals(content)).toBe(true)
+  })
+
+  it('does not replace a file without write permission', async () => {
+    const dir = given({ 'a.sh': old, 'b.sh': old })
+    chmodSync(join(dir, 'a.sh'), 0o444)
+    const { code, stdout, stderr } = await leave(dir, '--url', url, '--write')
+    expect(stderr).toContain('not written: a.sh: no write permission')
+    expect(stdout).toMatch(/^a\.sh:1 .*→/m)
+    expect(stdout).toMatch(/^b\.sh:1 .*✓/m)
+    expect(stderr).toContain('1 change written; 1 place is left to you')
+    expect(code).toBe(1)
+    expect(readFileSync(join(dir, 'a.sh'), 'utf8')).toBe(old)
   })
 
   it('refuses to write without a URL, to search no folder, and to move to remove.bg', async () => {

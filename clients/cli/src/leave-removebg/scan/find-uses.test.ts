@@ -28,6 +28,11 @@ describe('findUses', () => {
     ['a.rb', "require 'remove_bg'", [[1, 'import', 'remove_bg']]],
     ['a.go', '\t"github.com/remove-bg/go/client"', [[1, 'import', 'github.com/remove-bg/go/client']]],
     ['a.php', 'use Mtownsend\\RemoveBg\\RemoveBg;', [[1, 'import', 'Mtownsend\\RemoveBg\\RemoveBg']]],
+    [
+      'Dockerfile',
+      'ADD https://github.com/remove-bg/go/releases/download/v1.3.1/removebg_linux.tgz /',
+      [[1, 'program', 'https://github.com/remove-bg/go/releases/download/v1.3.1/removebg_linux.tgz']],
+    ],
     ['a.sh', 'removebg --api-key "$KEY" a.jpg', [[1, 'program', 'removebg']]],
     ['.env', 'REMOVE_BG_API_KEY=s3cret', [[1, 'variable', 'REMOVE_BG_API_KEY']]],
     ['.github/workflows/a.yml', 'x: $REMOVEBG_KEY', [[1, 'variable', 'REMOVEBG_KEY']]],

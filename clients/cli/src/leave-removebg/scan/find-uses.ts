@@ -37,6 +37,7 @@ const rules: readonly Rule[] = [
   { kind: 'endpoint', pattern: /https?:(?:\\?\/){2}api\.remove\.bg(?::443)?(?![\w.:-])/gi },
   { kind: 'link', pattern: /(?:https?:(?:\\?\/){2})(?:[\w-]+\.)*remove\.bg(?![\w.-])[^\s"'`<>)\]]*/gi },
   { kind: 'host', pattern: /(?<![\w./@-])api\.remove\.bg(?![\w.-])/gi },
+  { kind: 'program', pattern: /(?:https?:\/\/)?github\.com\/remove-bg\/go\/releases\/[\w/.-]*/g },
   { kind: 'import', pattern: /github\.com\/remove-bg\/go[\w/.-]*/g },
   {
     kind: 'package',
