@@ -7,6 +7,7 @@ it.each([
   ['*', undefined],
   ['not_a_locale, en-GB;q=0.5', 'en-GB'],
   ['a'.repeat(4_000), undefined],
+  [`${'x,'.repeat(500)}de`, undefined],
   [undefined, undefined],
 ])('Accept-Language %j names the locale %j', (accepted, locale) => {
   expect(acceptedLocale({ headers: accepted === undefined ? {} : { 'accept-language': accepted } })).toBe(locale)

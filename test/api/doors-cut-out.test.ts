@@ -452,6 +452,22 @@ describe('the door for remove.bg', () => {
       expect(task.confidence).toBeLessThan(0.1)
     })
 
+    it.each([
+      ['as an image', {}],
+      ['as a zip', { format: 'zip' }],
+    ])('keeps no result of what it has not charged, for any API: %s', async (_, fields) => {
+      const { workspaceId, client, headers } = await givenPro()
+      const bytes = await noise.draw()
+      await removebg(formOf(fields as Record<string, string>, { name: 'image_file', bytes }), headers)
+      const { id } = await lastTask(workspaceId)
+      const read = await client.getTask(id)
+      expect(read).toMatchObject({ status: 'succeeded', foreground: expect.anything(), resultUrl: null })
+      expect((await client.listTasks()).items).toEqual([read])
+      expect((await stack.bucket.keys()).filter((key) => key.includes(id))).toEqual([])
+      // Retrying would be a second chance without a price.
+      await expect(client.call('POST', `/tasks/${id}/retry`)).rejects.toMatchObject({ code: 'TASK_NOT_RETRYABLE' })
+    })
+
     it('charges an image with a subject', async () => {
       const { workspaceId, headers } = await givenPro()
       const response = await removebg(upload(), headers)

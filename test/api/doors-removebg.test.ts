@@ -213,6 +213,19 @@ describe('POST /v1.0/removebg', () => {
     }
   })
 
+  it('counts an image whose header hides its size as the largest of the plan, and other files as one', async () => {
+    const caller = await givenCaller(world.db, world.api)
+    const ask = async (bytes: Buffer) => {
+      const { headers } = await send(caller, { body: formOf({}, { name: 'image_file', bytes }) })
+      return Number(headers.get('x-ratelimit-remaining'))
+    }
+    const photo = await smallImage('jpeg')
+    const segments = Array<Buffer>(600).fill(Buffer.from([0xff, 0xe1, 0, 2]))
+    const left = await ask(Buffer.from('no image'))
+    expect(await ask(Buffer.concat([photo.subarray(0, 2), ...segments, photo.subarray(2)]))).toBe(left - 50)
+    expect(await ask(photo)).toBe(left - 51)
+  })
+
   it('takes the model that the operator has named for the type', async () => {
     const table = { car: 'matte-car', person: 'gone' }
     await world.db

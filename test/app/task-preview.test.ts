@@ -108,6 +108,16 @@ describe('the preview of a result', () => {
     expect(await codeOf(await ask(deleted.someone, deleted.id))).toEqual([404, 'NOT_FOUND'])
   })
 
+  it('is refused, like the download, for a result that was not charged', async () => {
+    const { someone, id } = await givenResult({ format: 'png', width: 20, height: 20 })
+    await sql`update task set charge = 'none' where id = ${id}`.execute(world.db)
+    const conflict = { status: 409, code: 'CONFLICT', message: expect.stringContaining('not charged') }
+    for (const part of ['preview', 'download']) {
+      await expect(someone.client.call('GET', `/tasks/images/${id}/${part}`)).rejects.toMatchObject(conflict)
+    }
+    expect((await someone.client.call('GET', `/tasks/images/${id}`)).data).toMatchObject({ resultUrl: null })
+  })
+
   it('is not shown to another workspace', async () => {
     const { id } = await givenResult({ format: 'png', width: 20, height: 20 })
     const stranger = await givenPerson(world.db, world.api, { plan: 'pro' })

@@ -79,10 +79,10 @@ export async function releaseAll(db: Db, { image, background }: Partial<Images<S
   }
 }
 
-/** Pixels by the header of a file in memory; undefined: unknown yet. */
-export function pixelsOf(image: DoorImage): number | undefined {
-  const format = 'bytes' in image ? sniffFormat(image.bytes) : undefined
-  return 'bytes' in image && format !== undefined ? countPixels(image.bytes, format) : undefined
+/** Pixels by the header of a file in memory; 0 for other files, undefined if the header does not tell. */
+export function pixelsOf({ bytes }: DoorFile): number | undefined {
+  const format = sniffFormat(bytes)
+  return format === undefined ? 0 : countPixels(bytes, format)
 }
 
 /**

@@ -81,18 +81,19 @@ export async function limitRoute(
 }
 
 /**
- * Counts an image by its megapixels, rounded up, as remove.bg does. The limit is the plan's requests per minute, and no
- * image counts more than that. Sets the rate-limit headers.
+ * Counts an image by its megapixels, rounded up, as remove.bg does; one of unknown size as the largest of the plan, since
+ * the caller writes the header. The limit is the plan's requests per minute, and no image counts more than that. Sets
+ * the rate-limit headers.
  * @throws MatteError RATE_LIMIT_EXCEEDED
  */
 export async function limitMegapixels(
   limiter: RateLimiter,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  pixels = 0,
+  pixels: number | undefined,
 ): Promise<void> {
   const { workspaceId, planLimits } = request.caller
-  const { requestsPerMinute: limit } = planLimits
-  const megapixels = Math.min(limit, Math.max(1, Math.ceil(pixels / 1_000_000)))
+  const { requestsPerMinute: limit, maxPixels } = planLimits
+  const megapixels = Math.min(limit, Math.max(1, Math.ceil((pixels ?? maxPixels) / 1_000_000)))
   const verdict = await limiter.take(`workspace:${workspaceId}:megapixels`, limit, megapixels)
   noteLimit(verdict, reply)
   if (verdict.allowed) return

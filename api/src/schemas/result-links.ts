@@ -4,16 +4,12 @@ import type { MasterKeys } from '@matte/core/runtime/seal'
 import type { Bucket } from '@matte/core/storage/bucket'
 import { fileLinkSigner } from '@matte/core/storage/file-link'
 import { resultFileName, uploadFileName } from '@matte/core/storage/object-key'
+import { shownResultKey, type TaskRow } from '@matte/core/task/task-queries'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import type { FastifyRequest } from 'fastify'
 import { holderOf } from '../auth/link-holders.ts'
 
-type StoredResult = {
-  readonly id: string
-  readonly result_key: string | null
-  readonly result_format: string | null
-  readonly erased_at: Date | null
-}
+type StoredResult = Pick<TaskRow, 'id' | 'result_key' | 'result_format' | 'erased_at' | 'charge'>
 
 export type ResultLinks = {
   urlOf(task: StoredResult): string | null
@@ -29,14 +25,16 @@ const resultUrlSeconds = 7 * 24 * 60 * 60
 
 /** The store serves these links for 7 days, whatever becomes of the caller. */
 export const presignedLinks = (bucket: Bucket): ResultLinks => ({
-  urlOf: ({ id, result_key: key, result_format: format, erased_at: erasedAt }) =>
-    key === null || format === null || erasedAt !== null
-      ? null
-      : bucket.presignGet(key, {
-          contentType: mimeTypes[format as OutputFormat],
-          fileName: resultFileName(id, format as OutputFormat),
-          expiresInSeconds: resultUrlSeconds,
-        }),
+  urlOf: (task) => {
+    const { id, result_format: format } = task
+    const key = shownResultKey(task)
+    if (key === null || format === null) return null
+    return bucket.presignGet(key, {
+      contentType: mimeTypes[format as OutputFormat],
+      fileName: resultFileName(id, format as OutputFormat),
+      expiresInSeconds: resultUrlSeconds,
+    })
+  },
   inputUrlOf: (key, expiresInSeconds) => {
     const fileName = uploadFileName(key)
     return bucket.presignGet(key, { contentType: typeByName(fileName), fileName, expiresInSeconds })
@@ -53,8 +51,9 @@ function typeByName(fileName: string): string {
 export function gatewayLinks(publicUrl: string, keys: MasterKeys): LinksFor {
   const { sign } = fileLinkSigner(keys)
   return (caller) => ({
-    urlOf: ({ result_key: key, erased_at: erasedAt }) => {
-      if (key === null || erasedAt !== null) return null
+    urlOf: (task) => {
+      const key = shownResultKey(task)
+      if (key === null) return null
       const expires = Math.floor(Date.now() / 1_000) + resultUrlSeconds
       return `${publicUrl}/files/${sign(key, { expires, holder: holderOf(caller) })}`
     },

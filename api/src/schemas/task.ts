@@ -45,7 +45,8 @@ export const taskSchema = named(
         format: 'uri',
         description:
           'Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends ' +
-          'earlier when the API key or the member that read it loses access. Every link ends when the image is deleted.',
+          'earlier when the API key or the member that read it loses access. Every link ends when the image is deleted. ' +
+          'Null until the task has succeeded, after its images were erased, and for a task of a door that was not charged.',
       }),
     ),
     creditCost: Type.Optional(Type.Integer({ description: 'Only in responses to creation and retry.' })),

@@ -26,10 +26,7 @@ export async function downloadResult(transport: Transport, task: Task, options: 
 function download({ config, retrying }: Transport, task: Task, { signal, onProgress }: DownloadOptions) {
   const { id: taskId, resultUrl: url } = task
   if (url === null) {
-    const why = task.erasedAt
-      ? 'The images of the task were erased.'
-      : `The task is ${task.status}. Only a succeeded task has a result.`
-    throw new MatteError('CLIENT_INPUT', why, { taskId })
+    throw new MatteError('CLIENT_INPUT', whyNoResult(task), { taskId })
   }
   const attempt = () =>
     withDeadline(config.timeoutMs, signal, async (deadline) => {
@@ -52,6 +49,13 @@ function download({ config, retrying }: Transport, task: Task, { signal, onProgr
       return new Cutout({ task, url, contentType, bytes: join(chunks, loadedBytes) })
     })
   return retrying(attempt, { url, signal })
+}
+
+function whyNoResult({ status, erasedAt }: Task): string {
+  if (erasedAt) return 'The images of the task were erased.'
+  if (status === 'succeeded')
+    return 'The task was not charged, because its image has no clear subject: it has no result.'
+  return `The task is ${status}. Only a succeeded task has a result.`
 }
 
 /** Length of the body. Content-Length of a compressed answer counts other bytes. */

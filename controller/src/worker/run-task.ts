@@ -90,13 +90,16 @@ async function work(deps: AttemptDeps, task: ClaimedTask, signal: AbortSignal, l
     const made = await makeResult(deps, task, { file, header, maxPixels, background, onFreed: releaseFile }, signal)
     const { file: result, parts, format, width, height, foreground, confidence, pod } = made
     const key = resultKey(task, format)
-    if (parts !== undefined) {
+    // The task is free because nothing of its picture is given out (A256).
+    const isFree = task.charge === 'if_subject' && !isSubject(made)
+    if (parts !== undefined && !isFree) {
       await attempt.stage('store', () => bucket.put(partsKey(key), parts, { contentType: 'application/zip', signal }))
     }
-    await attempt.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
+    if (!isFree) {
+      await attempt.stage('store', () => bucket.put(key, result, { contentType: mimeTypes[format], signal }))
+    }
     const resultSizeBytes = result.length
     freeBytes(result)
-    const isFree = task.charge === 'if_subject' && !isSubject(made)
     const outcome = { resultKey: key, resultFormat: format, resultSizeBytes, width, height, foreground, confidence }
     const ending = { status: 'succeeded', ...outcome, isFree, work: attempt.work() } as const
     const ended = await metrics.stage('finish', () => finishTask(deps.db, task, ending))

@@ -1,5 +1,8 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import { readiness } from './health.ts'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { Counter, Registry } from 'prom-client'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { healthServer, readiness } from './health.ts'
 
 describe('readiness', () => {
   let nowMs = 0
@@ -58,5 +61,61 @@ describe('readiness', () => {
     nowMs = 2_000
     expect(await ask()).toEqual({ ready: true, checks: { database: 'ok' } })
     expect(begun).toBe(2)
+  })
+})
+
+describe('the probe port', () => {
+  let server: ReturnType<typeof healthServer>
+  let sockets: Socket[]
+  let renderings: number
+
+  beforeEach(async () => {
+    sockets = []
+    renderings = 0
+    const registry = new Registry()
+    const collect = (): void => {
+      renderings += 1
+    }
+    new Counter({ name: 'large_total', help: 'x'.repeat(100_000), registers: [registry], collect })
+    server = healthServer({ host: '127.0.0.1', port: 0, readiness: readiness({}), registry })
+    await server.start()
+  })
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy()
+    await server.stop()
+  })
+
+  function open(localAddress = '127.0.0.1'): Socket {
+    const socket = connect({ port: server.port(), host: '127.0.0.1', localAddress })
+    sockets.push(socket.on('error', () => undefined))
+    return socket
+  }
+  const closed = (socket: Socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  const head = (path: string, ...fields: string[]) =>
+    [`GET ${path} HTTP/1.1`, 'Host: a', ...fields, '', ''].join('\r\n')
+
+  it('closes a connection whose client sends 2,000 requests and reads no response', async () => {
+    const socket = open()
+    socket.write(head('/metrics').repeat(2_000))
+    const closing = closed(socket)
+    socket.resume()
+    await closing
+    expect(renderings).toBeLessThan(20)
+  })
+
+  it('answers a request with a body, and reads none of it', async () => {
+    const socket = open()
+    socket.write(head('/healthz', 'Transfer-Encoding: chunked'))
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*connection: close/is)
+  })
+
+  it('answers others while one address holds as many connections as it can', async () => {
+    const held = Array.from({ length: 300 }, () => open())
+    await Promise.race(held.map(closed))
+    for (const socket of held) socket.write('GET /')
+    const socket = open('127.0.0.2')
+    socket.write(head('/healthz', 'Connection: close'))
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 200/)
+    expect(held.filter(({ destroyed }) => !destroyed).length).toBeLessThanOrEqual(64)
   })
 })

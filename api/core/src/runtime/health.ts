@@ -1,9 +1,10 @@
 // `/healthz`, `/readyz` and `/metrics` on their own port. Uses node:http, because only
-// the API has a web framework.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+// the API has a web framework. Any pod of the cluster may reach it, so its clients are strangers.
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Registry } from 'prom-client'
 import { type Clock, systemClock } from './clock.ts'
+import { serveOneAtATime } from './one-at-a-time.ts'
 import type { Service } from './service.ts'
 
 /** A readiness condition: undefined when ready, else a short public reason. */
@@ -77,9 +78,18 @@ type HealthOptions = {
   readonly registry: Registry
 }
 
+/** Open connections of one address. Without a bound on all, so no set of clients keeps the kubelet out. */
+const connectionsMax = 64
+
+/** A probe and a scrape send a few hundred bytes. */
+const requestTimeoutMs = 10_000
+
 export function healthServer({ host, port, readiness, registry }: HealthOptions): Service & { port(): number } {
-  const server = createServer((request, response) => {
+  const limits = { headersTimeout: requestTimeoutMs, requestTimeout: requestTimeoutMs }
+  const server = createServer({ ...limits, connectionsCheckingInterval: 1_000 }, (request, response) => {
     const answer = (status: number, type: string, body: string): void => {
+      // A body is not read; node would discard it until the request ends.
+      if (hasBody(request.headers)) response.shouldKeepAlive = false
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
     }
     const path = request.url?.split('?')[0]
@@ -97,6 +107,8 @@ export function healthServer({ host, port, readiness, registry }: HealthOptions)
     }
     answer(404, 'text/plain', 'Not found. This port serves /healthz, /readyz and /metrics.')
   })
+  serveOneAtATime(server)
+  limitConnections(server)
   return {
     name: 'health',
     port: () => (server.address() as AddressInfo).port,
@@ -114,4 +126,25 @@ export function healthServer({ host, port, readiness, registry }: HealthOptions)
         server.closeAllConnections()
       }),
   }
+}
+
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
+function limitConnections(server: Server): void {
+  const open = new Map<string, number>()
+  const count = (address: string, change: 1 | -1): number => {
+    const left = (open.get(address) ?? 0) + change
+    if (left > 0) open.set(address, left)
+    else open.delete(address)
+    return left
+  }
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress: address = '' } = socket
+    const opened = count(address, 1)
+    socket.once('close', () => count(address, -1))
+    if (opened > connectionsMax) return void socket.destroy()
+    // A client that does not read its answer.
+    socket.setTimeout(requestTimeoutMs, () => socket.destroy())
+  })
 }

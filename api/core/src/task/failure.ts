@@ -21,7 +21,8 @@ export const isRetryAdvised = (reason: FailureReason): boolean => !isInputFailur
 export const failureMessages = {
   INPUT_UNREADABLE: 'The image could not be decoded: it is damaged, truncated, or not of the format it claims.',
   INPUT_TOO_LARGE:
-    'The image, or its result with a shadow, has more pixels than your plan allows, or longer sides than the format.',
+    'The image, or its result with a shadow, has more pixels than your plan allows, or a side of more than 65,535 ' +
+    'pixels or than its format allows.',
   INPUT_CHANGED: 'The uploaded object was overwritten after the task was created.',
   INPUT_MISSING: 'The uploaded object no longer exists.',
   INFERENCE_ERROR: 'The model server failed on this image.',

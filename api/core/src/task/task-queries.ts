@@ -51,4 +51,8 @@ export function findTask(db: Db, workspaceId: string, id: string): Promise<TaskR
     .executeTakeFirst()
 }
 
+/** Null: no result yet, an erased one, or none because the task was not charged (A256). */
+export const shownResultKey = (task: Pick<TaskRow, 'result_key' | 'erased_at' | 'charge'>): string | null =>
+  task.erased_at === null && task.charge !== 'none' ? task.result_key : null
+
 export const taskNotFound = (): MatteError => new MatteError('TASK_NOT_FOUND', 'There is no such task.')

@@ -4,7 +4,7 @@ import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { previewKey, resultFileName } from '@matte/core/storage/object-key'
 import { listTaskEvents } from '@matte/core/task/list-task-events'
-import { findTask, type TaskRow, taskNotFound } from '@matte/core/task/task-queries'
+import { findTask, shownResultKey, type TaskRow, taskNotFound } from '@matte/core/task/task-queries'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
 import { roles } from '@matte/core/workspace/role'
 import { Type } from 'typebox'
@@ -155,9 +155,9 @@ export const imageRoutes: FastifyPluginAsyncTypebox<ImageDeps> = async (app, dep
 
 /** @throws MatteError CONFLICT while there is no result */
 function toPreviewed(task: TaskRow): PreviewedResult {
-  const { id, workspace_id: workspaceId, created_at: createdAt, result_key: key, result_size_bytes: size } = task
-  if (task.erased_at !== null) throw imagesErased()
-  if (key === null || size === null) throw noResult(task.status)
+  const { id, workspace_id: workspaceId, created_at: createdAt, result_size_bytes: size } = task
+  const key = shownResultKey(task)
+  if (key === null || size === null) throw noResult(task)
   return { workspaceId, key, sizeBytes: Number(size), previewKey: previewKey({ id, createdAt, resultKey: key }) }
 }
 
@@ -168,10 +168,9 @@ const inputUrlSeconds = 900
 
 /** @throws MatteError CONFLICT while there is no result */
 function toDownload(task: TaskRow, links: ResultLinks) {
-  if (task.erased_at !== null) throw imagesErased()
-  const { id, status, result_format: format, result_size_bytes: size } = task
-  const link = status === 'succeeded' ? timedLink(task, links) : null
-  if (link === null || format === null || size === null) throw noResult(status)
+  const { id, result_format: format, result_size_bytes: size } = task
+  const link = timedLink(task, links)
+  if (link === null || format === null || size === null) throw noResult(task)
   return {
     url: link.url,
     expiresAt: link.expiresAt.toISOString(),
@@ -183,8 +182,14 @@ function toDownload(task: TaskRow, links: ResultLinks) {
 
 const imagesErased = (): MatteError => new MatteError('CONFLICT', 'The images of this task were erased.')
 
-const noResult = (status: TaskRow['status']): MatteError =>
-  new MatteError('CONFLICT', `Only a succeeded task has a result; this one is ${status}.`, { details: { status } })
+function noResult({ status, erased_at: erasedAt, charge }: TaskRow): MatteError {
+  if (erasedAt !== null) return imagesErased()
+  const why =
+    charge === 'none'
+      ? 'The image has no clear subject. The task was not charged, so it has no result.'
+      : `Only a succeeded task has a result; this one is ${status}.`
+  return new MatteError('CONFLICT', why, { details: { status } })
+}
 
 export type StreamRouteDeps = { readonly streams: Pick<TaskStreams, 'open'> }
 

@@ -410,7 +410,9 @@ class Task(_TaskOptional):
     """
     Valid for 7 days; read the task again for a new one. If the service delivers results
     itself, the link ends earlier when the API key or the member that read it loses
-    access. Every link ends when the image is deleted.
+    access. Every link ends when the image is deleted. Null until the task has
+    succeeded, after its images were erased, and for a task of a door that was not
+    charged.
     """
     createdAt: str
     completedAt: str | None

@@ -187,10 +187,7 @@ async def _download(
 ) -> Download:
     url, task_id = task["resultUrl"], task["id"]
     if url is None:
-        is_erased = task.get("erasedAt") is not None
-        only = f"The task is {task['status']}. Only a succeeded task has a result."
-        message = "The images of the task were erased." if is_erased else only
-        raise make_error("CLIENT_INPUT", message, task_id=task_id)
+        raise make_error("CLIENT_INPUT", _why_no_result(task), task_id=task_id)
 
     def report(loaded: int, total: int | None) -> None:
         if on_progress:
@@ -205,6 +202,14 @@ async def _download(
         on_progress(Progress("done", size, size, task_id))
     kind = response.headers.get("content-type", f"image/{task['resultFormat'] or 'png'}")
     return Download(task, url, kind, response.content)
+
+
+def _why_no_result(task: Task) -> str:
+    if task.get("erasedAt") is not None:
+        return "The images of the task were erased."
+    if task["status"] == "succeeded":
+        return "The task was not charged, because its image has no clear subject: it has no result."
+    return f"The task is {task['status']}. Only a succeeded task has a result."
 
 
 def _check(response: WireResponse) -> WireResponse:

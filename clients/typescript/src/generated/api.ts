@@ -1048,7 +1048,7 @@ export interface components {
             sourceUrl: string;
             /**
              * Format: uri
-             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access. Every link ends when the image is deleted.
+             * @description Valid for 7 days; read the task again for a new one. If the service delivers results itself, the link ends earlier when the API key or the member that read it loses access. Every link ends when the image is deleted. Null until the task has succeeded, after its images were erased, and for a task of a door that was not charged.
              */
             resultUrl: string | null;
             /** @description Only in responses to creation and retry. */

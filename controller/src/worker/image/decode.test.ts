@@ -229,6 +229,18 @@ describe('decodePhoto: rejected files', () => {
     await expect(decodePhoto(file, 999)).rejects.toMatchObject(tooLarge)
   })
 
+  it.each([
+    [65_536, 1],
+    [1, 65_536],
+  ])('rejects a strip of %d x %d by its header, and takes one pixel less', async (width, height) => {
+    const strip = (less: number) =>
+      flat(3, rust, Math.max(1, width - less), Math.max(1, height - less))
+        .png()
+        .toBuffer()
+    await expect(readHeader(await strip(0), maxPixels)).rejects.toMatchObject(tooLarge)
+    expect((await decodePhoto(await strip(1), maxPixels)).pixels.length).toBe(3 * 65_535)
+  })
+
   it('rejects 30,000 x 30,000 by its header, without decoding', async () => {
     const header = Buffer.alloc(13)
     header.writeUInt32BE(30_000, 0)

@@ -26,6 +26,12 @@ export async function decodePhoto(bytes: Uint8Array, maxPixels: number, header?:
 
 export type PhotoHeader = Metadata
 
+/**
+ * The longest side of a JPEG; other formats are held to it (A257). Memory and time of some steps depend on the length
+ * of a row or on the number of rows.
+ */
+const sideMax = 65_535
+
 /** Reads format, size and colour model without decoding; rejects what decodePhoto rejects. */
 export async function readHeader(bytes: Uint8Array, maxPixels: number): Promise<PhotoHeader> {
   if (!isAllowedFormat(bytes)) {
@@ -37,6 +43,12 @@ export async function readHeader(bytes: Uint8Array, maxPixels: number): Promise<
   const header = await sharp(bytes, { limitInputPixels: false })
     .metadata()
     .catch((error: unknown) => Promise.reject(unreadable(error)))
+  if (Math.max(header.width, header.height) > sideMax) {
+    throw new ImageError(
+      'INPUT_TOO_LARGE',
+      `The image has ${header.width} x ${header.height} pixels; a side may have at most ${sideMax}.`,
+    )
+  }
   if (header.width * header.height > maxPixels) {
     throw new ImageError(
       'INPUT_TOO_LARGE',

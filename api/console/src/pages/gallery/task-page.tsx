@@ -159,6 +159,8 @@ function Pictures({ task }: { readonly task: Task }) {
   const text = useText(taskText)
   const format = useFormat()
   const { status, failure } = task
+  // A charged result has a link until it is erased.
+  const isUncharged = status === 'succeeded' && task.resultUrl === null && task.erasedAt === null
   return (
     <div className={styles.pictures}>
       <Card title={text.photo}>
@@ -172,6 +174,7 @@ function Pictures({ task }: { readonly task: Task }) {
           </p>
         )}
         {task.erasedAt !== null && <p className={styles.under}>{text.erasedNote(format.dateTime(task.erasedAt))}</p>}
+        {isUncharged && <p className={styles.under}>{text.unchargedNote}</p>}
         {status === 'canceled' && <p className={styles.under}>{text.canceledNote}</p>}
         {(status === 'queued' || status === 'processing') && <p className={styles.under}>{text.waitsFor}</p>}
       </Card>

@@ -16,6 +16,7 @@ export const taskText = defineText({
       'Photo, result and previews are deleted within a minute, and links to them end. This cannot be undone. The task ' +
       'stays here without its file name.',
     erasedNote: (time: string) => `The images were erased on ${time}.`,
+    unchargedNote: 'The photo has no clear subject. Nothing was charged, and there is no cut-out.',
     retention: 'Kept after its end',
     photo: 'Photo',
     cutOut: 'Cut-out',
@@ -111,6 +112,7 @@ export const taskText = defineText({
       'Foto, Ergebnis und Vorschauen werden innerhalb einer Minute gelöscht, und Links darauf enden. Das lässt sich ' +
       'nicht rückgängig machen. Die Aufgabe bleibt hier ohne ihren Dateinamen stehen.',
     erasedNote: (time: string) => `Die Bilder wurden am ${time} gelöscht.`,
+    unchargedNote: 'Das Foto hat kein klares Motiv. Es wurde nichts berechnet, und es gibt keinen Freisteller.',
     retention: 'Aufbewahrung nach dem Ende',
     photo: 'Foto',
     cutOut: 'Freisteller',
