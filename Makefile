@@ -34,7 +34,7 @@ down: $(installed) ## stop what `make up` started
 
 demo: $(installed) ## process the bundled photos through the API; results in .local/demo
 	@test -f .local/env || { echo 'make demo: run make up first' >&2; exit 1; }
-	@set -a; . ./.local/env; set +a; node local/src/demo.ts $(ARGS)
+	@. ./.local/env; node local/src/demo.ts $(ARGS)
 
 logs: $(installed) ## follow the logs; ARGS="api triton" selects parts
 	@node local/src/logs.ts $(ARGS)

@@ -41,6 +41,7 @@ import { documentRoutes, serveDocument } from './http/openapi.ts'
 import { secureTransport, transportSecurity } from './http/transport-security.ts'
 import { handleUnknownFields } from './http/unknown-fields.ts'
 import { compileValidator } from './http/validation.ts'
+import { byteBudget } from './image-request/byte-budget.ts'
 import { refuseOverload } from './limit/capacity.ts'
 import { limitConnections } from './limit/connections.ts'
 import { credentialGuard } from './limit/credential-guard.ts'
@@ -52,6 +53,7 @@ import type { AttemptPoll, FetchPoll, SlotPoll, TaskPoll } from './long-poll.ts'
 import { modelCache } from './model-cache.ts'
 import { countRequests, type RequestCounter } from './request-counter.ts'
 import { appRoutes } from './routes/app/app-routes.ts'
+import { cutOutRoutes } from './routes/cut-outs.ts'
 import { developerSurface } from './routes/developer-surface.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -165,10 +167,12 @@ export async function buildApp({ config, db, bucket, readiness, registry, ...dep
     await app.register(appRoutes, { config, paymentMetrics, ...signIn, ...routeDeps })
   }
   await app.register(operatorRoutes, { config, operators, ...routeDeps })
-  await app.register(doorRoutes, { config, ...routeDeps })
+  const imageBytesMax = Math.max(...Object.values(plans).map((plan) => plan.maxFileSizeBytes))
+  const imageDeps = { ...routeDeps, budget: byteBudget(), imageBytesMax }
+  await app.register(cutOutRoutes, imageDeps)
+  await app.register(doorRoutes, { config, ...imageDeps })
   await app.register(fileRoutes, { bucket, masterKeys, holders: linkHolders(db) })
-  const largestBytes = Math.max(...Object.values(plans).map((plan) => plan.maxFileSizeBytes))
-  await app.register(gateway, { bucket, endpoint: s3Endpoint, masterKeys, largestBytes })
+  await app.register(gateway, { bucket, endpoint: s3Endpoint, masterKeys, largestBytes: imageBytesMax })
   await app.ready()
   return app
 }

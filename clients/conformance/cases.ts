@@ -25,6 +25,7 @@ type CaseCall =
       readonly manifest?: true
       readonly options?: Options
     }
+  | { readonly name: 'cutOut'; readonly input: InputName; readonly options?: Options }
   | { readonly name: 'erase'; readonly input: InputName }
   | Extract<Call, { readonly name: 'listTasks' }>
   | { readonly name: 'verify'; readonly signing: Signing }
@@ -111,6 +112,23 @@ const successes: readonly Case[] = [
     workspace: { plan: 'pro' },
     call: { name: 'removeBackgrounds', count: 12, concurrency: 8 },
     expected: { results: { count: 12, contentType: 'image/png' }, tasks: 12, spent: 12 },
+  },
+  {
+    name: 'a photo becomes its cut-out by one request and a download',
+    core: true,
+    call: { name: 'cutOut', input: 'photo.jpg', options: { format: 'webp', maxSide: 100 } },
+    expected: {
+      ...cutOut,
+      results: ['image/webp'],
+      requests: { presign: 0, upload: 0, create: 0, 'cut-out': 1, download: 1 },
+    },
+  },
+  {
+    name: 'one request for upload and task whose answer is cut makes one task and costs one credit',
+    core: true,
+    faults: [{ on: 'cut-out', do: 'cut-answer' }],
+    call: { name: 'cutOut', input: 'photo.png' },
+    expected: { ...cutOut, requests: { 'cut-out': 2 } },
   },
   {
     name: 'an erased cut-out cannot be downloaded any more',

@@ -1,11 +1,10 @@
 // Creates the workspace `local` on plan `internal` and writes its key to `.local/env`, unless the key there still
 // works. Webhooks of a new installation may go to receivers on this machine.
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readEnvKey, writeEnvFile } from './env-file.ts'
 import { runCommand } from './install/run-command.ts'
 import { type Layout, rootDir } from './paths.ts'
 import { type Say, sayWhile } from './say.ts'
-import { writePrivately } from './secrets.ts'
 import { nodePath } from './servers/process.ts'
 
 type FirstWorkspaceOptions = {
@@ -17,14 +16,9 @@ type FirstWorkspaceOptions = {
 
 export async function ensureFirstWorkspace({ layout, apiUrl, env, say }: FirstWorkspaceOptions): Promise<void> {
   const baseUrl = `${apiUrl}/api/v1`
-  const known = readKey(layout.envFile)
+  const known = readEnvKey(layout.envFile)
   const apiKey = known !== undefined && (await opens(baseUrl, known)) ? known : await createWorkspace(env, say)
-  writePrivately(layout.envFile, `MATTE_BASE_URL=${baseUrl}\nMATTE_API_KEY=${apiKey}\n`)
-}
-
-function readKey(envFile: string): string | undefined {
-  if (!existsSync(envFile)) return undefined
-  return /^MATTE_API_KEY=(\S+)$/m.exec(readFileSync(envFile, 'utf8'))?.[1]
+  writeEnvFile(layout.envFile, { baseUrl, apiKey })
 }
 
 async function opens(baseUrl: string, apiKey: string): Promise<boolean> {

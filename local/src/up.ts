@@ -1,6 +1,7 @@
 // `make up`: runs the whole service as ordinary processes. All checks precede the first start; a second call keeps
 // running parts with unchanged settings.
 import { join } from 'node:path'
+import { cutOutCommand } from './env-file.ts'
 import { type Env, readExistingServers } from './environment.ts'
 import { ensureFirstWorkspace } from './first-workspace.ts'
 import { awaitFreePorts, findPortConflicts } from './lifecycle/free-ports.ts'
@@ -74,8 +75,11 @@ Matte is up after ${seconds} s.
   console    ${apiUrl}/   (register, or sign in with the key)
   API        ${apiUrl}/api/v1   (OpenAPI: ${apiUrl}/api/v1/openapi.json)
   docs       ${apiUrl}/docs
-  key        . ${layout.envFile}   sets MATTE_BASE_URL and MATTE_API_KEY in your shell
-  try it     make demo
+  key        . ${layout.envFile}   exports MATTE_BASE_URL and MATTE_API_KEY
+  photos     make demo   cuts out the bundled ones
   mails      ${join(layout.logDir, 'dispatcher.log')}   (without SMTP_URL; open their links in a browser)
-  logs       make logs        stop it    make down`)
+  logs       make logs        stop it    make down
+
+Cut out a photo of your own, photo.jpg in the current folder:
+  ${cutOutCommand(layout.envFile)}`)
 }

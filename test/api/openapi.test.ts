@@ -58,6 +58,7 @@ describe('GET /api/v1/openapi.json', () => {
       [
         `POST ${prefix}/uploads/presign`,
         `POST ${prefix}/uploads/fetch`,
+        `POST ${prefix}/cut-outs`,
         `POST ${prefix}/tasks`,
         `GET ${prefix}/tasks`,
         `GET ${prefix}/tasks/{taskId}`,

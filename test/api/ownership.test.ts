@@ -8,6 +8,7 @@ import { revokeApiKey } from '@matte/core/workspace/key/end-key'
 import { isScope, scopes } from '@matte/core/workspace/scope'
 import { buildDocument } from '@matte/generate/build-document'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { formOf } from './doors.ts'
 import { type Caller, smallImage, succeed, useApi } from './given.ts'
 
 type Operation = {
@@ -73,11 +74,14 @@ function fill(path: string): string {
 }
 
 /** The reference example as body, so only the credential is wrong. */
-function bodyOf({ requestBody }: Operation): Record<string, unknown> | undefined {
+function bodyOf({ requestBody }: Operation): Record<string, unknown> | FormData | undefined {
+  if (requestBody?.content['multipart/form-data'] !== undefined) return photo
   const example = requestBody?.content['application/json']?.example
   if (requestBody !== undefined && example === undefined) throw new Error('a request body has no example')
   return example
 }
+
+const photo = formOf({}, { name: 'file', bytes: await smallImage() })
 
 /** Sends the request; the document must declare status and headers of the response. */
 async function send(operation: Operation, apiKey: string | undefined, body: unknown) {
@@ -87,9 +91,13 @@ async function send(operation: Operation, apiKey: string | undefined, body: unkn
     method,
     headers: {
       ...(apiKey !== undefined && { 'x-api-key': apiKey }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      // A form has its own; its answer must not wait for a worker.
+      ...(body instanceof FormData && { prefer: 'wait=0' }),
+      ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
     },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body !== undefined && {
+      body: typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body),
+    }),
     signal: ending.signal,
   })
   expectDocumentedHeaders(operation, response)
@@ -111,7 +119,8 @@ function expectDocumentedHeaders(operation: Operation, { status, headers }: Resp
   const { responses, deprecated = false, parameters = [] } = operation
   expect({ status, documented: Object.hasOwn(responses, status) }).toEqual({ status, documented: true })
   const idempotent = parameters.some(({ name }) => name === 'Idempotency-Key')
-  const kind = { status, idempotent, deprecated, credential: 'key' } as const
+  const isCutOut = operation.operationId === 'createCutOut'
+  const kind = { status, idempotent, deprecated, credential: 'key', isCutOut } as const
   const known = headersOf(kind)
   expect(Object.keys(responses[status]?.headers ?? {})).toEqual([...listedHeadersOf(kind).keys()])
   const required = [...known].flatMap(([name, always]) => (always ? [name] : []))
@@ -236,8 +245,8 @@ const namesObjects = (operation: Operation): boolean =>
   ['imageUrl', 'imageUrls'].some((name) => Object.hasOwn(bodyOf(operation) ?? {}, name))
 
 /** The example with the victim's object. */
-function withObjects(body: Record<string, unknown> | undefined) {
-  if (body === undefined) return undefined
+function withObjects(body: ReturnType<typeof bodyOf>) {
+  if (body === undefined || body instanceof FormData) return body
   const { objectKey } = victim.things
   return {
     ...body,

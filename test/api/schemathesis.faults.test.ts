@@ -21,6 +21,8 @@ const world = useApi({ TASKS_MAX_WAIT: '1', OPERATOR_TOKEN: operatorToken })
 
 /** An endless stream. */
 const streaming = '/api/v1/open/developer/webhooks/stream'
+/** Its bodies are photos, which no schema describes; cut-outs.test.ts sends good and bad ones. */
+const ofPhotos = '/api/v1/open/developer/cut-outs'
 
 /** test/app examines the App API. */
 const isElsewhere = (path: string): boolean => path.startsWith('/api/v1/app/')
@@ -34,7 +36,7 @@ const examine = (apiKey: string | undefined, wanted: Wanted, of = document): Pro
 let document: Document
 let cursor: string
 beforeAll(async () => {
-  document = await readDocument(world.api.url, (path) => !isElsewhere(path) && path !== streaming)
+  document = await readDocument(world.api.url, (path) => !isElsewhere(path) && path !== streaming && path !== ofPhotos)
   cursor = await givenCursor()
 })
 

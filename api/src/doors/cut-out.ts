@@ -4,12 +4,9 @@
 // its credit; one in progress ends and is charged.
 import type { Nudge } from '@matte/core/bus/nudge'
 import { MatteError } from '@matte/core/error'
-import { currentTraceparent } from '@matte/core/runtime/tracing'
 import type { Settings } from '@matte/core/setting/setting'
 import { partsKey } from '@matte/core/storage/object-key'
 import type { OpenObject } from '@matte/core/storage/sdk-operations'
-import { StorageError } from '@matte/core/storage/storage-error'
-import { createTask } from '@matte/core/task/create-task'
 import type { FailureReason } from '@matte/core/task/failure'
 import type { RequestedOutput } from '@matte/core/task/output'
 import { cancelTask } from '@matte/core/task/run/cancel-task'
@@ -19,22 +16,23 @@ import type { FastifyRequest } from 'fastify'
 import { capacityExceeded } from '../errors/error-handler.ts'
 import { goneSignal } from '../fetch-upload.ts'
 import type { ApiMetrics } from '../http/metrics.ts'
-import type { Exchange } from '../limit/request-body.ts'
-import type { TaskPoll } from '../long-poll.ts'
-import type { ModelCache } from '../model-cache.ts'
-import { inMaintenance, storeOf } from '../routes/shared/task-request.ts'
-import type { ByteBudget } from './byte-budget.ts'
-import { type DoorForm, readForm } from './door-body.ts'
+import type { ByteBudget } from '../image-request/byte-budget.ts'
+import { type ImageForm, readForm } from '../image-request/image-body.ts'
 import {
-  type DoorImage,
   fetchUrls,
+  type GivenImage,
   type ImageDeps,
   type Images,
+  openImage,
   pixelsOf,
   releaseAll,
   storeFiles,
-  storeUnavailable,
-} from './door-images.ts'
+} from '../image-request/stored-images.ts'
+import type { Exchange } from '../limit/request-body.ts'
+import type { TaskPoll } from '../long-poll.ts'
+import type { ModelCache } from '../model-cache.ts'
+import { submitTask } from '../routes/shared/submit-task.ts'
+import { inMaintenance, storeOf } from '../routes/shared/task-request.ts'
 import type { Turns } from './turns.ts'
 
 export type DoorDeps = ImageDeps & {
@@ -60,7 +58,7 @@ export type Asked = {
   readonly subjectsOnly?: boolean | undefined
 }
 
-export type DoorRequest = Asked & Images<DoorImage>
+export type DoorRequest = Asked & Images<GivenImage>
 
 export type Outcome =
   | { readonly kind: 'succeeded'; readonly task: ShownTask; readonly image: OpenObject }
@@ -74,7 +72,7 @@ type Answer<T> = { readonly asked: Omit<T, 'image' | 'background'>; readonly out
 
 type Protocol<T> = {
   /** Checks the form; its errors come before those of the task, as in the Developer API (D4). */
-  readonly read: (form: DoorForm) => T
+  readonly read: (form: ImageForm) => T
   /**
    * Counts the pixels of the image against a limit, before it is stored; those of a URL once it is. Undefined: its header
    * does not tell.
@@ -164,28 +162,16 @@ type NewTask = { readonly asked: Asked; readonly keys: Images<string>; readonly 
 
 /** Undefined when the client left first. */
 async function createFrom(deps: DoorDeps, request: FastifyRequest, { asked, keys, gone }: NewTask) {
-  const { db, bucket, nudge, metrics, turns } = deps
-  const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
+  const { db, turns } = deps
   const { parts, modelVersion, output, subjectsOnly } = asked
   const { image: imageUrl, background: objectKey } = keys
   const door = objectKey !== undefined ? { kind: 'background' as const, objectKey } : undefined
-  const maker = { createdBy, apiKeyId }
-  const common = { workspaceId, plan: planLimits, ...maker, callbackUrl: null, modelVersion, output, imageUrl }
-  const create = () =>
-    createTask(db, storeOf(request, bucket), {
-      ...common,
-      door: parts ? { kind: 'parts' } : door,
-      chargesSubjectsOnly: subjectsOnly,
-      traceparent: currentTraceparent() ?? null,
-    })
+  const wanted = { imageUrl, callbackUrl: null, modelVersion, output, chargesSubjectsOnly: subjectsOnly }
+  const create = () => submitTask(deps, request, { ...wanted, door: parts ? { kind: 'parts' } : door })
   const waitMs = deps.maxWaitSeconds * 1_000
   const over = AbortSignal.any([gone, AbortSignal.timeout(waitMs)])
   try {
-    const task = await turns.take(request, { create, waitMs, over })
-    nudge.task(task.model_version, task.id)
-    nudge.change(workspaceId)
-    metrics.tasksCreated.inc({ model_version: task.model_version, plan })
-    return task
+    return await turns.take(request, { create, waitMs, over })
   } catch (error) {
     await releaseAll(db, keys)
     if (gone.aborted) return undefined
@@ -233,9 +219,5 @@ async function outcomeOf({ bucket }: DoorDeps, task: ShownTask | undefined, { go
   }
   if (task.charge === 'none') return { kind: 'unknown' }
   const key = parts ? partsKey(task.result_key) : task.result_key
-  try {
-    return { kind: 'succeeded', task, image: await bucket.open(key, { signal: gone }) }
-  } catch (error) {
-    throw error instanceof StorageError ? storeUnavailable(error) : error
-  }
+  return { kind: 'succeeded', task, image: await openImage(bucket, key, gone) }
 }

@@ -18,7 +18,11 @@ const exposedHeaders = [
   'Deprecation',
   'Sunset',
   'Link',
-  // The doors, see docs/doors.md.
+  // Cut-outs in one call.
+  'Location',
+  'X-Foreground',
+  'X-Confidence',
+  // Cut-outs in one call, and the doors, see docs/doors.md.
   'X-Task-Id',
   'X-Credits-Charged',
   'X-Type',

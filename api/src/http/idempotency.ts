@@ -1,5 +1,5 @@
 // `Idempotency-Key` (D42). A route declares `config: { idempotent: … }` and passes `request.once` to its core function,
-// which runs its transaction through `createOnce`. A replay skips every check that the first request passed, including
+// which runs its transaction through `createOnce`. A handler that reads its body itself calls `request.identify`. A replay skips every check that the first request passed, including
 // maintenance and limits.
 import { createHash } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
@@ -14,6 +14,11 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     once: OnceRequest | undefined
+    /**
+     * Sets `once` by what stands for the body. The handler of a `rawBody` calls it; it lets AlreadyCreated pass.
+     * @throws AlreadyCreated; MatteError INVALID_PARAMS if the key was used with another body
+     */
+    identify(body: unknown): Promise<void>
   }
 }
 
@@ -35,23 +40,26 @@ const scopes = {
 
 export function addIdempotency(app: FastifyInstance, db: Db): void {
   app.decorateRequest('once', undefined)
+  app.decorateRequest('identify', async function identify(this: FastifyRequest, body: unknown) {
+    this.once = identityOf(this, body)
+    const outcome = this.once && (await findOutcome(db, this.once))
+    if (outcome !== undefined) throw new AlreadyCreated(outcome)
+  })
   app.addHook('onRoute', (route) => {
     const replay = route.config?.idempotent
     if (replay === undefined) return
     documentKey(route)
     const { handler } = route
-    const status = successStatus(route)
+    const readsBody = route.config?.rawBody !== undefined
     const answer = async (request: FastifyRequest, reply: FastifyReply, outcome: FirstOutcome): Promise<unknown> => {
+      reply.code(outcome.status)
       const view = await replay(request, outcome.resourceId, reply)
-      reply.code(outcome.status).header('idempotent-replayed', 'true')
+      reply.header('idempotent-replayed', 'true')
       return view
     }
     route.handler = async function once(request, reply) {
-      const identity = identify(request, status)
-      const before = identity && (await findOutcome(db, identity))
-      if (before !== undefined) return answer(request, reply, before)
-      request.once = identity
       try {
+        if (!readsBody) await request.identify(request.sentBody)
         return await handler.call(this, request, reply)
       } catch (error) {
         if (error instanceof AlreadyCreated) return answer(request, reply, error.outcome)
@@ -69,7 +77,7 @@ function documentKey(route: RouteOptions): void {
   route.schema = { ...route.schema, headers: Type.Object({ ...properties, 'Idempotency-Key': keyHeader(scope) }) }
 }
 
-function successStatus({ method, url, schema }: RouteOptions): number {
+function successStatus({ method, url, schema }: FastifyRequest['routeOptions']): number {
   const status = Object.keys((schema?.response ?? {}) as object).find((code) => code.startsWith('2'))
   if (status === undefined) throw new Error(`route ${String(method)} ${url} is idempotent and documents no success`)
   return Number(status)
@@ -78,8 +86,8 @@ function successStatus({ method, url, schema }: RouteOptions): number {
 const ownerOf = ({ caller, member, routeOptions }: FastifyRequest): OnceRequest['owner'] =>
   routeOptions.config.access === 'self' ? { userId: member.userId } : { workspaceId: caller.workspaceId }
 
-function identify(request: FastifyRequest, status: number) {
-  const { method, headers, routeOptions, params, sentBody } = request
+function identityOf(request: FastifyRequest, body: unknown): OnceRequest | undefined {
+  const { method, headers, routeOptions, params } = request
   const key = headers['idempotency-key']
   if (typeof key !== 'string') return undefined
   // Normalizes ids: `%61` and `A` name the task that `a` names.
@@ -87,9 +95,9 @@ function identify(request: FastifyRequest, status: number) {
   const path = (routeOptions.url ?? '').replace(/:(\w+)/g, (_, name: string) => (ids[name] ?? '').toLowerCase())
   // Hashed without defaults, so a release that changes a default does not invalidate keys.
   const bodyHash = createHash('sha256')
-    .update(canonicalJson(sentBody ?? null))
+    .update(canonicalJson(body ?? null))
     .digest()
-  return { owner: ownerOf(request), method, path, key, bodyHash, status }
+  return { owner: ownerOf(request), method, path, key, bodyHash, status: successStatus(routeOptions) }
 }
 
 /** Equal text for equivalent bodies: members sorted, absent and null alike. */

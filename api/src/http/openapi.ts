@@ -84,10 +84,11 @@ const description = `Removes the background from images.
 workspace settings or, as the operator, with \`matte-admin key create\`. Each operation names the scope that
 its key needs.
 
-1. Get an upload grant: \`POST /api/v1/open/developer/uploads/presign\` with \`fileName\` and \`contentType\`.
-2. Send the bytes: \`curl -T cat.jpg -H 'Content-Type: image/jpeg' "$uploadUrl"\`. The URL is the credential; send
-   no key.
-3. Create a task: \`POST /api/v1/open/developer/tasks\` with the grant's \`objectKey\` as \`imageUrl\`.
+One call: \`POST /api/v1/open/developer/cut-outs\` with a photo. For large and many photos:
+
+1. Get an upload grant: \`presignUpload\`.
+2. Send the bytes: \`curl -T cat.jpg -H 'Content-Type: image/jpeg' "$uploadUrl"\`, without key.
+3. Create a task: \`createTask\` with the grant's \`objectKey\` as \`imageUrl\`.
 4. Read the task until its \`status\` is \`succeeded\`, \`failed\` or \`canceled\`, or create it with
    \`Prefer: wait=20\`, or receive a webhook; \`resultUrl\` is the image, and needs no key either.
 
@@ -208,6 +209,7 @@ function describeRoute(schema: FastifySchema, config: FastifyContextConfig | und
   const { headers, params, description: more } = schema as FastifySchema & { readonly description?: string }
   return {
     ...schema,
+    ...config?.ownInput,
     description: more === undefined ? needs : `${more}\n\n${needs}`,
     headers: Type.Object(propertiesOf(headers)),
     params: Type.Object(

@@ -1,9 +1,11 @@
 // Fields that no schema knows (D2). A misspelled field would change a result, or its price, without a word; so bodies
 // are refused, with the known name that is nearest. Query parameters do no harm and are named in `X-Ignored-Fields`.
+import type { MatteError } from '@matte/core/error'
 import { type Issue, invalidParams } from '@matte/core/invalid-params'
 import { closest, distance } from 'fastest-levenshtein'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { escapePointer, issuesMax, toIssues } from '../errors/issues.ts'
+import type { Exchange } from '../limit/request-body.ts'
 import { applyPreference, readPreferences } from './prefer.ts'
 
 declare module 'fastify' {
@@ -42,21 +44,51 @@ export function handleUnknownFields(app: FastifyInstance): void {
   app.decorateRequest('sentBody', undefined)
   app.addHook('preValidation', async (request, reply) => {
     const { schema, config } = request.routeOptions
-    if (schema === undefined || config.envelope === false) return
+    if (schema === undefined || config.envelope === false || config.ownInput !== undefined) return
     const unknown = [...cleanQuery(request, schema.querystring), ...cleanBody(request, schema.body)]
     request.sentBody = request.body
     const handling = readHandling(request, reply)
     // Programs of deprecated paths were written when nothing was refused.
     const refusesBodies = handling !== 'lenient' && schema.deprecated !== true
     const isRefused = ({ part }: Unknown): boolean => handling === 'strict' || (part === '/body' && refusesBodies)
-    const refused = unknown.filter(isRefused)
-    const ignored = unknown.filter((each) => !isRefused(each))
-    if (ignored.length > 0) reply.header('x-ignored-fields', headerList(ignored))
+    const refused = ignoreOthers(reply, unknown, isRefused)
     if (refused.length === 0) return
     await config.exists?.(request)
-    const issues = [...refused.slice(0, issuesMax).map(issueOf), ...issuesOfBody(request)]
-    throw invalidParams(issues.slice(0, issuesMax), { message: refusal })
+    throw refusalOf(refused, issuesOfBody(request))
   })
+}
+
+type Given = {
+  readonly fields: Fields
+  readonly schema: object
+  /** Part of the request that has the field. */
+  readonly partOf: (name: string) => Unknown['part']
+  /** Issues of the known fields, for the same response. */
+  readonly issuesOf: (known: Fields) => readonly Issue[]
+}
+
+/** Known fields of a request that its handler read; unknown ones are refused in the query too. @throws MatteError */
+export function knownFieldsOf({ request, reply }: Exchange, { fields, schema, partOf, issuesOf }: Given): Fields {
+  const unknown: Unknown[] = []
+  const known = cleanFields(fields, schema, ([first = '', ...inner], names) => {
+    unknown.push({ part: partOf(first), names: [first, ...inner], known: names })
+  }) as Fields
+  const isLenient = readHandling(request, reply) === 'lenient'
+  const refused = ignoreOthers(reply, unknown, () => !isLenient)
+  if (refused.length > 0) throw refusalOf(refused, issuesOf(known))
+  return known
+}
+
+/** The refused ones; the header names the others. */
+function ignoreOthers(reply: FastifyReply, unknown: readonly Unknown[], isRefused: (one: Unknown) => boolean) {
+  const ignored = unknown.filter((each) => !isRefused(each))
+  if (ignored.length > 0) reply.header('x-ignored-fields', headerList(ignored))
+  return unknown.filter(isRefused)
+}
+
+function refusalOf(refused: readonly Unknown[], more: readonly Issue[]): MatteError {
+  const issues = [...refused.slice(0, issuesMax).map(issueOf), ...more]
+  return invalidParams(issues.slice(0, issuesMax), { message: refusal })
 }
 
 const refusal =

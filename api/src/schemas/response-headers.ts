@@ -31,6 +31,10 @@ export const answerHeaders = {
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
+  Location: text('The task.', '/api/v1/open/developer/tasks/0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'),
+  'X-Task-Id': text('Its id.', '0d9f2f3c-7f5b-4f0e-8b55-0a8a7c5be0c1'),
+  'X-Foreground': text('`foreground` of the task, unless null.', 'top=12, left=40, width=300, height=200'),
+  'X-Confidence': text('`confidence` of the task, if it has one.', '0.97'),
   'Cache-Control': text('Responses are private to one caller.', 'no-store'),
   Deprecation: text('Time of deprecation of this path.', '@1752710400'),
   Link: text(
@@ -57,16 +61,21 @@ const general = [
   'Preference-Applied',
 ] as const satisfies readonly HeaderName[]
 
+const ofTask = ['Location', 'X-Task-Id'] as const satisfies readonly HeaderName[]
+
+const ofPicture = ['X-Foreground', 'X-Confidence'] as const satisfies readonly HeaderName[]
+
 const ofDeprecatedPaths = ['Deprecation', 'Link', 'Sunset'] as const satisfies readonly HeaderName[]
 
 /**
  * Headers that the document lists at a response. General ones would be a fifth of the document; 429 needs the limits.
- * Errors list none of their path's deprecation, so all paths share them.
+ * Errors list neither the deprecation of their path nor the task of a cut-out, so all paths share them. The description
+ * of a cut-out names those of the picture.
  */
 export function listedHeadersOf(kind: ResponseKind): ReadonlyMap<HeaderName, boolean> {
   const unlisted: readonly HeaderName[] = [
     ...(kind.status === 429 ? (['Cache-Control'] as const) : general),
-    ...(kind.status >= 400 ? ofDeprecatedPaths : []),
+    ...(kind.status >= 400 ? [...ofDeprecatedPaths, ...ofTask] : ofPicture),
   ]
   const isListed = (name: HeaderName) => !unlisted.includes(name)
   return new Map([...headersOf(kind)].filter(([name]) => isListed(name)))
@@ -98,6 +107,8 @@ export type ResponseKind = {
   readonly idempotent: boolean
   readonly deprecated: boolean
   readonly credential: 'key' | 'token' | 'none'
+  /** A cut-out in one call. */
+  readonly isCutOut?: boolean
 }
 
 export function headersOf({
@@ -105,6 +116,7 @@ export function headersOf({
   idempotent,
   deprecated,
   credential,
+  isCutOut = false,
 }: ResponseKind): ReadonlyMap<HeaderName, boolean> {
   const headers = new Map<HeaderName, boolean>([
     ['X-Request-Id', true],
@@ -121,6 +133,11 @@ export function headersOf({
   if (status !== 401 && status !== 429) set(false, 'X-Ignored-Fields', 'Preference-Applied')
   if (status >= 400) set(true, 'Link')
   if (status < 300 && idempotent) set(false, 'Idempotent-Replayed')
+  if (isCutOut) {
+    // The task may have ended with an error.
+    set(status < 300, 'Location', 'X-Task-Id')
+    if (status === 200) set(false, ...ofPicture)
+  }
   if (deprecated) {
     set(true, 'Deprecation', 'Link')
     set(false, 'Sunset')

@@ -89,6 +89,9 @@ def run_sync(client: Message, call: Message, cancel: threading.Event) -> Message
         if name == "download":
             cutout = matte.tasks.download(call["taskId"])
             return {"results": [describe_bytes(cutout.task_id, cutout.content_type, cutout.bytes())]}
+        if name == "cutOut":
+            cutout = matte.tasks.download(matte.tasks.cut_out(call["path"], output=call.get("options", {})))
+            return {"results": [describe_bytes(cutout.task_id, cutout.content_type, cutout.bytes())]}
         if name == "erase":
             task_id = matte.remove_background(call["path"]).task_id
             matte.tasks.erase_images(task_id)
@@ -113,6 +116,10 @@ async def run_async(client: Message, call: Message) -> Message:
             return {"results": [describe_bytes(cutout.task_id, cutout.content_type, await cutout.bytes())]}
         if name == "download":
             cutout = await matte.tasks.download(call["taskId"])
+            return {"results": [describe_bytes(cutout.task_id, cutout.content_type, await cutout.bytes())]}
+        if name == "cutOut":
+            task = await matte.tasks.cut_out(call["path"], output=call.get("options", {}))
+            cutout = await matte.tasks.download(task)
             return {"results": [describe_bytes(cutout.task_id, cutout.content_type, await cutout.bytes())]}
         if name == "erase":
             task_id = (await matte.remove_background(call["path"])).task_id

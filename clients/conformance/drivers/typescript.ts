@@ -32,6 +32,10 @@ async function run(options: ClientOptions, call: Call, signal: AbortSignal): Pro
       return { results: [await describeCutout(await matte.removeBackground(call.path, { ...call.options, signal }))] }
     case 'download':
       return { results: [await describeCutout(await matte.tasks.download(call.taskId))] }
+    case 'cutOut': {
+      const task = await matte.tasks.cutOut(call.path, { output: call.options ?? {} }, { signal })
+      return { results: [await describeCutout(await matte.tasks.download(task))] }
+    }
     case 'erase': {
       const { taskId } = await matte.removeBackground(call.path)
       await matte.tasks.eraseImages(taskId)

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { answerPage, type Pages } from './page-source.ts'
 
 /** Requests of the interface by what they do. */
-export const routes = ['presign', 'upload', 'create', 'read', 'list', 'cancel', 'download', 'other'] as const
+export const routes = ['presign', 'upload', 'create', 'cut-out', 'read', 'list', 'cancel', 'download', 'other'] as const
 export type Route = (typeof routes)[number]
 
 export type Action =
@@ -240,6 +240,7 @@ function routeOf(method: string, path: string): Route {
   if (path.endsWith(`${api}/uploads/presign`)) return 'presign'
   if (path.includes('/private-uploads/') && method === 'PUT') return 'upload'
   if (path.includes('/results/') && method === 'GET') return 'download'
+  if (path.endsWith(`${api}/cut-outs`)) return 'cut-out'
   if (path.endsWith(`${api}/tasks`)) return method === 'POST' ? 'create' : 'list'
   if (/\/open\/developer\/tasks\/[^/]+$/.test(path)) return method === 'DELETE' ? 'cancel' : 'read'
   return 'other'

@@ -35,6 +35,8 @@ export type Call =
       readonly manifest?: string
       readonly options?: Options
     }
+  /** One request for upload and task, then the download. */
+  | { readonly name: 'cutOut'; readonly path: string; readonly options?: Options }
   /** Removes the background, erases the images, and asks for the result again. */
   | { readonly name: 'erase'; readonly path: string }
   | { readonly name: 'listTasks'; readonly status: 'failed' }

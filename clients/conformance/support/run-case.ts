@@ -97,6 +97,7 @@ function buildCall(call: Case['call'], { bench, name }: { bench: Bench; name: st
       return buildVerification(call.signing)
     case 'listTasks':
       return call
+    case 'cutOut':
     case 'erase':
     case 'removeBackground': {
       const { input, ...rest } = call

@@ -32,6 +32,8 @@ export type {
 export type Page<T> = Api.Page & { items: T[] }
 
 export type TaskRequest = Api.CreateTaskRequest
+/** A task without its image. */
+export type CutOutRequest = Omit<TaskRequest, 'imageUrl'>
 export type BatchRequest = Api.CreateBatchRequest
 export type UploadRequest = Api.PresignUploadRequest
 export type WebhookRequest = Api.CreateWebhookRequest

@@ -3,9 +3,9 @@ import { MatteError } from '@matte/core/error'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isInputFailure } from '@matte/core/task/failure'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import { type ImageForm, imageBody } from '../../image-request/image-body.ts'
+import { readBodiesInHandlers } from '../../image-request/raw-bodies.ts'
 import { cutOut, cutOutUrl, type DoorDeps, type Outcome } from '../cut-out.ts'
-import { type DoorForm, doorBody } from '../door-body.ts'
-import { readBodiesInHandlers } from '../raw-bodies.ts'
 import type { RembgModelTable } from '../settings.ts'
 import { lateWords, taskHeader } from '../words.ts'
 import { invalidFields, rembgErrorHandler } from './errors.ts'
@@ -17,12 +17,12 @@ export const rembgRoutes: FastifyPluginAsync<RembgDeps> = async (app, deps) => {
   await readBodiesInHandlers(app)
   app.setErrorHandler(rembgErrorHandler(deps.metrics.countError))
   const common = { access: 'network', door: true, envelope: false } as const
-  const config = { ...common, rawBody: doorBody(deps.imageBytesMax) }
+  const config = { ...common, rawBody: imageBody(deps.imageBytesMax) }
   const modelOf = ({ model }: RembgFields): string => deps.table[model] ?? defaultModelVersion
 
   app.post('/api/remove', { schema: { hide: true }, config }, async (request, reply) => {
     const query = textsOf(request.query)
-    const read = (form: DoorForm) => {
+    const read = (form: ImageForm) => {
       const fields = checked(readFields({ place: 'body', fields: form.fields, query }))
       return { image: imageOf(form), modelVersion: modelOf(fields), output: fields.output }
     }
@@ -46,7 +46,7 @@ function checked(fields: ReturnType<typeof readFields>): RembgFields {
   throw invalidFields(fields)
 }
 
-function imageOf({ files }: DoorForm) {
+function imageOf({ files }: ImageForm) {
   const image = files.get('file')
   if (image === undefined) throw invalidFields([missing('body', 'file')])
   return image

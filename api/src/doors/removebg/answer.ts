@@ -2,7 +2,8 @@
 import { Readable } from 'node:stream'
 import { creditCost } from '@matte/core/task/limits'
 import { mimeTypes, type OutputFormat } from '@matte/core/workspace/format'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
+import { prefersJson } from '../../image-request/accept.ts'
 import type { Exchange } from '../../limit/request-body.ts'
 import type { Outcome } from '../cut-out.ts'
 
@@ -43,14 +44,6 @@ type Body = { readonly contentType: string; readonly lengthBytes: number; readon
 
 const sendBody = (reply: FastifyReply, { contentType, lengthBytes, body }: Body): FastifyReply =>
   reply.headers({ 'content-type': contentType, 'content-length': lengthBytes }).send(body)
-
-/** Images are the default, as at remove.bg. */
-const prefersJson = ({ headers }: FastifyRequest): boolean => {
-  const accept = (headers.accept ?? '').toLowerCase()
-  const json = accept.indexOf('application/json')
-  const image = accept.indexOf('image/')
-  return json >= 0 && (image < 0 || json < image)
-}
 
 async function* around(start: string, bytes: AsyncIterable<Buffer> | Iterable<Buffer>, end: string) {
   yield start

@@ -5,9 +5,9 @@ import { findInvertedSide, type RequestedOutput } from '@matte/core/task/output'
 import type { FastifySchemaValidationError } from 'fastify'
 import { Compile, type Validator } from 'typebox/compile'
 import { toIssues } from '../../errors/issues.ts'
+import type { ImageForm } from '../../image-request/image-body.ts'
+import type { GivenImage } from '../../image-request/stored-images.ts'
 import { outputSchema } from '../../schemas/output.ts'
-import type { DoorForm } from '../door-body.ts'
-import type { DoorImage } from '../door-images.ts'
 import { isOpaque, readColour } from './colours.ts'
 import { invalid } from './errors.ts'
 import { type RemovebgType, removebgTypes } from './types.ts'
@@ -18,7 +18,7 @@ export type RemovebgOptions = {
   readonly type: RemovebgType
   /** False: the response has no `X-Type`. */
   readonly isClassified: boolean
-  readonly background: DoorImage | undefined
+  readonly background: GivenImage | undefined
   /** `format=zip`. */
   readonly parts: boolean
 }
@@ -51,7 +51,7 @@ const formats: Readonly<Record<string, string>> = {
 }
 
 /** @throws MatteError INVALID_PARAMS with the code of remove.bg */
-export function readOptions({ fields: sent, files }: DoorForm): RemovebgOptions {
+export function readOptions({ fields: sent, files }: ImageForm): RemovebgOptions {
   const fields = new Map([...sent].filter(([, value]) => value !== ''))
   const type = oneOf(fields, 'type', removebgTypes) ?? 'auto'
   const level = oneOf(fields, 'type_level', typeLevels)
@@ -120,7 +120,7 @@ function checkParts({ fields, parts, hasBackground }: Parts): void {
   if (fields.get('channels') === 'alpha') throw invalid('channels', 'must be rgba with the format zip')
 }
 
-type Under = { readonly colour: string | undefined; readonly background: DoorImage | undefined }
+type Under = { readonly colour: string | undefined; readonly background: GivenImage | undefined }
 
 function readFormat(fields: Fields, { colour, background }: Under): string {
   const name = oneOf(fields, 'format', Object.keys(formats)) ?? 'auto'
@@ -137,7 +137,7 @@ function readColourOf(fields: Fields): string | undefined {
   return colour
 }
 
-function readBackground({ fields, files }: DoorForm): DoorImage | undefined {
+function readBackground({ fields, files }: ImageForm): GivenImage | undefined {
   const file = files.get('bg_image_file')
   const url = fields.get('bg_image_url')
   if (file !== undefined && url !== undefined) throw invalid('bg_image_url', 'must be left out with bg_image_file')

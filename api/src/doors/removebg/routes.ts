@@ -6,13 +6,13 @@ import { MatteError } from '@matte/core/error'
 import { defaultModelVersion } from '@matte/core/model/model-queries'
 import { isInputFailure } from '@matte/core/task/failure'
 import type { FastifyPluginAsync } from 'fastify'
+import { type ImageForm, imageBody, readForm } from '../../image-request/image-body.ts'
+import { readBodiesInHandlers } from '../../image-request/raw-bodies.ts'
+import { checkFile, type GivenImage } from '../../image-request/stored-images.ts'
 import { limitMegapixels } from '../../limit/limit-requests.ts'
 import type { RateLimiter } from '../../limit/rate-limiter.ts'
 import type { Exchange } from '../../limit/request-body.ts'
 import { cutOut, type DoorDeps, type Outcome } from '../cut-out.ts'
-import { type DoorForm, doorBody, readForm } from '../door-body.ts'
-import { checkFile, type DoorImage } from '../door-images.ts'
-import { readBodiesInHandlers } from '../raw-bodies.ts'
 import type { RemovebgModelTable } from '../settings.ts'
 import { lateWords, taskHeader } from '../words.ts'
 import { type Shown, sendResult } from './answer.ts'
@@ -37,9 +37,9 @@ export const removebgRoutes: FastifyPluginAsync<RemovebgDeps> = async (app, deps
   app.setNotFoundHandler(app.refuseUnknown)
   const schema = { hide: true }
 
-  const config = { ...common, access: { scope: 'tasks:write' }, rawBody: doorBody(deps.imageBytesMax) } as const
+  const config = { ...common, access: { scope: 'tasks:write' }, rawBody: imageBody(deps.imageBytesMax) } as const
   app.post('/removebg', { schema, config }, async (request, reply) => {
-    const read = (form: DoorForm) => {
+    const read = (form: ImageForm) => {
       const options = readOptions(form)
       const modelVersion = deps.table[options.type] ?? defaultModelVersion
       return { ...options, image: readImage(form), modelVersion, subjectsOnly: deps.subjectsOnly }
@@ -72,7 +72,7 @@ async function creditsOf(db: Db, workspaceId: string) {
 }
 
 /** @throws MatteError INVALID_PARAMS */
-function readImage({ fields, files }: DoorForm): DoorImage {
+function readImage({ fields, files }: ImageForm): GivenImage {
   const file = files.get('image_file')
   const text = fields.get('image_file_b64') || undefined
   const url = fields.get('image_url') || undefined

@@ -74,7 +74,8 @@ function describeResponses(components: ApiDocument['components'], operation: Ope
   const kinds = new Map<Response, ResponseKind>()
   for (const [status, response] of Object.entries(responses)) {
     if (isReference(response)) continue
-    const kind = { status: Number(status), idempotent, deprecated, credential }
+    const isCutOut = operationId === 'createCutOut'
+    const kind = { status: Number(status), idempotent, deprecated, credential, isCutOut }
     kinds.set(response, kind)
     response.headers = nameHeaders(components.headers ?? {}, kind)
     const media = response.content?.['application/json']

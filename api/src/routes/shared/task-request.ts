@@ -30,7 +30,7 @@ export const runCodes = [
   'CONFLICT',
 ] as const satisfies readonly MatteCode[]
 
-const modelVersion = withDefault(
+export const modelVersion = withDefault(
   nullable(
     Type.String({
       description:
@@ -39,9 +39,9 @@ const modelVersion = withDefault(
   ),
   defaultModelVersion,
 )
-const callbackUrl = (description: string) => Type.Optional(nullable(Type.String({ format: 'uri', description })))
+export const callbackUrl = (description: string) => Type.Optional(nullable(Type.String({ format: 'uri', description })))
 const output = Type.Optional(outputSchema)
-const retention = Type.Optional(
+export const retention = Type.Optional(
   nullable(
     Type.Integer({
       minimum: retentionSecondsMin,
@@ -95,7 +95,7 @@ export type TaskRequestDeps = {
   readonly deniedNetworks: readonly string[]
 }
 
-type CommonRequest = {
+export type CommonRequest = {
   readonly modelVersion: string
   readonly callbackUrl: string | null
   /** Format not checked yet: the object comes first. */
@@ -112,7 +112,7 @@ export async function readTaskRequest(
 ): Promise<CommonRequest & { readonly imageUrl: string }> {
   const { imageUrl, modelVersion, callbackUrl = null, output = null, retention = null } = body
   const wanted = { modelVersion, callbackUrl, output, retention }
-  const issues = await findIssues(wanted, plan, deps)
+  const issues = await findTaskIssues(wanted, plan, deps)
   if (!isKeyForm(imageUrl)) {
     issues.unshift({
       path: '/body/imageUrl',
@@ -140,7 +140,7 @@ export async function readBatchRequest(
 ): Promise<CommonRequest & { readonly imageUrls: readonly string[] }> {
   const { imageUrls, modelVersion, callbackUrl = null, output = null, retention = null } = body
   const wanted = { modelVersion, callbackUrl, output, retention }
-  const issues = await findIssues(wanted, plan, deps)
+  const issues = await findTaskIssues(wanted, plan, deps)
   const refusal = findRefusal(plan, imageUrls.length, deps)
   const malformed = issues.length > 0 || refusal !== undefined ? findMalformed(imageUrls) : []
   if (malformed.length > 0) {
@@ -175,7 +175,7 @@ function findMalformed(imageUrls: readonly string[]): { index: number; imageUrl:
  * area,
  * a retention beyond the plan's.
  */
-async function findIssues(
+export async function findTaskIssues(
   { modelVersion, callbackUrl, output, retention }: CommonRequest,
   plan: Plan,
   { models, settings, deniedNetworks }: TaskRequestDeps,

@@ -2,7 +2,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Nudge } from '@matte/core/bus/nudge'
 import type { Db } from '@matte/core/db/database'
 import { currentTraceparent } from '@matte/core/runtime/tracing'
-import { createTask } from '@matte/core/task/create-task'
 import { maxRetries } from '@matte/core/task/limits'
 import { countTasks, listTasks } from '@matte/core/task/list-tasks'
 import { retryTask } from '@matte/core/task/retry-task'
@@ -10,11 +9,13 @@ import { cancelTask } from '@matte/core/task/run/cancel-task'
 import { taskStatuses } from '@matte/core/task/task'
 import { findShownTask, type ShownTask, taskNotFound } from '@matte/core/task/task-queries'
 import type { Inspected } from '@matte/core/upload/inspect-object'
-import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { goneSignal } from '../../fetch-upload.ts'
 import { auditOf, commitChange } from '../../http/audit.ts'
 import type { ApiMetrics } from '../../http/metrics.ts'
 import { applyPreference, readWaitSeconds } from '../../http/prefer.ts'
+import type { Exchange } from '../../limit/request-body.ts'
 import type { TaskPoll } from '../../long-poll.ts'
 import { readListQuery, readPage } from '../../paging.ts'
 import { pageOf, pageQuery, spanQuery } from '../../schemas/page.ts'
@@ -23,6 +24,7 @@ import { oneOf, refer, success } from '../../schemas/schema.ts'
 import { taskSchema, toNewTaskView, toTaskView } from '../../schemas/task.ts'
 import { isUuid } from '../../uuid.ts'
 import type { ApiSurface, Operation, Responses, TaskOperation } from './api-surface.ts'
+import { submitTask } from './submit-task.ts'
 import { inMaintenance, readTaskRequest, runCodes, storeOf, type TaskRequestDeps, taskRequest } from './task-request.ts'
 
 export type TaskDeps = TaskRequestDeps & {
@@ -42,21 +44,23 @@ export type RetryDeps = Pick<TaskDeps, 'db' | 'bucket' | 'links' | 'nudge' | 'se
 
 const taskId = Type.Object({ taskId: Type.String() })
 
+export const preferHeader = Type.Object({
+  Prefer: Type.Optional(
+    Type.String({
+      description:
+        '`wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). ' +
+        'The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields.',
+      examples: ['wait=20'],
+    }),
+  ),
+})
+
 const createSchema = ({ operationId, tags }: Operation, responses: Responses) => ({
   operationId,
   summary: 'Create a task',
   tags,
   body: taskRequest,
-  headers: Type.Object({
-    Prefer: Type.Optional(
-      Type.String({
-        description:
-          '`wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). ' +
-          'The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields of the body.',
-        examples: ['wait=20'],
-      }),
-    ),
-  }),
+  headers: preferHeader,
   response: responses(201, success('The task, queued unless you preferred to wait.', refer(taskSchema)), [
     ...runCodes,
     'TASK_OUTPUT_FORMAT_NOT_SUPPORTED',
@@ -113,7 +117,7 @@ const retrySchema = ({ operationId, tags }: Operation, responses: Responses) => 
 
 /** The four operations that the deprecated paths have too (legacy-tasks.ts). */
 export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps) => {
-  const { db, bucket, links, nudge, metrics, surface } = deps
+  const { db, links, nudge, metrics, surface } = deps
   const { operations, responses, notifyMaker, auditsCreations } = surface
   const { createTask: create, listTasks: list, getTask: get, cancelTask: cancel } = operations
   const { find, exists } = findTaskIn(db)
@@ -123,15 +127,14 @@ export const taskRoutes: FastifyPluginAsyncTypebox<TaskDeps> = async (app, deps)
     idempotent: async (request, id, reply) => respond(deps, { request, reply }, await findShown(db, request, id)),
   } satisfies FastifyContextConfig
   app.post(create.url, { schema: createSchema(create, responses), config: createConfig }, async (request, reply) => {
-    const { workspaceId, plan, planLimits, userId: createdBy, apiKeyId } = request.caller
-    const wanted = await readTaskRequest(request.body, planLimits, deps)
-    const traceparent = currentTraceparent() ?? null
-    const maker = { createdBy, apiKeyId, notifyMaker, audit: auditsCreations ? auditOf(request) : undefined }
-    const common = { workspaceId, plan: planLimits, ...maker, once: request.once, traceparent }
-    const task = await createTask(db, storeOf(request as FastifyRequest, bucket), { ...common, ...wanted })
-    nudge.task(task.model_version, task.id)
-    nudge.change(workspaceId)
-    metrics.tasksCreated.inc({ model_version: task.model_version, plan })
+    const wanted = await readTaskRequest(request.body, request.caller.planLimits, deps)
+    const audit = auditsCreations ? auditOf(request) : undefined
+    const task = await submitTask(deps, request as FastifyRequest, {
+      ...wanted,
+      notifyMaker,
+      audit,
+      once: request.once,
+    })
     reply.code(201)
     return respond(deps, { request: request as FastifyRequest, reply }, task)
   })
@@ -187,7 +190,7 @@ export const retryRoutes: FastifyPluginAsyncTypebox<RetryDeps> = async (app, dep
 }
 
 /** The workspace's own task. @throws MatteError TASK_NOT_FOUND */
-async function findShown(db: Db, { caller }: Pick<FastifyRequest, 'caller'>, id: string): Promise<ShownTask> {
+export async function findShown(db: Db, { caller }: Pick<FastifyRequest, 'caller'>, id: string): Promise<ShownTask> {
   const task = isUuid(id) ? await findShownTask(db, caller.workspaceId, id) : undefined
   if (task === undefined) throw taskNotFound()
   return task
@@ -200,26 +203,32 @@ export function findTaskIn(db: Db) {
   return { find, exists: async (request: FastifyRequest): Promise<void> => void (await find(request)) }
 }
 
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
-
 /** The task as created, or as it is after the wait that the caller prefers. */
-async function respond(
-  { db, links: linksFor, taskPoll, maxWaitSeconds }: TaskDeps,
-  { request, reply }: Exchange,
-  task: ShownTask,
-) {
-  const links = linksFor(request.caller)
+async function respond(deps: TaskDeps, exchange: Exchange, task: ShownTask) {
+  const { request, reply } = exchange
+  const { maxWaitSeconds } = deps
+  const links = deps.links(request.caller)
   const preferred = readWaitSeconds(request.headers.prefer)
   if (preferred === undefined) return toNewTaskView(task, links)
   const seconds = Math.min(preferred, maxWaitSeconds)
-  let ended: ShownTask | undefined | null = task
-  if (task.completed_at === null) {
-    const gone = new AbortController()
-    reply.raw.once('close', () => gone.abort())
-    request.releaseSlot()
-    ended = await taskPoll.wait(task.id, { waitMs: seconds * 1_000, signal: gone.signal, holders: request.holders })
-  }
-  if (ended === null) return toNewTaskView(task, links) // too many requests wait already
+  const current = await awaitTask(deps, exchange, { task, seconds })
+  if (current === null) return toNewTaskView(task, links)
   applyPreference(reply, `wait=${seconds}`)
-  return toNewTaskView(ended ?? (await findShownTask(db, request.caller.workspaceId, task.id)) ?? task, links)
+  return toNewTaskView(current, links)
+}
+
+type Awaited = { readonly task: ShownTask; readonly seconds: number }
+
+/** The task once it has ended, or as it is after the wait. Null: too many requests wait already. */
+export async function awaitTask(
+  { db, taskPoll }: Pick<TaskDeps, 'db' | 'taskPoll'>,
+  { request, reply }: Exchange,
+  { task, seconds }: Awaited,
+): Promise<ShownTask | null> {
+  if (task.completed_at !== null) return task
+  const signal = goneSignal(reply)
+  request.releaseSlot()
+  const ended = await taskPoll.wait(task.id, { waitMs: seconds * 1_000, signal, holders: request.holders })
+  if (ended === null) return null
+  return ended ?? (await findShownTask(db, request.caller.workspaceId, task.id)) ?? task
 }

@@ -52,7 +52,7 @@ from ._options import (
     RemoveOptions,
 )
 from ._remove import check_names, download_result, remove_background
-from ._tasks import cancel_task, create_task, get_task, task_root, wait_for_task
+from ._tasks import cancel_task, create_task, cut_out, get_task, task_root, wait_for_task
 from ._transport import Transport, without_none
 from ._upload import upload
 
@@ -159,6 +159,27 @@ class AsyncTasks:
         names = {"imageUrl": image_url, "modelVersion": model, "callbackUrl": callback_url}
         body = {**names, "output": output, "retention": retention}
         return await create_task(self._transport, without_none(body), wait=wait, idempotency_key=idempotency_key)
+
+    async def cut_out(
+        self,
+        input: ImageInput,
+        *,
+        model: str | None = None,
+        callback_url: str | None = None,
+        output: Output | Mapping[str, Any] | None = None,
+        retention: int | None = None,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> Task:
+        """Uploads an image and creates its task in one request, for images of a few MB.
+
+        The response waits up to `wait` seconds for the task to end, by default as long as the service allows. `output`
+        and `retention` are those of `create`.
+        """
+        source = await open_input(self._transport, input, file_name=None, content_type=None, cancel=None)
+        names = {"modelVersion": model, "callbackUrl": callback_url, "retention": retention}
+        fields = without_none({**names, **(output or {})})
+        return await cut_out(self._transport, source, fields, wait=wait, idempotency_key=idempotency_key)
 
     async def get(self, task_id: str) -> Task:
         return await get_task(self._transport, task_id)

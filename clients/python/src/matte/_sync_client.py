@@ -154,6 +154,34 @@ class Tasks:
             )
         )
 
+    def cut_out(
+        self,
+        input: ImageInput,
+        *,
+        model: str | None = None,
+        callback_url: str | None = None,
+        output: Output | Mapping[str, Any] | None = None,
+        retention: int | None = None,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> Task:
+        """Uploads an image and creates its task in one request, for images of a few MB.
+
+        The response waits up to `wait` seconds for the task to end, by default as long as the service allows. `output`
+        and `retention` are those of `create`.
+        """
+        return run(
+            self._tasks.cut_out(
+                input,
+                model=model,
+                callback_url=callback_url,
+                output=output,
+                retention=retention,
+                wait=wait,
+                idempotency_key=idempotency_key,
+            )
+        )
+
     def get(self, task_id: str) -> Task:
         return run(self._tasks.get(task_id))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ._generated import Task
+from ._input import Source
 from ._options import CancelSignal, Json, Progress
 from ._retry import poll_delay
-from ._transport import Transport
+from ._transport import Transport, to_json
 from .errors import MatteError, TaskFailedError, make_error
 
 task_root = "/open/developer/tasks"
@@ -28,7 +29,7 @@ async def create_task(
     timeout: float | None = None,
     on_throttled: Callable[[float], None] | None = None,
 ) -> Task:
-    seconds = math.floor(min(wait, (timeout or transport.config.timeout) - _answer_seconds))
+    seconds = _wait_of(wait, timeout or transport.config.timeout)
     return await transport.request(
         Task,
         "POST",
@@ -39,6 +40,28 @@ async def create_task(
         cancel=cancel,
         timeout=timeout,
         on_throttled=on_throttled,
+    )
+
+
+def _wait_of(wait: float, timeout: float) -> int:
+    """Whole seconds that leave time for the response itself."""
+    return max(0, math.floor(min(wait, timeout - _answer_seconds)))
+
+
+async def cut_out(
+    transport: Transport, source: Source, fields: Json, *, wait: float | None = None, idempotency_key: str | None = None
+) -> Task:
+    timeout = transport.config.timeout
+    seconds = _wait_of(timeout if wait is None else wait, timeout)
+    query = {name: to_json(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
+    return await transport.request(
+        Task,
+        "POST",
+        "/open/developer/cut-outs",
+        query=query,
+        content=await transport.io.call(source.read),
+        headers={"prefer": f"wait={seconds}", "content-type": source.content_type},
+        idempotency_key=idempotency_key,
     )
 
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 _log = logging.getLogger("matte")
 
 #: POST requests that create or charge. The service remembers their Idempotency-Key for 24 hours.
-_keyed = re.compile(r"/open/developer/(tasks|tasks/\{id\}/retry|tasks/[^/]+/retry|batch-tasks|webhooks)")
+_keyed = re.compile(r"/open/developer/(tasks|tasks/\{id\}/retry|tasks/[^/]+/retry|cut-outs|batch-tasks|webhooks)")
 #: POST requests whose repetition does no harm.
 _harmless = re.compile(r"/open/developer/uploads/presign")
 _retryable_statuses = frozenset({408, 429, 500, 502, 503, 504})
@@ -54,6 +54,7 @@ class Transport:
         values: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
         body: object = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
         cancel: CancelSignal | None = None,
@@ -62,7 +63,8 @@ class Transport:
     ) -> T:
         """Sends an operation of the service and returns the `data` of its response.
 
-        `kind` is for type checkers: the service is trusted to keep its contract.
+        `kind` is for type checkers: the service is trusted to keep its contract. `content` is sent as it is, in place
+        of `body`.
         """
         if not path.startswith("/"):
             raise InputError("CLIENT_INPUT", "The path must start with a slash, such as /open/developer/tasks.")
@@ -73,7 +75,7 @@ class Transport:
             url=url,
             timeout=timeout or self.config.timeout,
             headers=self._headers(headers, key, has_body=body is not None),
-            content=None if body is None else to_json(body).encode(),
+            content=content if body is None else to_json(body).encode(),
         )
 
         async def attempt() -> T:

@@ -612,6 +612,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/open/developer/cut-outs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cut out a photo in one call
+         * @description The body is the photo, or a form with the photo as `file`. Query parameters and fields of the form are those of `output`, with `roi` and `shadow` as JSON, and `modelVersion`, `callbackUrl` and `retention`. Waits as long as the service allows, or as `Prefer` says.
+         *
+         *     Needs the scope `tasks:write`.
+         */
+        post: operations["createCutOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2414,7 +2436,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields of the body.
+                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields.
                  * @example wait=20
                  */
                 Prefer?: string;
@@ -3302,6 +3324,66 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TriggeredWebhookResponse"];
+                };
+            };
+        };
+    };
+    createCutOut: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The form of the result. Unknown members are refused.
+                 * @example {
+                 *       "format": "webp",
+                 *       "crop": true,
+                 *       "cropMargin": "5%",
+                 *       "maxSide": 1024
+                 *     }
+                 */
+                output?: components["schemas"]["Output"];
+            };
+            header?: {
+                /**
+                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields.
+                 * @example wait=20
+                 */
+                Prefer?: string;
+                /**
+                 * @description A key that you choose, unique per request. Repeating the request within 24 h returns the resource of the first one, with `Idempotent-Replayed: true`, and creates and charges nothing. The key is unique within the workspace, whichever member or API key sends it.
+                 * @example order-4711
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file: string;
+                };
+                "image/*": string;
+            };
+        };
+        responses: {
+            /** @description The picture, with `X-Foreground` and `X-Confidence`; for `Accept: application/json`, the task. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/*": string;
+                    "application/json": components["schemas"]["TaskResponse"];
+                };
+            };
+            /** @description The task, which goes on. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskResponse"];
                 };
             };
         };

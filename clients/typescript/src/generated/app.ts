@@ -8098,7 +8098,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields of the body.
+                 * @description `wait=N` waits up to N seconds for the task to end, at most as long as the service allows (25 by default). The response then has `Preference-Applied` and the current task. `handling=lenient` ignores unknown fields.
                  * @example wait=20
                  */
                 Prefer?: string;

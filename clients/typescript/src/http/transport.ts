@@ -29,10 +29,14 @@ export type RetryOptions = {
   readonly repeatable?: boolean | undefined
 }
 
-export type TransportOptions = RequestOptions & Pick<RetryOptions, 'onThrottled'>
+export type TransportOptions = RequestOptions &
+  Pick<RetryOptions, 'onThrottled'> & {
+    /** Sent as it is, in place of `body`. */
+    readonly content?: Blob
+  }
 
 /** POST requests that create or charge. The service remembers their Idempotency-Key for 24 hours. */
-const keyed = /^\/open\/developer\/(tasks|tasks\/[^/]+\/retry|batch-tasks|webhooks)$/
+const keyed = /^\/open\/developer\/(tasks|tasks\/[^/]+\/retry|cut-outs|batch-tasks|webhooks)$/
 /** POST requests whose repetition does no harm. */
 const harmless = /\/presign$/
 
@@ -42,7 +46,7 @@ export function createTransport(config: Config): Transport {
   async function request<T>(method: string, path: string, options: TransportOptions = {}): Promise<T> {
     const url = buildUrl(config.baseUrl, config.toPath(path), options)
     const key = options.idempotencyKey ?? (method === 'POST' && keyed.test(path) ? crypto.randomUUID() : undefined)
-    const init = { method, headers: buildHeaders(config, options, key), ...bodyOf(options.body) }
+    const init = { method, headers: buildHeaders(config, options, key), ...bodyOf(options) }
     const repeatable = method !== 'POST' || key !== undefined || harmless.test(path)
     return retrying(() => sendProven<T>(url, init, options.signal), { ...options, url, repeatable })
   }
@@ -123,17 +127,21 @@ export function buildUrl(baseUrl: string, path: string, { path: values = {}, que
   return url.href
 }
 
-function buildHeaders({ userAgent }: Config, { headers, body }: RequestOptions, key: string | undefined) {
+function buildHeaders({ userAgent }: Config, { headers, body, content }: TransportOptions, key: string | undefined) {
   return {
     accept: 'application/json',
     ...(userAgent !== undefined && { 'user-agent': userAgent }),
     ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(content !== undefined && { 'content-type': content.type }),
     ...(key !== undefined && { 'idempotency-key': key }),
     ...headers,
   }
 }
 
-const bodyOf = (body: unknown): { body?: string } => (body === undefined ? {} : { body: JSON.stringify(body) })
+function bodyOf({ body, content }: TransportOptions): { body?: string | Blob } {
+  if (content !== undefined) return { body: content }
+  return body === undefined ? {} : { body: JSON.stringify(body) }
+}
 
 function readRateWindow(headers: Headers) {
   // `RateLimit` counts from now, so the clocks of both sides do not matter.

@@ -1,7 +1,8 @@
 import { MatteError } from '../error.ts'
 import type { Transport } from '../http/transport.ts'
-import type { CallOptions } from '../options.ts'
-import type { Task, TaskRequest } from '../schema.ts'
+import { openInput } from '../input/input.ts'
+import type { CallOptions, ImageInput } from '../options.ts'
+import type { CutOutRequest, Task, TaskRequest } from '../schema.ts'
 
 export const taskRoot = '/open/developer/tasks'
 
@@ -13,9 +14,32 @@ export function createTask(
   body: TaskRequest,
   { waitSeconds = 0, ...options }: CallOptions & { waitSeconds?: number } = {},
 ): Promise<Task> {
-  const seconds = Math.floor(Math.min(waitSeconds, (config.timeoutMs - answerMs) / 1_000))
+  const seconds = waitOf(config.timeoutMs, waitSeconds)
   const headers: Record<string, string> = seconds > 0 ? { prefer: `wait=${seconds}` } : {}
   return request('POST', taskRoot, { ...options, body, headers })
+}
+
+/** Leaves time for the answer itself. */
+const waitOf = (timeoutMs: number, seconds: number): number =>
+  Math.max(0, Math.floor(Math.min(seconds, (timeoutMs - answerMs) / 1_000)))
+
+export async function cutOut(
+  transport: Transport,
+  input: ImageInput,
+  { output, ...fields }: CutOutRequest = {},
+  { waitSeconds = Number.POSITIVE_INFINITY, ...options }: CallOptions & { waitSeconds?: number } = {},
+): Promise<Task> {
+  const source = await openInput(transport, input, options)
+  const content = new Blob([await source.blob()], { type: source.contentType })
+  const headers = { prefer: `wait=${waitOf(transport.config.timeoutMs, waitSeconds)}` }
+  const query = Object.fromEntries(
+    Object.entries({ ...fields, ...output }).flatMap(([name, value]) =>
+      value === null || value === undefined
+        ? []
+        : [[name, typeof value === 'object' ? JSON.stringify(value) : value] as const],
+    ),
+  )
+  return transport.request('POST', '/open/developer/cut-outs', { ...options, query, headers, content })
 }
 
 export const getTask = ({ request }: Transport, id: string, options?: CallOptions): Promise<Task> =>

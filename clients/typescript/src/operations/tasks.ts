@@ -1,16 +1,23 @@
 import type { Cutout } from '../cutout.ts'
 import { downloadResult } from '../download.ts'
 import type { Transport } from '../http/transport.ts'
-import type { CallOptions, WaitOptions } from '../options.ts'
-import type { Page, Task, TaskQuery, TaskRequest } from '../schema.ts'
+import type { CallOptions, ImageInput, WaitOptions } from '../options.ts'
+import type { CutOutRequest, Page, Task, TaskQuery, TaskRequest } from '../schema.ts'
 import { waitForTask } from '../wait.ts'
 import { listing } from './listing.ts'
-import { cancelTask, createTask, getTask, taskRoot } from './task-requests.ts'
+import { cancelTask, createTask, cutOut, getTask, taskRoot } from './task-requests.ts'
 
 export const createTaskOperations = (transport: Transport) => ({
   /** Creates a task for an uploaded image. `waitSeconds`: the answer waits so long for the task to end. */
   create: (body: TaskRequest, options?: CallOptions & { waitSeconds?: number }): Promise<Task> =>
     createTask(transport, body, options),
+
+  /**
+   * Uploads an image and creates its task in one request, for images of a few MB. The answer waits `waitSeconds` for the
+   * task to end, by default as long as the service allows.
+   */
+  cutOut: (input: ImageInput, body?: CutOutRequest, options?: CallOptions & { waitSeconds?: number }): Promise<Task> =>
+    cutOut(transport, input, body, options),
 
   get: (id: string, options?: CallOptions): Promise<Task> => getTask(transport, id, options),
 

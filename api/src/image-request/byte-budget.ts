@@ -1,4 +1,4 @@
-// Memory for bodies of the doors. A request reserves bytes as they arrive, so concurrent images cannot exhaust the
+// Memory for bodies that hold images. A request reserves bytes as they arrive, so concurrent images cannot exhaust the
 // process, and a client that announces a large body and sends nothing holds nothing. The image is released once it is
 // stored; results are streamed and need none.
 import { capacityExceeded } from '../errors/error-handler.ts'

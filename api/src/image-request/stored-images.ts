@@ -1,9 +1,10 @@
-// Images of a door's request as uploads of the workspace: files are stored by this process, URLs by the dispatcher.
+// Images of a request as uploads of the workspace: files are stored by this process, URLs by the dispatcher.
 
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import { invalidParam } from '@matte/core/invalid-params'
 import type { Bucket } from '@matte/core/storage/bucket'
+import type { OpenObject } from '@matte/core/storage/sdk-operations'
 import { StorageError } from '@matte/core/storage/storage-error'
 import type { StoreProbe } from '@matte/core/storage/store-probe'
 import { countPixels } from '@matte/core/upload/count-pixels'
@@ -14,11 +15,11 @@ import { mimeTypes } from '@matte/core/workspace/format'
 import type { Plan } from '@matte/core/workspace/plan'
 import type { FastifyRequest } from 'fastify'
 import { type FetchUploadDeps, fetchUpload } from '../fetch-upload.ts'
-import type { DoorFile } from './door-body.ts'
+import type { ImageFile } from './image-body.ts'
 
 /** `path`: place of the URL in the request, for errors. */
 type ImageUrl = { readonly url: string; readonly path: string }
-export type DoorImage = DoorFile | ImageUrl
+export type GivenImage = ImageFile | ImageUrl
 
 /** The image of a request, and the one that replaces its transparency. */
 export type Images<T> = { readonly image: T; readonly background?: T | undefined }
@@ -40,9 +41,9 @@ type Stored = string | ImageUrl
 export async function storeFiles(
   deps: ImageDeps,
   request: FastifyRequest,
-  { image, background }: Images<DoorImage>,
+  { image, background }: Images<GivenImage>,
 ): Promise<Images<Stored>> {
-  if (deps.probe.isDown()) throw storeUnavailable()
+  if (deps.probe.isDown()) throw storeUnavailable() // an image by URL needs the store later
   const first = 'bytes' in image ? await storeFile(deps, request, image) : image
   if (background === undefined || !('bytes' in background)) return { image: first, background }
   try {
@@ -80,7 +81,7 @@ export async function releaseAll(db: Db, { image, background }: Partial<Images<S
 }
 
 /** Pixels by the header of a file in memory; 0 for other files, undefined if the header does not tell. */
-export function pixelsOf({ bytes }: DoorFile): number | undefined {
+export function pixelsOf({ bytes }: ImageFile): number | undefined {
   const format = sniffFormat(bytes)
   return format === undefined ? 0 : countPixels(bytes, format)
 }
@@ -89,15 +90,17 @@ export function pixelsOf({ bytes }: DoorFile): number | undefined {
  * Checks a file that is not stored; URLs are not fetched.
  * @throws MatteError TASK_FILE_SIZE_EXCEEDED, TASK_FORMAT_NOT_SUPPORTED
  */
-export function checkFile(plan: Plan, image: DoorImage): void {
+export function checkFile(plan: Plan, image: GivenImage): void {
   if (!('bytes' in image)) return
   const format = sniffFormat(image.bytes)
   if (format === undefined || !plan.inputFormats.includes(format)) throw formatRefused(plan)
   if (image.bytes.length > plan.maxFileSizeBytes) throw fileTooLarge(plan)
 }
 
-async function storeFile(deps: ImageDeps, request: FastifyRequest, { fileName, bytes }: DoorFile) {
-  const { db, bucket } = deps
+/** Object key of the stored file. @throws MatteError as `storeFiles` */
+export async function storeFile(deps: ImageDeps, request: FastifyRequest, { fileName, bytes }: ImageFile) {
+  const { db, bucket, probe } = deps
+  if (probe.isDown()) throw storeUnavailable()
   const { workspaceId, planLimits: plan, userId: createdBy, apiKeyId } = request.caller
   const format = sniffFormat(bytes)
   const contentType = format === undefined ? '' : mimeTypes[format]
@@ -116,5 +119,14 @@ async function storeFile(deps: ImageDeps, request: FastifyRequest, { fileName, b
   return objectKey
 }
 
-export const storeUnavailable = (cause?: unknown): MatteError =>
+/** A stored result, as a stream. @throws MatteError TASK_STORAGE_UNAVAILABLE */
+export async function openImage(bucket: Bucket, key: string, gone: AbortSignal): Promise<OpenObject> {
+  try {
+    return await bucket.open(key, { signal: gone })
+  } catch (error) {
+    throw error instanceof StorageError ? storeUnavailable(error) : error
+  }
+}
+
+const storeUnavailable = (cause?: unknown): MatteError =>
   new MatteError('TASK_STORAGE_UNAVAILABLE', 'The object store is unavailable. Try again.', { cause })

@@ -1,5 +1,5 @@
-// Bodies of the doors: multipart, form-urlencoded and JSON become the same texts and files. The handler reads them
-// itself, so their size is bounded by the plan of the caller and not by the 1 MiB of other routes.
+// Bodies that hold images: those of the doors, which are multipart, form-urlencoded or JSON and become the same texts and
+// files, and those of a cut-out in one call, which may be the image itself. The handler reads them itself, so their size is bounded by the plan of the caller and not by the 1 MiB of other routes.
 import type { Readable } from 'node:stream'
 import type {} from '@fastify/multipart'
 import { MatteError } from '@matte/core/error'
@@ -9,12 +9,12 @@ import { escapePointer } from '../errors/issues.ts'
 import { announcedBytes, type Exchange, type RawBody } from '../limit/request-body.ts'
 import type { ByteHold } from './byte-budget.ts'
 
-export type DoorFile = { readonly fileName: string; readonly bytes: Buffer }
+export type ImageFile = { readonly fileName: string; readonly bytes: Buffer }
 
-export type DoorForm = {
+export type ImageForm = {
   /** Numbers and booleans of JSON as text. */
   readonly fields: ReadonlyMap<string, string>
-  readonly files: ReadonlyMap<string, DoorFile>
+  readonly files: ReadonlyMap<string, ImageFile>
 }
 
 /** Both protocols have about twenty fields. */
@@ -35,7 +35,7 @@ const overheadBytes = 65_536
 export const bodyBytesMax = (imageBytesMax: number): number => Math.ceil((imageBytesMax / 3) * 4) + overheadBytes
 
 /** Bodies hold memory while they arrive: 256 KiB/s, 2 Mbit/s. */
-export const doorBody = (imageBytesMax: number): RawBody => ({
+export const imageBody = (imageBytesMax: number): RawBody => ({
   bytesMax: bodyBytesMax(imageBytesMax),
   perMebibyteMs: 4_000,
   readBy: 'handler',
@@ -45,7 +45,7 @@ export const doorBody = (imageBytesMax: number): RawBody => ({
  * Copies of the body that a request holds between reads: chunks and their sum; as text, its value and the image of it.
  * Two more exist while one body is parsed, which nothing interrupts.
  */
-const copies = { multipart: 2, text: 3 } as const
+const copies = { binary: 2, text: 3 } as const
 
 type Limits = {
   readonly imageBytesMax: number
@@ -57,14 +57,24 @@ type Limits = {
  * A file above `imageBytesMax` is cut one byte later, so its length still shows that it is too large.
  * @throws MatteError TASK_FILE_SIZE_EXCEEDED; RATE_LIMIT_EXCEEDED when no memory is left; INVALID_PARAMS
  */
-export async function readForm({ request, reply }: Exchange, limits: Limits): Promise<DoorForm> {
-  try {
-    if ((announcedBytes(request.headers) ?? 0) > bodyBytesMax(limits.imageBytesMax)) {
-      throw bodyTooLarge(limits.imageBytesMax)
-    }
-    const form = await request.awaitBody(reply, () => readParts(request, limits))
+export const readForm = (exchange: Exchange, limits: Limits): Promise<ImageForm> =>
+  readBounded(exchange, limits, bodyBytesMax(limits.imageBytesMax), async () => {
+    const form = await readParts(exchange.request, limits)
     for (const [name, value] of form.fields) checkText(name, value)
     return form
+  })
+
+/** A body that is the image. @throws MatteError as `readForm` */
+export const readImage = (exchange: Exchange, limits: Limits): Promise<ImageFile> =>
+  readBounded(exchange, limits, limits.imageBytesMax, async () => {
+    const bytes = await readAll(exchange.request.raw, limits, { max: limits.imageBytesMax, copies: copies.binary })
+    return { fileName: unnamed, bytes }
+  })
+
+async function readBounded<T>({ request, reply }: Exchange, limits: Limits, max: number, read: () => Promise<T>) {
+  try {
+    if ((announcedBytes(request.headers) ?? 0) > max) throw bodyTooLarge(limits.imageBytesMax)
+    return await request.awaitBody(reply, read)
   } catch (error) {
     // Discards the rest: a client that is still sending would not read the response.
     request.raw.unpipe()
@@ -92,14 +102,14 @@ const incomplete = { path: '/body', message: 'must be a complete form, as its co
 const isKnown = (error: unknown): boolean =>
   error instanceof MatteError || (error instanceof Error && 'statusCode' in error)
 
-async function readParts(request: FastifyRequest, limits: Limits): Promise<DoorForm> {
-  const type = typeOf(request.headers['content-type'])
+async function readParts(request: FastifyRequest, limits: Limits): Promise<ImageForm> {
+  const type = mediaTypeOf(request.headers['content-type'])
   if (type === 'multipart/form-data') return readMultipart(request, limits)
   if (type !== 'application/json' && type !== 'application/x-www-form-urlencoded') {
     const known = 'multipart/form-data, application/x-www-form-urlencoded or application/json'
     throw invalidParam('/headers/content-type', `must be ${known}`)
   }
-  const bytes = await readAll(request.raw, limits)
+  const bytes = await readAll(request.raw, limits, { max: bodyBytesMax(limits.imageBytesMax), copies: copies.text })
   if (type !== 'application/json') writeSpaces(bytes)
   const text = bytes.toString()
   if (hasManyFields(text)) throw invalidParam('/body', 'has too many fields')
@@ -119,9 +129,11 @@ function hasManyFields(text: string): boolean {
   return false
 }
 
-const typeOf = (header: string | undefined): string => (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+/** Media type without its parameters, in lower case. */
+export const mediaTypeOf = (header: string | undefined): string =>
+  (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
-async function readMultipart(request: FastifyRequest, { imageBytesMax, hold }: Limits): Promise<DoorForm> {
+async function readMultipart(request: FastifyRequest, { imageBytesMax, hold }: Limits): Promise<ImageForm> {
   const refused = Promise.withResolvers<never>()
   const max = bodyBytesMax(imageBytesMax)
   // The limits below count each part alone, and a chunked body announces no length.
@@ -130,7 +142,7 @@ async function readMultipart(request: FastifyRequest, { imageBytesMax, hold }: L
     size += chunk.length
     try {
       if (size > max) throw bodyTooLarge(imageBytesMax)
-      hold.add(chunk.length * copies.multipart)
+      hold.add(chunk.length * copies.binary)
     } catch (error) {
       refused.reject(error)
     }
@@ -143,9 +155,9 @@ async function readMultipart(request: FastifyRequest, { imageBytesMax, hold }: L
   }
 }
 
-async function collectParts(request: FastifyRequest, imageBytesMax: number): Promise<DoorForm> {
+async function collectParts(request: FastifyRequest, imageBytesMax: number): Promise<ImageForm> {
   const fields = new Map<string, string>()
-  const files = new Map<string, DoorFile>()
+  const files = new Map<string, ImageFile>()
   const limits = { fileSize: imageBytesMax + 1, fieldSize: bodyBytesMax(imageBytesMax), parts: partsMax }
   for await (const part of request.parts({ limits })) {
     if (part.type === 'field') fields.set(part.fieldname, String(part.value))
@@ -154,8 +166,10 @@ async function collectParts(request: FastifyRequest, imageBytesMax: number): Pro
   return { fields, files }
 }
 
+const unnamed = 'image'
+
 /** Undefined, against its type, for a file that has a content type only. */
-const nameOf = ({ filename }: { readonly filename: string | undefined }): string => filename ?? 'image'
+const nameOf = ({ filename }: { readonly filename: string | undefined }): string => filename ?? unnamed
 
 async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = []
@@ -163,15 +177,16 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function readAll(raw: Readable, { imageBytesMax, hold }: Limits): Promise<Buffer> {
-  const max = bodyBytesMax(imageBytesMax)
+type Bound = { readonly max: number; readonly copies: number }
+
+function readAll(raw: Readable, { imageBytesMax, hold }: Limits, { max, copies }: Bound): Promise<Buffer> {
   async function* bounded(): AsyncGenerator<Buffer> {
     let size = 0
     // Destroying the request would close the socket before the response is sent.
     for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > max) throw bodyTooLarge(imageBytesMax)
-      hold.add(chunk.length * copies.text)
+      hold.add(chunk.length * copies)
       yield chunk
     }
   }

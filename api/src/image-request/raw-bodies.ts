@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 
-/** Leaves bodies in their stream, for door-body.ts. */
+/** Leaves bodies in their stream, for image-body.ts. */
 export async function readBodiesInHandlers(app: FastifyInstance): Promise<void> {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
