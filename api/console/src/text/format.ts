@@ -51,7 +51,7 @@ export function createFormat(locale: string, timeZone?: string) {
       const [size, unit] = durationUnits.find(([size]) => ms >= 2 * size) ?? (ms >= 1_000 ? second : millisecond)
       return `${number.format(ms / size)} ${unit}`
     },
-    /** A time that somebody chose, in its largest unit without a remainder: `30 days`. */
+    /** Chosen time in its largest unit without a remainder: `30 days`. */
     period: (seconds: number) => {
       const [size, unit] = units.find(([size]) => seconds % size === 0) ?? [1, 'second']
       return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size)

@@ -24,7 +24,7 @@ export const TaskTile = memo(function TaskTile(props: TileProps) {
   const { task, index, column, isSelected, isFocused, onSelect, onFocus } = props
   const text = useText(galleryText)
   const format = useFormat()
-  // What is left of the key of an erased photo is an id.
+  // Erasing leaves only an id in the key of the photo.
   const name = task.erasedAt === null ? sourceName(task) : text.erasedName
   const onClick = (event: MouseEvent): void => {
     if (!event.shiftKey && !event.ctrlKey && !event.metaKey) return
