@@ -130,7 +130,7 @@ describe('POST /v1.0/removebg', () => {
     const caller = await world.caller()
     const bytes = Buffer.concat([await smallImage(), Buffer.alloc(20 * mb)])
     const file = { name: 'image_file', bytes }
-    // Reading stops at the limit, so nobody knows how many bytes were sent.
+    // The API stops reading at the limit, so it does not know the size of the file.
     const sizeWords = /^The file is too large; your plan allows at most 20971520 bytes\.$/
     for (const sent of [
       { body: formOf({ size: 'full' }, file) },
