@@ -6,12 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as grpc from '@grpc/grpc-js'
-import {
-  channelOptions,
-  type InferRequest,
-  loadTriton,
-  type StreamResponse,
-} from '@matte/controller/worker/triton/triton-protocol'
+import { type InferRequest, loadTriton, type StreamResponse } from '@matte/controller/worker/triton/triton-protocol'
 import { createModel, type FakeModel, type Model } from './fake-model.ts'
 import { freePorts } from './free-ports.ts'
 
@@ -201,7 +196,7 @@ export async function startFake(options: FakeOptions = {}): Promise<Fake> {
     }))
 
   const server = new grpc.Server({
-    'grpc.max_receive_message_length': channelOptions['grpc.max_receive_message_length'] as number,
+    'grpc.max_receive_message_length': 64 * 1_048_576,
     ...options.keepalive,
   })
   server.addService((loadTriton() as unknown as { service: grpc.ServiceDefinition }).service, {

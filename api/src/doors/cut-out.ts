@@ -74,8 +74,8 @@ type Protocol<T> = {
   /** Checks the form; its errors come before those of the task, as in the Developer API (D4). */
   readonly read: (form: ImageForm) => T
   /**
-   * Counts the pixels of the image against a limit, before it is stored; those of a URL once it is. Undefined: its header
-   * does not tell.
+   * Counts the pixels of the image against a limit, before it is stored; those of a URL once it is.
+   * Undefined: its header does not tell.
    */
   readonly countPixels?: (pixels: number | undefined) => Promise<void>
 }

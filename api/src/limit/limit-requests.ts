@@ -81,9 +81,9 @@ export async function limitRoute(
 }
 
 /**
- * Counts an image by its megapixels, rounded up, as remove.bg does; one of unknown size as the largest of the plan, since
- * the caller writes the header. The limit is the plan's requests per minute, and no image counts more than that. Sets
- * the rate-limit headers.
+ * Counts an image by its megapixels, rounded up, as remove.bg does. The caller writes its header, so an unknown size
+ * counts as the largest of the plan. The limit is the plan's requests per minute, and no image counts more than that.
+ * Sets the rate-limit headers.
  * @throws MatteError RATE_LIMIT_EXCEEDED
  */
 export async function limitMegapixels(

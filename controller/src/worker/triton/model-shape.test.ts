@@ -38,6 +38,11 @@ describe('readModelShape', () => {
       { inputs: [{ ...image, shape: [-1, 318, 318, 3] }], outputs: [{ ...alpha, shape: [-1, 318, 318] }] },
       '[-1,318,318]',
     ],
+    [
+      'a side of more than 2,048',
+      { inputs: [{ ...image, shape: [-1, 2052, 2052, 3] }], outputs: [{ ...alpha, shape: [-1, 2052, 2052] }] },
+      '[-1,2052,2052]',
+    ],
   ])('refuses a model with %s, and names its tensors', (_name, wrong, has) => {
     expect(() => readModelShape('u2netp', wrong, {})).toThrow(has)
   })

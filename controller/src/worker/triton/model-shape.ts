@@ -8,6 +8,9 @@ export type ModelShape = ModelProperties & {
   readonly slots: number
 }
 
+/** Workers serve the models of all teams, and each photo takes 26 bytes per pixel of the input (A258). */
+const inputSizeMax = 2_048
+
 /** @throws InferenceError failed: unsupported tensors, or an invalid property */
 export const readModelShape = (model: string, metadata: ModelMetadata, answer: ModelConfig): ModelShape => ({
   ...readModelProperties(model, answer),
@@ -20,9 +23,9 @@ function inputSizeOf(model: string, { inputs = [], outputs = [] }: ModelMetadata
   const takesImage = matches(inputs[0], 'image', [side, side, 3])
   const givesAlpha = matches(outputs[0], 'alpha', [side, side])
   // The working grid needs multiples of four.
-  const isSide = side > 0 && side % 4 === 0
+  const isSide = side > 0 && side % 4 === 0 && side <= inputSizeMax
   if (takesImage && givesAlpha && isSide) return side
-  const wanted = 'must take image UINT8 [N,S,S,3] and give alpha UINT8 [N,S,S], S a multiple of 4'
+  const wanted = `must take image UINT8 [N,S,S,3] and give alpha UINT8 [N,S,S], S a multiple of 4 up to ${inputSizeMax}`
   throw new InferenceError('failed', `model ${model} ${wanted}; it has ${describe(inputs)} and ${describe(outputs)}`)
 }
 

@@ -96,6 +96,11 @@ describe('connectTriton', () => {
     expect(seen[0]).toMatchObject({ model_name: 'u2netp', inputs: [{ datatype: 'UINT8' }] })
   })
 
+  it('refuses an answer larger than any mask', async () => {
+    const { client } = await given(({ id }, stream) => void stream.write(answerWith(id, Buffer.alloc(6 * 1_048_576))))
+    await expect(ask(client)).rejects.toThrow('larger than max')
+  })
+
   it('reuses a stream, and opens one per request in flight', async () => {
     const waiting: (() => void)[] = []
     const { client, streams } = await given((request, stream) => {

@@ -60,8 +60,8 @@ export function loadTriton(): TritonStubClass {
 }
 
 export const channelOptions: grpc.ClientOptions = {
-  // The default of 4 MiB is below a 2048² mask.
-  'grpc.max_receive_message_length': 64 * 1_048_576,
+  // The largest mask, inputSizeMax of model-shape.ts, and what is around it; the default is below that.
+  'grpc.max_receive_message_length': 5 * 1_048_576,
   // The HTTP/2 default of 64 KiB stalls a 300 kB request for several round trips.
   'grpc-node.flow_control_window': 8 * 1_048_576,
   // A shared subchannel would outlive the pod.
