@@ -60,7 +60,7 @@ const accountSettings = {
   firstPlan: text('ACCOUNTS_FIRST_PLAN', {
     description:
       'plan of the first person who verifies an address in this installation, such as internal; everyone else starts ' +
-      'with free. Whoever reaches a registration that is open gets it, so register first',
+      'with free. With an open registration this may be a stranger, so register first',
     default: 'free',
   }),
   verificationMailsPerMinute: int('VERIFICATION_MAILS_PER_MINUTE', {

@@ -46,7 +46,7 @@ describe('the first person of an installation', () => {
     expect((await never()).plan).toBe('free')
   })
 
-  it('is nobody after an erasure', async () => {
+  it('is not the next one after an erasure', async () => {
     const person = await (await register(world))()
     await person.erase()
     await world.db.updateTable('app_user').set({ email_verified_at: null }).execute()

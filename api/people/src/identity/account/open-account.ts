@@ -31,7 +31,7 @@ export async function openAccount(tx: Db, opening: Opening): Promise<void> {
   const { id, email, name } = user
   const workspaceId = await insertPersonalWorkspace(tx, { userId: id, name: name || email })
   await grantFreeCredits(tx, masterKeys, { userId, email, workspaceId, credits: plans.free?.credits ?? 0 })
-  // No event says that the plan changed, because nobody has seen another one.
+  // No event says that the plan changed, because this transaction creates the workspace.
   if (firstPlan !== plan && (await isFirst(tx, id))) await setOperatorPlan(tx, plans, { workspaceId, plan: firstPlan })
   await publishPersonalEvent(tx, id, { event: 'welcome', key: id, fields: welcomeFields })
   await tx.deleteFrom('registration_invite').where('email', '=', foldAddress(email)).execute()
