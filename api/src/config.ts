@@ -57,6 +57,12 @@ const accountSettings = {
     },
     parseRegistration,
   ),
+  firstPlan: text('ACCOUNTS_FIRST_PLAN', {
+    description:
+      'plan of the first person who verifies an address in this installation, such as internal; everyone else starts ' +
+      'with free. With an open registration this may be a stranger, so register first',
+    default: 'free',
+  }),
   verificationMailsPerMinute: int('VERIFICATION_MAILS_PER_MINUTE', {
     description:
       'maximum of address verification mails per minute over all replicas; further ones wait. One address gets ' +
@@ -377,6 +383,7 @@ export function readConfig(env: Env): Config {
   checkStoreCredentials(config)
   checkTls(config)
   checkDoors(config)
+  checkFirstPlan(config)
   return Object.freeze({
     ...config,
     plans: withDefaultRetention(config.plans, config.defaultRetentionSeconds),
@@ -387,6 +394,12 @@ export function readConfig(env: Env): Config {
     registration: config.registration ?? (config.environment === 'production' ? 'invite' : 'open'),
     resultsDelivery: deliveryOf(config, Boolean(env.RESULTS_DELIVERY)),
   })
+}
+
+function checkFirstPlan({ firstPlan, plans }: Pick<Read, 'firstPlan' | 'plans'>): void {
+  if (!Object.hasOwn(plans, firstPlan)) {
+    throw new ConfigError(`ACCOUNTS_FIRST_PLAN: must be one of ${Object.keys(plans).join(', ')}`)
+  }
 }
 
 /** A presigned link expires with the credentials that signed it; temporary ones live for hours. */

@@ -103,7 +103,14 @@ export function buildEnvironments(options: EnvironmentOptions): Environments {
   return {
     common,
     processes: {
-      api: { ...common, DATABASE_URL: database('api'), PORT: String(ports.api), HEALTH_PORT: String(ports.apiHealth) },
+      api: {
+        ...common,
+        DATABASE_URL: database('api'),
+        PORT: String(ports.api),
+        HEALTH_PORT: String(ports.apiHealth),
+        // Free, the plan of everyone else, has no API access.
+        ACCOUNTS_FIRST_PLAN: given.ACCOUNTS_FIRST_PLAN || 'internal',
+      },
       worker: {
         ...common,
         DATABASE_URL: database('worker'),

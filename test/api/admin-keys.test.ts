@@ -71,3 +71,31 @@ describe('matte-admin key on existing keys', () => {
     expect(await refusal(args)).toMatchObject({ code, stderr: expect.stringContaining(words) })
   })
 })
+
+describe('matte-admin workspace list', () => {
+  type Listed = {
+    readonly workspaceId: string
+    readonly name: string
+    readonly userId: string | null
+    readonly createdAt: string
+  }
+  const list = async (...more: string[]) => (await admin(['workspace', 'list', ...more])).workspaces as Listed[]
+
+  it('shows ids, plans and people, newest first, and finds a part of a name', async () => {
+    const { workspaceId } = await newWorkspace()
+    const person = await givenPerson(world.db, world.api)
+    const personal = { personal_of: person.userId }
+    await world.db.updateTable('workspace').set(personal).where('id', '=', person.workspaceId).execute()
+    const all = await list()
+    const find = (id: string) => all.find((each) => each.workspaceId === id)
+    expect(find(person.workspaceId)).toMatchObject({ kind: 'personal', userId: person.userId })
+    expect(find(workspaceId)).toMatchObject({ name: 'w', plan: 'pro', userId: null })
+    const times = all.map(({ createdAt }) => createdAt)
+    expect(times).toEqual([...times].sort().reverse())
+    await world.db.updateTable('workspace').set({ name: 'Shop 100%_' }).where('id', '=', workspaceId).execute()
+    expect(await list('--name', '100%_')).toMatchObject([{ workspaceId }])
+    expect((await list('--name', 'sHoP')).map((each) => each.workspaceId)).toEqual([workspaceId])
+    await world.db.updateTable('workspace').set({ deleted_at: new Date() }).where('id', '=', workspaceId).execute()
+    expect(await list('--name', 'shop')).toEqual([])
+  })
+})

@@ -1,5 +1,5 @@
-// Unknown fields (D2) on every POST with a JSON body; cut-outs.test.ts has the others. Operations come from the document,
-// so new routes are covered.
+// Unknown fields (D2) on every POST with a JSON body; cut-outs.test.ts has the others. Operations come from the
+// document, so new routes are covered.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { givenPerson, type Person } from '../support/app/people.ts'
 import type { ApiError } from '../support/client.ts'

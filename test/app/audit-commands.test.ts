@@ -21,7 +21,7 @@ const masterKeys = `test:${Buffer.alloc(32, 1).toString('base64')}`
 /** Read only, or without the database. `database migrate` is recorded in kysely_migration. */
 const unlogged = [
   ...['audit export', 'credits balance', 'database migrate', 'database roles', 'key list', 'referral reviews'],
-  ...['setting get', 'setting list', 'store copy', 'user duplicates', 'user find'],
+  ...['setting get', 'setting list', 'store copy', 'user duplicates', 'user find', 'workspace list'],
 ]
 
 const person = () => givenPerson(world.db, world.api, { plan: 'free', credits: 0 })

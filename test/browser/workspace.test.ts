@@ -70,6 +70,40 @@ describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
     await page.getByText(note).waitFor()
   })
 
+  it.each([
+    {
+      locale: 'en',
+      create: 'Create key',
+      note: /^The plan free has no API access/,
+      choose: 'Choose a plan with API access',
+    },
+    {
+      locale: 'de',
+      create: 'Schlüssel anlegen',
+      note: /^Der Tarif free hat keinen API-Zugang/,
+      choose: 'Einen Tarif mit API-Zugang wählen',
+    },
+  ])('says in $locale that its plan refuses keys before one is made, and how to get another plan', async (words) => {
+    const page = await console.openSignedIn({ person: await console.person({ plan: 'free', credits: 7 }) })
+    await page.evaluate(`localStorage.setItem('matte-locale', '${words.locale}')`)
+    await page.goto(`${console.url}/keys`)
+    await page.getByRole('note').getByText(words.note).waitFor()
+    await page.getByRole('button', { name: words.create }).click()
+    const dialog = page.getByRole('dialog', { name: words.create })
+    await dialog.getByText(words.note).waitFor()
+    await dialog.getByRole('link', { name: words.choose }).click()
+    await page.waitForURL(`${console.url}/billing`)
+  })
+
+  it('says nothing of the kind on a plan with API access', async () => {
+    const page = await console.openSignedIn()
+    const answered = page.waitForResponse(/users\/subscription/)
+    await page.goto(`${console.url}/keys`)
+    await answered
+    await page.getByRole('button', { name: 'Create key' }).waitFor()
+    expect(await page.getByRole('note').count()).toBe(0)
+  })
+
   it('creates the key that `matte login --console` asks for', async () => {
     const page = await console.openSignedIn()
     await page.goto(`${console.url}/keys?create=matte+on+laptop`)
@@ -175,5 +209,16 @@ describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace', () => {
       .getByRole('row', { name: 'shop backend' })
       .getByText(/^Until /)
       .waitFor()
+  })
+})
+
+describe.skipIf(!hasBrowser('workspace.test.ts'))('a workspace where nothing is sold', () => {
+  const console = useConsole({ PAYMENTS_PROVIDER: 'none' })
+
+  it('names the command that gives its plan API access', async () => {
+    const person = await console.person({ plan: 'free', credits: 7 })
+    const page = await console.openSignedIn({ person })
+    await page.goto(`${console.url}/keys`)
+    await page.getByText(`matte-admin workspace plan --workspace ${person.workspaceId} --plan PLAN`).waitFor()
   })
 })

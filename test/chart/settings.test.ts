@@ -34,6 +34,7 @@ const values = {
   },
   accounts: {
     ...{ appUrl: 'https://app.example.com', supportUrl: 'mailto:help@example.com', registration: 'open' },
+    firstPlan: 'internal',
     verificationMailsPerMinute: 30,
     sessionIdleHours: 12,
   },
@@ -88,7 +89,7 @@ describe.skipIf(findMissing('helm'))('settings of the App API', () => {
 
   it('reach the API', () => {
     expect(readApi(api)).toMatchObject({
-      ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open' },
+      ...{ appUrl: 'https://app.example.com', mailEnabled: true, registration: 'open', firstPlan: 'internal' },
       ...{ webhookStreamsMax: 40, webhookStreamKeptMinutes: 15, hstsMaxAgeSeconds: 300 },
       ...{ passwordHashesMax: 4, streamsMax: 200, referralRewardCredits: 25, environment: 'production' },
       ...{

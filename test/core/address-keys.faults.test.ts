@@ -1,6 +1,7 @@
 // Address keys in a database with rows of the previous release, and beside that release during an upgrade (D85).
 import { type Migrations, migrateToLatest } from '@matte/core/db/migrate'
 import { migrations } from '@matte/core/db/migrations/index'
+import { defaultPlans } from '@matte/core/workspace/plan'
 import { fillAddressKeys, listDuplicates, takeAddress } from '@matte/people/identity/account/address-keys'
 import { createMailToken } from '@matte/people/identity/account/mail-token'
 import { findUserByEmail, isInvited } from '@matte/people/identity/account/operator-actions'
@@ -148,7 +149,7 @@ describe('beside the previous release', () => {
     const hasher = passwordHasher({ atOnce: 1, waitingMax: 1 })
     const passwordHash = await hasher.hash({ network: '', client: '', account: '' }, 'violet tractor under moss')
     const token = (await createMailToken(db, { purpose: 'verify-email', userId, passwordHash })) ?? ''
-    const deps = { db, masterKeys: new Map(), hasher, freeCredits: 10 }
+    const deps = { db, masterKeys: new Map(), hasher, newAccounts: { plans: defaultPlans, firstPlan: 'free' } }
     const client = { ipAddress: null, userAgent: null }
     const from = { network: '192.0.2.0/24', client: '192.0.2.1' }
     const click = { token, password: 'violet tractor under moss', from, client }

@@ -1,4 +1,4 @@
-// The last line of `make up`, and the first screen of the README: a photo of one's own becomes its cut-out by one command.
+// The last line of `make up`, and the first screen of the README: one command cuts out a photo of the user.
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'

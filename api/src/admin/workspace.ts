@@ -6,7 +6,12 @@ import { insertApiKey } from '@matte/core/workspace/api-key-queries'
 import { planNamed } from '@matte/core/workspace/plan'
 import { findRetentionIssue, retentionSecondsMin, toRetention, writeRetention } from '@matte/core/workspace/retention'
 import { scopes } from '@matte/core/workspace/scope'
-import { holdsNoWorkspace, insertWorkspace, lockWorkspace } from '@matte/core/workspace/workspace-queries'
+import {
+  holdsNoWorkspace,
+  insertWorkspace,
+  listWorkspaces,
+  lockWorkspace,
+} from '@matte/core/workspace/workspace-queries'
 import { publishPlan } from '@matte/people/notification/publish-events'
 import { type Command, type CommandDeps, CommandError, type Given, UsageError } from './command.ts'
 import { creditsMax } from './credits.ts'
@@ -51,6 +56,27 @@ const first: Command = {
       await auditOf(ofNew(made))(tx)
       return { created: true, ...made }
     })
+  },
+}
+
+/** Workspaces of one answer. */
+const listedMax = 1_000
+
+const list: Command = {
+  name: 'workspace list',
+  usage: '[--name TEXT]',
+  summary:
+    `list workspaces, newest first, at most ${listedMax}: id, name, kind, plan, time of creation, and the user of a ` +
+    'personal one; --name keeps those whose name has the text',
+  run: async ({ db }, given) => {
+    const rows = await listWorkspaces(db, { name: given.values.name, limit: listedMax })
+    const workspaces = rows.map(({ id, created_at: createdAt, personal_of: userId, ...workspace }) => ({
+      workspaceId: id,
+      ...workspace,
+      createdAt: createdAt.toISOString(),
+      userId,
+    }))
+    return { workspaces }
   },
 }
 
@@ -128,4 +154,4 @@ async function insertWithKey(tx: Db, workspace: NewWorkspace, key: NewApiKey) {
   return { workspaceId, apiKeyId: row.id }
 }
 
-export const workspaceCommands: readonly Command[] = [create, first, plan, retention]
+export const workspaceCommands: readonly Command[] = [create, first, list, plan, retention]

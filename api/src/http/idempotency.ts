@@ -1,6 +1,6 @@
 // `Idempotency-Key` (D42). A route declares `config: { idempotent: … }` and passes `request.once` to its core function,
-// which runs its transaction through `createOnce`. A handler that reads its body itself calls `request.identify`. A replay skips every check that the first request passed, including
-// maintenance and limits.
+// which runs its transaction through `createOnce`. A handler that reads its body itself calls `request.identify`. A
+// replay skips every check that the first request passed, including maintenance and limits.
 import { createHash } from 'node:crypto'
 import type { Db } from '@matte/core/db/database'
 import { AlreadyCreated, type FirstOutcome, findOutcome, type OnceRequest } from '@matte/core/idempotency/create-once'
@@ -15,7 +15,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     once: OnceRequest | undefined
     /**
-     * Sets `once` by what stands for the body. The handler of a `rawBody` calls it; it lets AlreadyCreated pass.
+     * Sets `once` by the body, or by an equivalent of it. The handler of a `rawBody` calls it; it lets AlreadyCreated pass.
      * @throws AlreadyCreated; MatteError INVALID_PARAMS if the key was used with another body
      */
     identify(body: unknown): Promise<void>

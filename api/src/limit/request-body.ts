@@ -21,7 +21,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A body that no schema describes. Bodies of routes with neither are ignored. */
     rawBody?: RawBody
-    /** What the document shows of a request whose handler reads and checks query and body itself. */
+    /** Query and body as the document shows them; the handler reads and checks both itself. */
     ownInput?: { readonly querystring: object; readonly body: object }
   }
 }

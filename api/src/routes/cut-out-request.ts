@@ -1,5 +1,5 @@
-// Request of a cut-out in one call: an image, and the fields of a task. A form has both; beside a body that is the image,
-// the fields are query parameters.
+// Request of a cut-out in one call: an image, and the fields of a task. A form has both. Beside a body that is the
+// image, the fields are query parameters.
 import { createHash } from 'node:crypto'
 import { type Issue, invalidParam, invalidParams } from '@matte/core/invalid-params'
 import type { RequestedOutput } from '@matte/core/task/output'

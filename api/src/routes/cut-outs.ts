@@ -1,6 +1,6 @@
 // A cut-out in one call: stores the image as an upload of the workspace, creates a task like any other, waits for its
-// end, and answers with the picture. Unlike a door it leaves the task when the wait ends, and it refuses at the limit of
-// open tasks.
+// end, and answers with the picture. Unlike a door it leaves the task when the wait ends, and it refuses the request at
+// the limit of open tasks.
 import { MatteError } from '@matte/core/error'
 import { invalidParams } from '@matte/core/invalid-params'
 import { type FailureReason, isInputFailure, isRetryAdvised } from '@matte/core/task/failure'

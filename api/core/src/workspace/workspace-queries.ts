@@ -15,6 +15,18 @@ export function findWorkspace(db: Db, id: string) {
   return db.selectFrom('workspace').select(['id', 'name', 'plan']).where('id', '=', id).executeTakeFirst()
 }
 
+/** Newest first, without deleted ones; `name`: a part of it, in any case. */
+export function listWorkspaces(db: Db, { name, limit }: { name: string | undefined; limit: number }) {
+  const all = db
+    .selectFrom('workspace')
+    .select(['id', 'name', 'kind', 'plan', 'created_at', 'personal_of'])
+    .where('deleted_at', 'is', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+  return (name === undefined ? all : all.where(sql<boolean>`strpos(lower(name), lower(${name})) > 0`)).execute()
+}
+
 /**
  * Locks the workspace's row, the first in the lock order (D39), before batch, task and lots. Later statements see what
  * earlier holders committed. Undefined: no such workspace.

@@ -13,8 +13,8 @@ export const createTaskOperations = (transport: Transport) => ({
     createTask(transport, body, options),
 
   /**
-   * Uploads an image and creates its task in one request, for images of a few MB. The answer waits `waitSeconds` for the
-   * task to end, by default as long as the service allows.
+   * Uploads an image and creates its task in one request, for images of a few MB. The answer waits `waitSeconds` for
+   * the task to end, by default as long as the service allows.
    */
   cutOut: (input: ImageInput, body?: CutOutRequest, options?: CallOptions & { waitSeconds?: number }): Promise<Task> =>
     cutOut(transport, input, body, options),

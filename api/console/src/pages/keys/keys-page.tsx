@@ -19,6 +19,7 @@ import { showProblem } from '../../ui/toasts.tsx'
 import { uiText } from '../../ui/ui-text.ts'
 import { useAction } from '../../ui/use-action.ts'
 import { useRequestKey } from '../../ui/use-request-key.ts'
+import { AccessNote } from './access-note.tsx'
 import styles from './keys.module.css'
 import { keysText } from './keys-text.ts'
 
@@ -59,6 +60,7 @@ export function KeysPage() {
         </Button>
       }
     >
+      <AccessNote />
       {shown !== undefined && (
         <Card title={text.once}>
           <Stack>
@@ -248,6 +250,7 @@ function CreateKeyDialog({ proposedName, onClose, onCreated }: CreateKeyProps) {
   return (
     <Dialog title={text.create} isOpen onClose={onClose}>
       <Form onSubmit={create.run}>
+        <AccessNote />
         <TextField
           label={text.name}
           hint={text.nameHint}

@@ -11,10 +11,10 @@ import { checkNewPassword } from '../password/new-password.ts'
 import { type PasswordClient, type PasswordHasher, turnOfPerson } from '../password/password-hasher.ts'
 import { endSessions } from '../session/session-queries.ts'
 import { deleteMailTokens, dropRegisteredPasswords, findMailToken, takeMailToken } from './mail-token.ts'
-import { openAccount } from './open-account.ts'
+import { type NewAccounts, openAccount } from './open-account.ts'
 
 type PasswordDeps = { readonly db: Db; readonly hasher: PasswordHasher }
-type ResetDeps = PasswordDeps & { readonly masterKeys: MasterKeys; readonly freeCredits: number }
+type ResetDeps = PasswordDeps & { readonly masterKeys: MasterKeys; readonly newAccounts: NewAccounts }
 
 type Reset = {
   readonly token: string
@@ -30,7 +30,7 @@ type Reset = {
  * @throws MatteError INVALID_PARAMS: too easy to guess, and the token stays live; RATE_LIMIT_EXCEEDED
  */
 export async function resetPassword(
-  { db, hasher, masterKeys, freeCredits }: ResetDeps,
+  { db, hasher, masterKeys, newAccounts }: ResetDeps,
   { token, newPassword, from, auditFor }: Reset,
 ): Promise<string | undefined> {
   const userId = await findMailToken(db, 'reset-password', token)
@@ -49,7 +49,7 @@ export async function resetPassword(
       .executeTakeFirst()
     if (user === undefined) return undefined
     if (user.email_verified_at === null)
-      await discardRegistration(tx, { masterKeys, userId, passwordHash, freeCredits })
+      await discardRegistration(tx, { masterKeys, userId, passwordHash, ...newAccounts })
     await endSessions(tx, userId)
     await forgetFailures(tx, hashAddress(user.email))
     await announce(tx, userId)

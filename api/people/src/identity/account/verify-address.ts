@@ -9,14 +9,14 @@ import { refuseLogin } from '../password/refuse-login.ts'
 import { type SignInClient, type StartedSession, startSession } from '../session/start-session.ts'
 import { isTwoFactorOn } from '../two-factor/two-factor-queries.ts'
 import { findRegistration, takeMailToken } from './mail-token.ts'
-import { openAccount } from './open-account.ts'
+import { type NewAccounts, openAccount } from './open-account.ts'
 import { lockPerson } from './person-queries.ts'
 
 type VerifyDeps = {
   readonly db: Db
   readonly masterKeys: MasterKeys
   readonly hasher: PasswordHasher
-  readonly freeCredits: number
+  readonly newAccounts: NewAccounts
 }
 
 type Click = {
@@ -63,7 +63,7 @@ type RightClick = Click & { readonly userId: string; readonly passwordHash: stri
 /** Returns undefined if the token was spent or the password changed during the hash. */
 async function signIn(
   tx: Db,
-  { masterKeys, freeCredits }: VerifyDeps,
+  { masterKeys, newAccounts }: VerifyDeps,
   { userId, token, passwordHash, client }: RightClick,
 ): Promise<StartedSession | undefined> {
   // A reset locks the row too: either it ends this session, or the changed password is seen here.
@@ -73,6 +73,6 @@ async function signIn(
   await takeMailToken(tx, 'verify-email', token)
   // After a reset enabled login by a code, the link must not bypass the code.
   if (await isTwoFactorOn(tx, userId)) return undefined
-  await openAccount(tx, { masterKeys, userId, passwordHash, freeCredits })
+  await openAccount(tx, { masterKeys, userId, passwordHash, ...newAccounts })
   return startSession(tx, { userId, method: 'verify_email', client })
 }

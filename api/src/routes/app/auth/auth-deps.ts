@@ -1,6 +1,7 @@
 import type { Db } from '@matte/core/db/database'
 import { MatteError } from '@matte/core/error'
 import type { MasterKeys } from '@matte/core/runtime/seal'
+import type { NewAccounts } from '@matte/people/identity/account/open-account'
 import type { PasswordHasher } from '@matte/people/identity/password/password-hasher'
 import { issueTokens, type TokenIssuer } from '@matte/people/identity/session/access-token'
 import type { StartedSession } from '@matte/people/identity/session/start-session'
@@ -18,7 +19,7 @@ export type AuthDeps = {
   /** Processes requests of signed-out users at once. */
   readonly accountRequests: { wake(): void }
   readonly appUrl: string
-  readonly freeCredits: number
+  readonly newAccounts: NewAccounts
   readonly sessionIdleHours: number
   /** Registration, reset and their mails are enabled. */
   readonly registers: boolean

@@ -107,7 +107,7 @@ export async function registerByRequest(
   accountRequests.wake()
 }
 
-type VerifyDeps = Pick<AuthDeps, 'db' | 'masterKeys' | 'hasher' | 'freeCredits'> & {
+type VerifyDeps = Pick<AuthDeps, 'db' | 'masterKeys' | 'hasher' | 'newAccounts'> & {
   readonly nudge: Pick<Nudge, 'delivery'>
 }
 

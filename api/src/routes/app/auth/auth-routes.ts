@@ -40,14 +40,14 @@ export const authRoutes: FastifyPluginAsync<AuthRouteDeps> = async (app, deps) =
 
 export function toAuthDeps({ db, config, signingKeys, ...deps }: AuthRouteDeps) {
   const { hasher, signIn, accountRequests, nudge } = deps
-  const { masterKeys, appUrl, publicUrl: issuer, plans, registration, sessionIdleHours } = config
+  const { masterKeys, appUrl, publicUrl: issuer, plans, firstPlan, registration, sessionIdleHours } = config
   // Without a mail server, development logs mails and production sends none.
   const mails = config.mailEnabled || config.environment !== 'production'
   return {
     ...{ db, masterKeys, appUrl, hasher, signIn, accountRequests, nudge, sessionIdleHours },
     issuer: { signingKeys, issuer },
     cookie: sessionCookie(issuer),
-    freeCredits: plans.free?.credits ?? 0,
+    newAccounts: { plans, firstPlan },
     registers: mails && registration !== 'closed',
     resets: mails,
   }
