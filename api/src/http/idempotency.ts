@@ -15,7 +15,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     once: OnceRequest | undefined
     /**
-     * Sets `once` by the body, or by an equivalent of it. The handler of a `rawBody` calls it; it lets AlreadyCreated pass.
+     * Sets `once` by the body, or by an equivalent of it. The handler of a `rawBody` calls it and lets AlreadyCreated
+     * pass.
      * @throws AlreadyCreated; MatteError INVALID_PARAMS if the key was used with another body
      */
     identify(body: unknown): Promise<void>

@@ -1,6 +1,5 @@
-// Bodies with images. Those of the doors are multipart, form-urlencoded or JSON, and become the same texts and files; that
-// of a cut-out in one call may be the image. The handler reads the body, so its size is bounded by the plan of the caller
-// and not by the 1 MiB of other routes.
+// Bodies with images. A form, form-urlencoded text or JSON becomes the same texts and files; the body may also be the
+// image. The handler reads it, so its size is bounded by the plan of the caller and not by the 1 MiB of other routes.
 import type { Readable } from 'node:stream'
 import type {} from '@fastify/multipart'
 import { MatteError } from '@matte/core/error'
