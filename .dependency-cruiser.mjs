@@ -123,7 +123,7 @@ export default {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
     // The generated tree of routes and the routes import each other.
-    exclude: { path: '^(clients/[a-z]+|api/console)/dist/|^api/console/src/routeTree[.]gen' },
+    exclude: { path: '^(clients/[a-z]+|api/console|docs/site)/dist/|^api/console/src/routeTree[.]gen' },
     enhancedResolveOptions: {
       extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.css'],
       exportsFields: ['exports'],

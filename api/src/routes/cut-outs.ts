@@ -41,8 +41,7 @@ const schema = {
   summary: 'Cut out a photo in one call',
   description:
     'The body is the photo, or a form with the photo as `file`. Query parameters and fields of the form are those of ' +
-    '`output`, with `roi` and `shadow` as JSON, and `modelVersion`, `callbackUrl` and `retention`. Waits as long as ' +
-    'the service allows, or as `Prefer` says.',
+    '`output`, with `roi` and `shadow` as JSON, and `modelVersion`, `callbackUrl` and `retention`.',
   tags: ['Tasks'],
   headers: preferHeader,
   response: {

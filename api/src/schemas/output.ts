@@ -180,7 +180,7 @@ export const outputFields = {
 export const outputSchema = nullable(
   Type.Object(outputFields, {
     additionalProperties: false,
-    description: 'The form of the result. Unknown members are refused.',
+    description: 'The form of the result.',
     examples: [{ format: 'webp', crop: true, cropMargin: '5%', maxSide: 1_024 }],
   }),
 )

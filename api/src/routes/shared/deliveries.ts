@@ -86,8 +86,7 @@ const preferHeaders = Type.Object({
   Prefer: Type.Optional(
     Type.String({
       description:
-        '`wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). ' +
-        '`handling=lenient` ignores unknown fields of the body.',
+        '`wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default).',
       examples: ['wait=5'],
     }),
   ),

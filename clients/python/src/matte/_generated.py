@@ -1162,7 +1162,7 @@ class OutputShadow(_OutputShadowOptional):
 
 
 class Output(TypedDict, total=False):
-    """The form of the result. Unknown members are refused."""
+    """The form of the result."""
 
     format: str | None
     """

@@ -623,7 +623,7 @@ export interface paths {
         put?: never;
         /**
          * Cut out a photo in one call
-         * @description The body is the photo, or a form with the photo as `file`. Query parameters and fields of the form are those of `output`, with `roi` and `shadow` as JSON, and `modelVersion`, `callbackUrl` and `retention`. Waits as long as the service allows, or as `Prefer` says.
+         * @description The body is the photo, or a form with the photo as `file`. Query parameters and fields of the form are those of `output`, with `roi` and `shadow` as JSON, and `modelVersion`, `callbackUrl` and `retention`.
          *
          *     Needs the scope `tasks:write`.
          */
@@ -2136,7 +2136,7 @@ export interface components {
          * @enum {string}
          */
         EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
-        /** @description The form of the result. Unknown members are refused. */
+        /** @description The form of the result. */
         Output: {
             /**
              * @description png, webp or jpeg, if your plan includes it. A WebP has at most 16,383 pixels per side, a JPEG 65,500; a larger result fails with INPUT_TOO_LARGE.
@@ -3036,7 +3036,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default).
                  * @example wait=5
                  */
                 Prefer?: string;
@@ -3065,7 +3065,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default).
                  * @example wait=5
                  */
                 Prefer?: string;
@@ -3332,7 +3332,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The form of the result. Unknown members are refused.
+                 * @description The form of the result.
                  * @example {
                  *       "format": "webp",
                  *       "crop": true,

@@ -6794,7 +6794,7 @@ export interface components {
          * @enum {string}
          */
         EventPattern: "task.succeeded" | "task.failed" | "task.retention_cleanup" | "batch.completed" | "credits.low_balance" | "credits.refunded" | "credits.pack_purchased" | "credits.expiration_warning" | "payment.succeeded" | "payment.failed" | "payment.disputed" | "payment.dispute_closed" | "refund.succeeded" | "subscription.updated" | "subscription.canceled" | "subscription.renewed" | "referral.reward" | "team.invitation" | "welcome" | "security.password_changed" | "security.mfa_enabled" | "security.mfa_disabled" | "task.*" | "batch.*" | "credits.*" | "payment.*" | "refund.*" | "subscription.*" | "referral.*" | "team.*" | "security.*";
-        /** @description The form of the result. Unknown members are refused. */
+        /** @description The form of the result. */
         Output: {
             /**
              * @description png, webp or jpeg, if your plan includes it. A WebP has at most 16,383 pixels per side, a JPEG 65,500; a larger result fails with INPUT_TOO_LARGE.
@@ -8698,7 +8698,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default).
                  * @example wait=5
                  */
                 Prefer?: string;
@@ -8727,7 +8727,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default). `handling=lenient` ignores unknown fields of the body.
+                 * @description `wait=N` waits at most N seconds for the attempt, instead of the limit of the service (25 by default).
                  * @example wait=5
                  */
                 Prefer?: string;
