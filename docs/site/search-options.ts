@@ -13,7 +13,7 @@ const synonyms: readonly (readonly string[])[] = [
     'one machine',
     'two commands',
   ],
-  ['bulk', 'batch', 'batches', 'many photos', 'many images', 'folder', '10,000'],
+  ['bulk', 'batch', 'batches', 'many photos', 'many images', 'folder', '10000'],
   ['price', 'pricing', 'cost', 'credit', 'pay', 'pays', 'charge', 'bill'],
   ['remove background', 'remove the background', 'background removal', 'cut-out', 'cutout', 'transparent'],
   ['delete', 'erase', 'erasure', 'deletion'],

@@ -342,8 +342,13 @@ describe('POST /cut-outs', () => {
     const leaving = new AbortController()
     // Three would need 108 MiB, and a workspace may hold 80.
     for (let count = 1; count <= 3; count++) {
-      void send(caller, bytes, { ...raw(), signal: leaving.signal }).catch(() => undefined)
-      await until('its task is there', async () => (await countTasks(world, caller.workspaceId)) === count)
+      const early = send(caller, bytes, { ...raw(), signal: leaving.signal }).then(
+        async (response) => Promise.reject(new Error(`answered ${response.status}: ${await response.text()}`)),
+        () => undefined,
+      )
+      early.catch(() => undefined)
+      const created = until('its task is there', async () => (await countTasks(world, caller.workspaceId)) === count)
+      await Promise.race([created, early])
     }
     leaving.abort()
   })

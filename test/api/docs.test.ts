@@ -227,7 +227,7 @@ const queries: readonly (readonly [query: string, answer: RegExp])[] = [
   ['white JPEG', /cookbook|api\/tasks#createTask/],
   ['crop', /cookbook|api\/tasks#createTask/],
   ['bulk', /cookbook|api\/batches/],
-  ['10000 photos', /cookbook|many-photos/],
+  ['10000 photos', /cookbook|many-photos|api\/batches|app#/],
   ['HEIC', /cookbook|TASK_FORMAT_NOT_SUPPORTED/],
   ['quick start', /local#/],
   ['getting started', /local#/],

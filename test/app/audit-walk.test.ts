@@ -21,6 +21,7 @@ const recordedElsewhere: Readonly<Record<string, string>> = {
   'POST /api/v1/open/developer/uploads/presign': 'upload',
   'POST /api/v1/open/developer/uploads/fetch': 'upload, upload_fetch',
   'POST /api/v1/open/developer/tasks': 'task, and its history',
+  'POST /api/v1/open/developer/cut-outs': 'task, and its history',
   'POST /api/v1/open/developer/batch-tasks': 'batch, task',
   'POST /v1/tasks': 'task, and its history',
   'POST /v1.0/improve': 'nothing changes',

@@ -30,5 +30,7 @@ it('the document declares 201 for operations that create a resource with an id, 
   )
   const created = successes.filter(({ statuses }) => statuses.includes('201'))
   expect(created.map(({ route }) => route).sort()).toEqual([...creations].sort())
-  for (const { route, statuses } of successes) expect(statuses, route).toHaveLength(1)
+  // A cut-out in one call answers 202 with the task when its wait ends first.
+  const others = successes.filter(({ route }) => route !== 'POST /open/developer/cut-outs')
+  for (const { route, statuses } of others) expect(statuses, route).toHaveLength(1)
 })
