@@ -317,6 +317,10 @@ describe('POST /cut-outs', () => {
       await expectRefused(await send(other, await form()), 'TASK_MAINTENANCE', other)
     } finally {
       await writeSetting(world.db, 'maintenance', false)
+      // The API reads settings every second.
+      const answer = () =>
+        other.client.createTask({ imageUrl: 'unknown.png' }).catch((error: { code: string }) => error)
+      await until('maintenance is over', async () => !JSON.stringify(await answer()).includes('TASK_MAINTENANCE'))
     }
   })
 
