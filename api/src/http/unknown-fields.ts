@@ -30,7 +30,7 @@ type ObjectSchema = {
 
 type Unknown = {
   readonly part: '/query' | '/body'
-  /** From the outermost field on. */
+  /** Path of the field: the outermost name comes first. */
   readonly names: readonly string[]
   readonly known: readonly string[]
 }

@@ -29,7 +29,7 @@ export default defineConfig({
     html: false,
     linkify: false,
     anchor: { slugify: slugOf },
-    // Not `{`: sentences end in `{request_id, data}`.
+    // Sentences end in `{request_id, data}`, so `{` alone opens no attributes.
     attrs: { leftDelimiter: '{:' },
     highlight,
     config: (markdown) => {

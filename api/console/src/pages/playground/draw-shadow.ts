@@ -8,7 +8,7 @@ type Scene = {
   readonly bitmap: ImageBitmap
   /** Box of the subject in the bitmap. */
   readonly foreground: Box
-  /** From pixels of the bitmap to those of the canvas. */
+  /** Maps pixels of the bitmap to those of the canvas. */
   readonly matrix: DOMMatrix
 }
 

@@ -49,7 +49,7 @@ const castWidthsMax = 2
 /** Depth of a shadow that falls to one side, as a share of its length. */
 const castDepthMin = 0.05
 
-/** From the foot to the shadow of the highest point. */
+/** Distance from the foot of the subject to the shadow of its highest point, in pixels. */
 export function castOffset(shadow: Shadow, { width, height }: Size): Offset {
   const { x, y } = directionOf(shadow)
   const length = castLength * height
